@@ -42,8 +42,7 @@ class EvaluateForm(forms.Form):
         initial=Again.NEVER,
         widget=forms.RadioSelect,
         help_text=_(
-            "Earlier evaluations stay in the history. Evaluating again asks the model "
-            "again, at its price."
+            "Earlier evaluations stay in the history. The model is asked again, at its price."
         ),
     )
     limit = forms.IntegerField(

@@ -52,7 +52,7 @@ def runs_evaluate(request: AppRequest) -> HttpResponse:
     """The same for the runs named by `run`, as far as the person may know their verdicts."""
     runs = selected_runs(request.user, ids_of(request.POST.getlist("run")))
     if not runs:
-        messages.info(request, _("None of these runs can be evaluated for you yet."))
+        messages.info(request, _("You cannot have these runs evaluated yet."))
         return redirect("runs:run_list")
     return _ask_or_start(request, study=None, run_ids=runs)
 

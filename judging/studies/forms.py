@@ -31,13 +31,13 @@ class StudyForm(forms.Form):
         required=False,
         min_value=1,
         max_value=MAX_RUNS,
-        help_text=_("A random sample of the runs above; empty for all of them."),
+        help_text=_("A random sample of the runs above. Empty: all."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
         max_value=MAX_SEED,
-        help_text=_("The same runs and the same seed draw the same sample."),
+        help_text=_("The same runs and seed draw the same sample."),
     )
     labels_per_run = forms.IntegerField(
         label=_("Labels per run"), min_value=2, max_value=5, initial=2
@@ -48,7 +48,7 @@ class StudyForm(forms.Form):
     asks_milestones = forms.BooleanField(
         label=_("Ask which milestones were reached"),
         required=False,
-        help_text=_("Of each milestone of the run's task, if it has any: whether, and where."),
+        help_text=_("For each milestone of the task: whether it was reached, and where."),
     )
     asks_failure_details = forms.BooleanField(
         label=_("Ask for step, cause and reason of every failure"), required=False
@@ -83,7 +83,7 @@ class StudyForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
         if Study.objects.filter(name=name).exists():
-            raise forms.ValidationError(_("A study of this name exists."))
+            raise forms.ValidationError(_("This name is taken."))
         return name
 
     def protocol(self) -> Protocol:

@@ -199,7 +199,7 @@ def study_close(request: AppRequest, study_id: int) -> HttpResponse:
     """End the study for good."""
     study = get_object_or_404(Study, pk=study_id)
     close_study(study=study)
-    messages.success(request, _("The study is closed."))
+    messages.success(request, _("This study is closed"))
     return redirect("judging:study_detail", study.pk)
 
 
@@ -229,7 +229,7 @@ def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpRespo
     remove_member(study=study, user=member.user)
     messages.info(
         request,
-        _("%(person)s has left the study. Labels given stay.") % {"person": member.user},
+        _("%(person)s has left the study. Existing labels stay.") % {"person": member.user},
     )
     return redirect("judging:study_detail", study.pk)
 

@@ -57,8 +57,8 @@ class AuditLogFilter(forms.Form):
     """Which entries: by person, kind, object and time. What makes no sense filters nothing."""
 
     who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
-    did = forms.ChoiceField(label=_("did what"), required=False)
-    about = forms.CharField(label=_("to what"), max_length=40, required=False)
+    did = forms.ChoiceField(label=_("action"), required=False)
+    about = forms.CharField(label=_("target"), max_length=40, required=False)
     about_id = forms.CharField(label=_("its number"), max_length=64, required=False)
     since = forms.DateField(
         label=pgettext_lazy("a day", "from"),
@@ -74,7 +74,7 @@ class AuditLogFilter(forms.Form):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
         kinds = sorted(KINDS.values(), key=lambda kind: kind.name)
-        choices = [("", _("anything")), *((kind.name, kind.words) for kind in kinds)]
+        choices = [("", _("all")), *((kind.name, kind.words) for kind in kinds)]
         self.fields["did"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
     def chosen(self, viewer: User) -> AuditEntryQuerySet:

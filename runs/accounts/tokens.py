@@ -42,13 +42,13 @@ class TokenForm(forms.Form):
         help_text=_("What will use it, such as “nightly import”."),
     )
     scopes = forms.TypedMultipleChoiceField(
-        label=_("It may"),
+        label=_("Permissions"),
         choices=Scope.choices,
         coerce=Scope,
         initial=[Scope.RUNS_READ],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one.")},
-        help_text=_("Never more than you may yourself."),
+        help_text=_("Limited to your own permissions."),
     )
     days = forms.TypedChoiceField(
         label=_("It expires after"), choices=LIVES, coerce=int, initial=USUAL_LIFE_DAYS

@@ -14,7 +14,7 @@ from runs.interface.words import in_own_words
 from webagent.trajectory.reading import AUTO, format_names
 
 FORMAT_WORDS = {
-    AUTO: _("recognise it"),
+    AUTO: _("Detect automatically"),
     "native": _("native"),
     "agentlab": _("AgentLab or BrowserGym result folders"),
     "agentrewardbench": _("AgentRewardBench"),
@@ -47,7 +47,7 @@ class ImportForm(forms.Form):
         label=_("Experiment"),
         required=False,
         max_length=200,
-        help_text=_("Empty: as the file says."),
+        help_text=_("Leave empty to use the name in the file."),
     )
 
     keeps_file = forms.BooleanField(label=_("Keep the file"), required=False, initial=True)
@@ -55,7 +55,7 @@ class ImportForm(forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._word_keeping(settings.ENV.UPLOAD_KEEP_DAYS)
-        words = _("Zip the whole folder: pictures mostly lie beside the files that name them;")
+        words = _("Zip the whole folder, pictures included;")
         most = _("at most %(size)s.") % {
             "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
         }
@@ -67,8 +67,8 @@ class ImportForm(forms.Form):
             del self.fields["keeps_file"]
             return
         self.fields["keeps_file"].help_text = _(
-            "For %(days)s days, as it was sent, so that better importers can read it again."
-            " Nobody can open it, but secrets in it rest here too."
+            "For %(days)s days, so that better importers can read it again. "
+            "Nobody can open it, but its secrets are kept too."
         ) % {"days": f"{days:g}"}
 
 
@@ -78,7 +78,7 @@ class AnswerForm(forms.Form):
     def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for question in map(in_own_words, questions):
-            none = ("", _("not said: %(what)s") % {"what": question["unanswered"]})
+            none = ("", _("not set: %(what)s") % {"what": question["unanswered"]})
             self.fields[question["key"]] = forms.ChoiceField(
                 label=question["text"],
                 choices=[none, *question["choices"].items()],

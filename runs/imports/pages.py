@@ -20,11 +20,11 @@ from runs.models.leased_work import LeasedWork
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
     Became.NEW: _("new: not understood or not found before"),
-    Became.REPLACED: _("read better now: replaced, at its address"),
-    Became.UNCHANGED: _("as it is here"),
-    Became.KEPT: _("read otherwise now, and left as it is"),
-    Became.DELETED: _("deleted since; stays out"),
-    Became.UNREADABLE: _("not readable any more; left as it is"),
+    Became.REPLACED: _("read better now: replaced"),
+    Became.UNCHANGED: _("unchanged"),
+    Became.KEPT: _("read differently now: kept as it is"),
+    Became.DELETED: _("deleted since: left out"),
+    Became.UNREADABLE: _("no longer readable: kept as it is"),
 }
 
 
@@ -73,8 +73,8 @@ def shown_state(job: ImportJob) -> ShownState:
     if not job.awaits_word:
         return ShownState(job.state, job.get_state_display())
     if (job.survey or {}).get("counts", {}).get("runs"):
-        return ShownState("queued", _("waits for your word"))
-    return ShownState("failed", _("nothing in it can be taken"))
+        return ShownState("queued", _("awaits your decision"))
+    return ShownState("failed", _("nothing to import"))
 
 
 def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def import_decide(request: AppRequest, job_id: UUID) -> HttpResponse:
         else:
             import_after_look(job=job, answers=form.answers)
     except GoneError:
-        messages.error(request, _("The file is not kept any more; send it again."))
+        messages.error(request, _("The file is no longer kept. Send it again."))
     return redirect("runs:import_detail", job.pk)
 
 
@@ -104,7 +104,7 @@ def import_read_again(request: AppRequest, job_id: UUID) -> HttpResponse:
     try:
         job = read_again(job=job, user=request.user)
     except (GoneError, StoreUnavailableError):
-        messages.error(request, _("The file is not kept any more; send it again."))
+        messages.error(request, _("The file is no longer kept. Send it again."))
     return redirect("runs:import_detail", job.pk)
 
 
@@ -116,9 +116,9 @@ def import_forget(request: AppRequest, job_id: UUID) -> HttpResponse:
     try:
         delete_file(job=job)
     except GoneError:
-        messages.error(request, _("The file is gone, or it is being read at the moment."))
+        messages.error(request, _("The file is gone or being read."))
     else:
-        messages.success(request, _("The file is deleted. Its runs stay."))
+        messages.success(request, _("File deleted. Its runs stay."))
     return redirect("runs:import_detail", job.pk)
 
 

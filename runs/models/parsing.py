@@ -50,7 +50,7 @@ def read_whole(query: Mapping[str, str], name: str, low: int, high: int) -> int 
     found = int(given) if given.isdecimal() and len(given) <= LONGEST_NUMBER else None
     if found is None or not low <= found <= high:
         raise QueryError(
-            name, _("It takes a whole number from %(low)s to %(high)s.") % _ends(low, high)
+            name, _("Enter a whole number from %(low)s to %(high)s.") % _ends(low, high)
         )
     return found
 
@@ -68,7 +68,7 @@ def read_amount(query: Mapping[str, str], name: str, low: int, high: int) -> flo
     except ValueError:
         found = float("nan")
     if not isfinite(found) or not low <= found <= high:
-        raise QueryError(name, _("It takes a number from %(low)s to %(high)s.") % _ends(low, high))
+        raise QueryError(name, _("Enter a number from %(low)s to %(high)s.") % _ends(low, high))
     return found
 
 

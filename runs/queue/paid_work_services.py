@@ -38,8 +38,8 @@ def check_limits(
     if max_cost is not None and entry.prices is None:
         raise WorkRefusedError(
             _(
-                "The price of %(model)s is unknown, so a cost limit cannot hold. Add its prices "
-                "to the file of models, or start without a limit."
+                "The price of %(model)s is unknown, so no cost limit can be kept. "
+                "Add its price to the file of models, or start without a limit."
             )
             % {"model": model}
         )
@@ -62,7 +62,7 @@ def limit_to_resume(
     check_limits(work.model, limit, entry_of)
     if limit is not None and work.spent >= limit:
         raise WorkRefusedError(
-            _("$%(spent)s of $%(limit)s are spent: set a higher cost limit to go on.")
+            _("$%(spent)s of $%(limit)s spent: raise the cost limit to continue.")
             % {"spent": f"{work.spent:.2f}", "limit": f"{limit:.2f}"}
         )
     return limit
@@ -121,6 +121,6 @@ def resume(request: AppRequest, work: PaidWork, again: Callable[[Decimal | None]
         return
     try:
         if not again(form.cleaned_data["max_cost"]):
-            messages.info(request, _("There is nothing to resume."))
+            messages.info(request, _("Nothing to resume."))
     except WorkRefusedError as error:
         messages.error(request, str(error))

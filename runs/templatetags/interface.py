@@ -108,7 +108,7 @@ def verdict(value: str | None) -> SafeString:
     if value is None:
         return format_html(
             '<span class="verdict hidden" title="{}">{}</span>',
-            _("Hidden until you have judged this run and it is settled"),
+            _("Hidden until this run is settled"),
             _("hidden"),
         )
     return format_html('<span class="verdict {}">{}</span>', value, VERDICTS.get(value, value))

@@ -142,8 +142,8 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
                 "different": _("different"),
                 "only_a": _("only in A"),
                 "only_b": _("only in B"),
-                "no_step": _("This run has no step here."),
-                "no_pairs": _("Neither run has a step."),
+                "no_step": _("No step here."),
+                "no_pairs": _("No steps."),
                 "no_action": _("no action"),
             },
         },
@@ -199,25 +199,25 @@ def _notice(a: Run, b: Run) -> str:
         return _("These are the same run.")
     if a.task_id == b.task_id:
         same_seed = a.seed == b.seed or None in (a.seed, b.seed)
-        return "" if same_seed else _("The seeds differ: the task may show other content.")
+        return "" if same_seed else _("The seeds differ, so the content may differ.")
     if a.task.external_id == b.task.external_id:
         return _("The same task in two versions: %(a)s and %(b)s.") % {
             "a": a.task.task_set,
             "b": b.task.task_set,
         }
-    return _("These runs are of different tasks; their steps have little to do with each other.")
+    return _("These runs are of different tasks.")
 
 
 def _summary(pairs: list[Pair], parts_at: int | None) -> str:
     if not pairs:
-        return _("Neither run has a step.")
+        return _("No steps.")
     if parts_at is None:
-        return _("Both did the same on the same pages, to the end.")
+        return _("Same actions on the same pages to the end.")
     if parts_at == 0:
         return _("They differ from the first step on.")
     return ngettext(
-        "The first step is the same; then they part.",
-        "The first %(n)s steps are the same; then they part.",
+        "The first step is the same; then they differ.",
+        "The first %(n)s steps are the same; then they differ.",
         parts_at,
     ) % {"n": parts_at}
 

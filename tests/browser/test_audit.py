@@ -35,7 +35,7 @@ def test_from_75_runs_to_the_16_and_why(open_page: OpenPage, world: audited.Audi
     strict = page.locator(".matrix-panel", has=page.get_by_role("heading", name="webarena-strict"))
     strict.locator(".matrix-cell.fn a").click()
     expect(page.locator("tr[data-run]")).to_have_count(16)
-    page.get_by_role("link", name="What do the others say?").click()
+    page.get_by_role("link", name="Other evaluators").click()
     expect(rows(page)).to_have_count(16)
     header = page.locator("#triangle thead th").all_inner_texts()
     after = header.index("after 1") + 1
@@ -61,11 +61,11 @@ def test_filters_change_the_address_and_the_rows(
     before = EvaluatorVersion.objects.get(name="before").pk
     page.get_by_text("Filter", exact=True).click()
     page.locator("select[name=cell]").select_option(f"{before}_fn")
-    page.get_by_role("button", name="Show these").click()
+    page.get_by_role("button", name="Show").click()
     expect(rows(page)).to_have_count(16)
     page.get_by_text("Filter", exact=True).click()
     page.locator("select[name=site]").select_option("map")
-    page.get_by_role("button", name="Show these").click()
+    page.get_by_role("button", name="Show").click()
     expect(rows(page)).to_have_count(3)
     assert re.search(rf"cell={before}_fn.*site=map", page.url)
     page.get_by_role("link", name="site: map").click()

@@ -49,7 +49,7 @@ def test_errors_are_tagged_by_keys_one_after_the_other(open_page: OpenPage, worl
     page.locator("#id_note").fill("w 3 s")  # keys that are typed are no keys
     page.keyboard.press("Escape")
     page.keyboard.press("s")
-    expect(form).to_contain_text("Tagged by")
+    expect(form).to_contain_text("Saved.")
     assert tags() == [(world.items[1].position, ["output_format"], "task_data", "w 3 s")]
     page.keyboard.press("w")
     page.keyboard.press("Enter")
@@ -88,7 +88,7 @@ def test_rows_are_chosen_and_tagged_by_keys(open_page: OpenPage, world) -> None:
     expect(page.locator("[data-chosen-count]")).to_have_text("2")
     for key in "6w":
         page.keyboard.press(key)
-    page.get_by_role("button", name="Tag them").click()
+    page.get_by_role("button", name="Tag").click()
     expect(page.locator("#toasts")).to_contain_text("2 errors tagged.")
     assert [row[:3] for row in tags()] == [
         (item.position, ["too_lenient"], "evaluation_logic") for item in world.items[1:3]

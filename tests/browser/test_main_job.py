@@ -103,7 +103,7 @@ def adjudicator_settles_one(page: Page) -> None:
     assert "annotator1" not in body
     assert "annotator2" not in body
     page.get_by_label("Failure").last.check()
-    page.get_by_label("Why").fill("The page shows another value.")
+    page.get_by_label("Reason").fill("The page shows another value.")
     page.get_by_role("button", name="Decide").click()
     expect(page.get_by_text("Decision").first).to_be_visible()
 

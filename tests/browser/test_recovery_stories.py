@@ -150,13 +150,13 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
     assert notes(page)[0] == "⊘ abandoned: steps 1–20"  # noqa: RUF001 (a dash between numbers)
     assert notes(page)[1] == "⟲ loop of 3 steps repeated, steps 6–20"  # noqa: RUF001 (the same)
     assert notes(page)[2].startswith(
-        "↩ back to the start, 1 step replayed, on from before step 1 ($0.0"
+        "↩ back to the start, 1 step replayed, continues before step 1 ($0.0"
     )
     assert notes(page)[3:] == [
         "↪ branch 1",
         "⇄ model-b takes over, steps 22–31",  # noqa: RUF001 (the same)
-        "⇄ model-a goes on",
-        "✓ ended: task ended · rescued: success after 1 recovery",
+        "⇄ model-a continues",
+        "✓ ended: task ended · recovered: success after 1 recovery",
     ]
     rows = page.locator(".step")
     expect(rows.nth(1).locator(".action")).to_have_css("text-decoration-line", "line-through")
@@ -196,7 +196,7 @@ def prompts_are_there(page: Page) -> None:
 
 def given_up_steps_can_be_hidden(page: Page) -> None:
     page.locator(".step").first.click()
-    page.get_by_role("button", name="Hide 20 given-up steps").click()
+    page.get_by_role("button", name="Hide 20 abandoned steps").click()
     expect(page.locator(".step").nth(1)).to_be_hidden()
     page.keyboard.press("j")
     expect(page.locator(".step[aria-selected=true] .n")).to_have_text("21")
@@ -216,12 +216,12 @@ def test_one_who_says_it_is_done_too_early_is_helped(open_page, two_models):
     run = run_agent("miniwob.click-test", policy=name, max_steps=20)
     assert (run.outcome, states(run)) == ("success", "SSSS" + "L")
     page = shown(open_page, run)
-    assert notes(page)[1] == "⚑ says that it is done, or waits, again and again, steps 0–3"  # noqa: RUF001 (the same)
-    assert notes(page)[2].startswith("↩ back to the start, on from before step 0")
+    assert notes(page)[1] == "⚑ repeatedly declares completion or waits, steps 0–3"  # noqa: RUF001 (the same)
+    assert notes(page)[2].startswith("↩ back to the start, continues before step 0")
     assert notes(page)[3:] == [
         "↪ branch 1",
         "⇄ model-b takes over, step 4",
-        "✓ ended: task ended · rescued: success after 1 recovery",
+        "✓ ended: task ended · recovered: success after 1 recovery",
     ]
 
 
@@ -252,7 +252,7 @@ def test_a_replay_that_comes_to_another_page_is_reported(open_page, two_models, 
     run = run_agent(changing_suite.TASK, policy=name, max_steps=40)
     assert (run.outcome, run.end_reason) == ("failure", "replay_diverged")
     page = shown(open_page, run)
-    assert re.fullmatch(r"↩ back to the start \(\$0\.\d+ spent in vain\)", notes(page)[2])
+    assert re.fullmatch(r"↩ back to the start \(\$0\.\d+ wasted\)", notes(page)[2])
     assert "≠ the replay found another page than step 0 had seen, step 4" in notes(page)
     assert notes(page)[-1] == (
         "✕ ended: replay came to another page · the replay found another page than step 0 had seen"

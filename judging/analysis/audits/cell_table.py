@@ -38,7 +38,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
     is_partial = True
 
     chosen = tables.Column(
-        verbose_name=gettext_lazy("choose"),
+        verbose_name=gettext_lazy("Select"),
         accessor="pk",
         orderable=False,
         attrs={"td": {"class": "fit choose"}},
@@ -117,7 +117,7 @@ class CellTable(tables.Table):  # type: ignore[misc]
         return format_html(
             '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
             record.pk,
-            _("choose run %(n)s") % {"n": record.position},
+            _("Select run %(n)s") % {"n": record.position},
         )
 
     def render_causes(self, record: TaggedItem) -> str:

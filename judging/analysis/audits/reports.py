@@ -116,7 +116,7 @@ TABLE_NAMES: Mapping[str, Promise] = {
     "pairs": gettext_lazy("Evaluators compared"),
     "steps": gettext_lazy("What steps add"),
     "people": gettext_lazy("Against annotators"),
-    "triangle": gettext_lazy("Triangle"),
+    "triangle": gettext_lazy("All verdicts"),
     "causes": gettext_lazy("Causes of errors"),
     "success_rates": gettext_lazy("Success rates if repaired"),
     "tagged_errors": gettext_lazy("Tagged errors"),

@@ -110,14 +110,14 @@ def what_if_save(request: AppRequest, study: Study) -> HttpResponse:
         )
     except (UnknownEvaluatorError, WorkRefusedError) as error:
         return _not_kept(request, study, page.setting, str(error))
-    words = _("%(evaluator)s is kept as a new version; the study is being evaluated.")
+    words = _("%(evaluator)s saved as a new version; the study is being evaluated.")
     messages.success(request, words % {"evaluator": batch.evaluator})
     return redirect("judging:batch_detail", batch.pk)
 
 
 def _not_kept(request: AppRequest, study: Study, setting: Setting, why: str) -> HttpResponse:
     """Back to the switches, with the reason."""
-    messages.error(request, _("Nothing was kept: %(why)s") % {"why": why})
+    messages.error(request, _("Not saved: %(why)s") % {"why": why})
     return redirect(f"{reverse('judging:what_if', args=[study.pk])}?{setting.address}")
 
 

@@ -32,7 +32,7 @@ class CauseForm(forms.Form):
         label=_("The repair belongs to"),
         choices=Repair.choices,
         widget=forms.RadioSelect,
-        error_messages={"required": _("Say where the repair belongs, or neither.")},
+        error_messages={"required": _("Choose where the repair belongs, or neither.")},
     )
     note = note_field(MAX_NOTE)
 
@@ -66,7 +66,7 @@ class SelectedErrorsForm(CauseForm):
 
     def clean(self) -> None:
         if not self.chosen:
-            raise forms.ValidationError(_("Choose the runs first: their boxes are in the table."))
+            raise forms.ValidationError(_("Select runs in the table first."))
 
     @property
     def chosen(self) -> list[int]:

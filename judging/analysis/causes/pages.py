@@ -25,7 +25,7 @@ from runs.models import User
 
 TAG = "judging.add_causetag"
 RATES: Mapping[str, Promise] = {
-    "now": gettext_lazy("by the evaluator as it is"),
+    "now": gettext_lazy("by the evaluator now"),
     "task_data": gettext_lazy("if the FNs tagged task data passed"),
     "evaluation_logic": gettext_lazy("if the FNs tagged evaluation logic passed"),
     "fn_repaired": gettext_lazy("if both passed"),

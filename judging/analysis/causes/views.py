@@ -112,7 +112,7 @@ def _go_on(request: AppRequest, pane: CausePane) -> HttpResponse:
     cells = request.GET.get("cell", pane.error)
     run_id = next_untagged(pane.study, pane.evaluator, cells, pane.item.position)
     if run_id is None:
-        messages.success(request, _("Every error here is tagged."))
+        messages.success(request, _("All errors here are tagged."))
         address = reverse("judging:audit_causes", args=[pane.study.pk])
     else:
         walk = {"study": pane.study.pk, "audit": pane.evaluator.pk, "cell": cells}
@@ -164,7 +164,7 @@ def cause_undo(request: AppRequest, study: Study, evaluator_id: int, cells: str)
     if form.is_valid():
         undone = undo_tags(user=request.user, study=study, batch=form.cleaned_data["batch"])
     if undone:
-        words = ngettext("%(n)s tag taken back.", "%(n)s tags taken back.", undone)
+        words = ngettext("%(n)s tag undone.", "%(n)s tags undone.", undone)
         messages.success(request, words % {"n": undone})
     else:
         messages.info(request, _("Nothing to restore."))

@@ -115,8 +115,9 @@ _NO_PROGRESS = Report(
     columns=[],
     rows=[],
     empty=_(
-        "Nobody has said yet: give the tasks milestones on their pages, then have the runs "
-        "evaluated by milestones-mechanical or milestones-judge."
+        "No progress known yet. Give the tasks milestones on their pages, "
+        "then have the runs evaluated by milestones-mechanical or "
+        "milestones-judge."
     ),
 )
 

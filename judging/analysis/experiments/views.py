@@ -206,7 +206,7 @@ def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
     except PlanError as error:
         messages.error(request, str(error))
         return redirect("judging:experiment_detail", scope.experiment.pk)
-    messages.success(request, _("The controls are on their way."))
+    messages.success(request, _("Controls started."))
     return redirect("judging:experiment_detail", launched.experiment.pk)
 
 

@@ -26,7 +26,7 @@ class FailureForm(forms.Form):
     )
     side = forms.ChoiceField(
         label=_("Where it went wrong"),
-        choices=[("", _("not told")), *((side.value, SIDES[side]) for side in Side)],
+        choices=[("", _("not set")), *((side.value, SIDES[side]) for side in Side)],
         required=False,
         widget=forms.RadioSelect,
     )
@@ -40,9 +40,9 @@ class FailureForm(forms.Form):
         cleaned = super().clean()
         modes = set(self.cleaned_data.get("modes", []))
         if Mode.ENVIRONMENT in modes and len(modes) > 1:
-            self.add_error("modes", _("What the environment did is not the agent's as well."))
+            self.add_error("modes", _("A failure is either the environment's or the agent's."))
         elif self.cleaned_data.get("side") and not modes & set(OF_THE_AGENT):
-            self.add_error("side", _("Operation and reasoning are the agent's: name a mode."))
+            self.add_error("side", _("Operation and reasoning take a mode."))
         return cleaned
 
     @property

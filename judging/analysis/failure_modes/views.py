@@ -111,10 +111,10 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
         said_together = FailureReview.objects.filter(batch=batch).values_list("run", flat=True)
         known = selected_runs(user, list(said_together))
         n = undo_reviews(user=user, batch=batch, run_ids=known)
-        messages.success(request, _("Taken back for %(n)s runs.") % {"n": n})
+        messages.success(request, _("Undone for %(n)s runs.") % {"n": n})
         return redirect(back)
     if not runs:
-        messages.error(request, _("Nothing was said: choose runs first."))
+        messages.error(request, _("Select runs in the table first."))
         return redirect(back)
     if action == "confirm":
         result = confirm_proposals(user=user, run_ids=runs, note=form.statement.note)
@@ -124,12 +124,12 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
 
 
 def _reviewed(request: AppRequest, result: ReviewResult, back: str) -> HttpResponse:
-    words = ngettext("Said of %(n)s run.", "Said of %(n)s runs.", result.changed)
+    words = ngettext("Saved for %(n)s run.", "Saved for %(n)s runs.", result.changed)
     messages.success(request, words % {"n": result.changed})
     if result.without_proposal:
         words = ngettext(
-            "Nothing is proposed for %(n)s of them.",
-            "Nothing is proposed for %(n)s of them.",
+            "No proposals for %(n)s of them.",
+            "No proposals for %(n)s of them.",
             result.without_proposal,
         )
         messages.info(request, words % {"n": result.without_proposal})

@@ -29,10 +29,10 @@ class HintWritingForm(forms.Form):
         required=False,
         empty_label=_("all runs, imported ones and people's too"),
     )
-    agent = forms.ChoiceField(label=_("Who acted"), required=False)
+    agent = forms.ChoiceField(label=_("Agent or person"), required=False)
     verdict = forms.ChoiceField(
-        label=_("Whose verdicts"),
-        help_text=_("A run is a source if these say that it succeeded; of each task the shortest."),
+        label=_("Verdict source"),
+        help_text=_("Runs that succeeded by it are sources; of each task the shortest."),
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
@@ -53,7 +53,7 @@ class HintWritingForm(forms.Form):
         names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
         self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
         agents = SourceRunQuery(user=user).agents()
-        self._offer("agent", [("", _("anybody")), *((name, name) for name in agents)])
+        self._offer("agent", [("", _("any")), *((name, name) for name in agents)])
         sources = SourceRunQuery(user=user).choices()
         self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
         self.fields["verdict"].initial = default_source(sources).key

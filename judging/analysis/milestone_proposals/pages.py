@@ -25,7 +25,7 @@ from webagent.milestones.definition import MAX_NAME, MAX_WEIGHT, Definition
 class ProposalForm(forms.Form):
     """One proposal, to be worded otherwise, accepted or rejected."""
 
-    chosen = forms.BooleanField(label=_("Choose"), required=False)
+    chosen = forms.BooleanField(label=_("Select"), required=False)
     name = forms.CharField(label=_("Milestone"), max_length=MAX_NAME)
     weight = forms.FloatField(label=_("Weight"), min_value=0.001, max_value=MAX_WEIGHT)
     is_ordered = forms.BooleanField(label=_("in order"), required=False)

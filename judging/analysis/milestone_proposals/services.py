@@ -51,7 +51,7 @@ def accept_proposals(
     names = [one.name for one in milestones]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ProposalRefusedError(
-            _("The task has a milestone of this name already: %(name)s.") % {"name": twice[0]}
+            _("The task already has a milestone of this name: %(name)s.") % {"name": twice[0]}
         )
     set_milestones(task=task, milestones=milestones, user=user, origin=Milestone.Origin.PROPOSED)
     _decide(item, made, dict.fromkeys(chosen, ACCEPTED))
@@ -73,7 +73,7 @@ def _undecided(item: LearningItem, numbers: Sequence[int] | Mapping[int, object]
     made = ProposalsMade.model_validate(locked.result)
     open_ = set(range(len(made.proposals))) - set(made.decisions)
     if not set(numbers) <= open_:
-        raise ProposalRefusedError(_("Somebody has decided about these proposals meanwhile."))
+        raise ProposalRefusedError(_("Somebody else decided these proposals."))
     return made
 
 

@@ -42,7 +42,7 @@ def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse
     """Have a model asked."""
     page = proposals_page(_task(request, task_id))
     if page.job and page.job.is_active:
-        messages.info(request, _("A model is being asked already."))
+        messages.info(request, _("A model is already being asked."))
     else:
         try:
             model = request.POST.get("model", "")
@@ -92,7 +92,7 @@ def _decide(page: ProposalsPage, user: User, *, accepts: bool) -> None:
         worded = {number: form.definition() for number, form in chosen.items()}
         accept_proposals(item=page.item, task=page.task, chosen=worded, user=user)
     else:
-        raise ProposalRefusedError(_("Correct what is marked, then add them again."))
+        raise ProposalRefusedError(_("Correct the marked fields, then add again."))
 
 
 def _task(request: AppRequest, task_id: int) -> Task:

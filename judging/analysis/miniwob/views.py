@@ -131,7 +131,7 @@ def _go_on(request: AppRequest, pane: FailureCausePane) -> HttpResponse:
     scope = scope_for(request.user, pane.sample.experiment)
     run_id = next_untold(scope, pane.sample, pane.row.position)
     if run_id is None:
-        messages.success(request, _("Of every failure of this sample it is said why."))
+        messages.success(request, _("All failures of this sample have a cause."))
         address = reverse("judging:failure_causes", args=[pane.sample.experiment_id])
         return redirect_whole(request, address)
     name = "runs:run_detail" if wants_partial(request) else "judging:failure_cause"

@@ -445,7 +445,7 @@ def picture(facts: PeopleFacts) -> SafeString:
         )
         for pair in facts.pairs
     ]
-    label = gettext("How far does the judge's progress lie from people's?")
+    label = gettext("How far is the judge's progress from people's?")
     reported = published.OVERALL.bias, gettext("reported")
     return agreement_picture(marks, facts.whole.differences, label=label, reported=reported)
 
@@ -454,15 +454,15 @@ def sentence(facts: PeopleFacts) -> str:
     """What the figures mean."""
     bias, share = facts.whole.differences.bias, facts.whole.agreement.value
     if isinstance(bias, Undefined) or isinstance(share, Undefined):
-        return gettext("Nothing can be said: no run has both ticks and a progress rate.")
+        return gettext("No run has both ticks and a progress rate.")
     near = gettext(
         "On %(share)s of the runs the judge is within %(tolerance)s points of people;"
     ) % {"share": percent(share), "tolerance": facts.query.tolerance}
     if not round(100 * abs(bias), 1):
         return f"{near} {gettext('on average it says as much as they do.')}"
     more = (
-        gettext("on average it says %(bias)s points more than they do.")
+        gettext("on average it is %(bias)s points higher.")
         if bias > 0
-        else gettext("on average it says %(bias)s points less than they do.")
+        else gettext("on average it is %(bias)s points lower.")
     )
     return f"{near} " + more % {"bias": points_words(abs(bias)).lstrip("+")}

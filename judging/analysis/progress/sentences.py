@@ -16,7 +16,7 @@ def of_progress(found: Progressed) -> str:
     """What the runs reached beside what they achieved."""
     hidden = found.hidden.value
     if isinstance(hidden, Undefined):
-        return _("Nothing can be said: no run has both a progress rate and a verdict.")
+        return _("No run has both a progress rate and a verdict.")
     words = {
         "success": _share(found.success.value),
         "progress": _share(found.reached.value),
@@ -50,7 +50,7 @@ def of_parts(parts: Sequence[tuple[str, Progressed]]) -> str:
     """How far runs got in each part, and how many succeeded there."""
     known = [(name, found) for name, found in parts if found.n]
     if not known:
-        return _("Nothing can be said: no run has both a progress rate and a verdict.")
+        return _("No run has both a progress rate and a verdict.")
     return " ".join(
         _("%(part)s: %(progress)s of the way, %(success)s succeeded.")
         % {
@@ -84,7 +84,7 @@ def of_limits(found: Sequence[AtLimit]) -> str:
     """What more steps bring."""
     first, last = found[0], found[-1]
     if not first.success.total:
-        return _("Nothing can be said: no run has both a progress rate and a verdict.")
+        return _("No run has both a progress rate and a verdict.")
     if not first.cut:
         return _("No run took more than %(limit)s steps, so no limit here makes a difference.") % {
             "limit": first.limit

@@ -27,8 +27,9 @@ class LabelImportForm(forms.Form):
         max_length=NAME_CHARS,
         widget=forms.TextInput(attrs={"list": STUDIES, "autocomplete": "off"}),
         help_text=_(
-            "A new name makes a closed study, marked as imported; the name of one that was"
-            " imported before adds to it. Studies that people work on here are never entered."
+            "A new name makes a closed study, marked as imported; the name of "
+            "an imported study adds to it. Studies that people work on here "
+            "are never changed."
         ),
     )
     file = forms.FileField(

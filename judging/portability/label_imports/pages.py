@@ -71,18 +71,18 @@ def sent_label_file(sent: LabelImport) -> SentFile:
     cells: dict[str | Promise, int | str | None] = {
         _("Rows"): counts.get("rows"),
         _("New"): sent.n_new if counts and not counts["bad"] else None,
-        _("Refused"): counts.get("bad"),
+        _("Rejected"): counts.get("bad"),
     }
     return SentFile(sent, _shown_state(sent), cells)
 
 
 def _shown_state(sent: LabelImport) -> ShownState:
     if sent.awaits_word:
-        return ShownState("queued", _("waits for your word"))
+        return ShownState("queued", _("awaits your decision"))
     if sent.is_refused:
         return ShownState("failed", _("refused"))
     if sent.state == sent.State.FINISHED and sent.only_looks:
-        return ShownState("cancelled", _("nothing new in it"))
+        return ShownState("cancelled", _("nothing new"))
     words = {sent.State.FINISHED: _("stored"), sent.State.CANCELLED: _("discarded")}
     return ShownState(sent.state, words.get(sent.State(sent.state), sent.get_state_display()))
 

@@ -93,7 +93,7 @@ def label_import_decide(request: AppRequest, import_id: UUID) -> HttpResponse:
         else:
             store_after_look(sent=sent)
     except GoneError:
-        messages.error(request, _("The file is not kept any more; send it again."))
+        messages.error(request, _("The file is no longer kept. Send it again."))
     except StoreUnavailableError:
         messages.error(request, _("The file storage does not answer. Try again in a while."))
     return redirect("judging:label_import_detail", sent.pk)

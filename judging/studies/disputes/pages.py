@@ -61,7 +61,7 @@ class DecisionForm(forms.Form):
         error_messages={"required": gettext_lazy("Choose a verdict.")},
     )
     rationale = forms.CharField(
-        label=gettext_lazy("Why"),
+        label=gettext_lazy("Reason"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
         error_messages={"required": gettext_lazy("Give a reason: all annotators will read it.")},

@@ -139,4 +139,4 @@ def _refuse(refused: DisputeError) -> NoReturn:
         NotAdjudicatorError: _("Only annotators and adjudicators of this run may do this."),
         ClosedStudyError: _("The study was closed before this was decided."),
     }
-    raise PermissionDenied(words.get(type(refused), _("Load the page again: it is out of date.")))
+    raise PermissionDenied(words.get(type(refused), _("This page is out of date. Reload it.")))

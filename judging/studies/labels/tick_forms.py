@@ -70,7 +70,7 @@ def clean_ticks(
         answer = cleaned.get(name)
         if not answer:
             if cleaned.get("success") in ASKED_FOR and name not in form.errors:
-                form.add_error(name, _("Say whether it was reached."))
+                form.add_error(name, _("Answer whether it was reached."))
             continue
         if answer == NOT_REACHED:
             ticks.append(Tick(milestone.pk, achieved=False))

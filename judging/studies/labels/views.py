@@ -163,15 +163,14 @@ def _refusal(refused: LabelRefusedError) -> str:
     words = {
         NotAnnotatorError: _("The study was closed, so this label was not saved."),
         PlaceLostError: _(
-            "Your time on this run ran out, and it went to somebody else. Your label was "
-            "not saved; your draft is kept."
+            "Your time on this run is over, and somebody else has it now. Your "
+            "label was not saved; your draft is kept."
         ),
         LabelClosedError: _(
             "All labels of this run have arrived, so yours can no longer be changed."
         ),
         LabelledElsewhereError: _(
-            "You have already labelled this run, in another tab. Here is that label; change"
-            " it if it is wrong."
+            "You already labelled this run in another tab. Change the label here if it is wrong."
         ),
     }
     return words[type(refused)]

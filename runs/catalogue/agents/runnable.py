@@ -66,15 +66,13 @@ def agent_hash(agent: AgentRecord, models: tuple[str, ...] = ()) -> str:
 AGENT_WORDS = {
     "oracle": gettext_lazy("oracle: solves the MiniWoB++ tasks that it knows by reading the page"),
     "librarian": gettext_lazy("librarian: answers the questions of the Larkfield site"),
-    "stuck": gettext_lazy("stuck: sets out as told, then goes round and round"),
+    "stuck": gettext_lazy("stuck: starts as instructed, then repeats itself"),
     "looping": gettext_lazy("looping: repeats one action that changes nothing"),
     "early_finisher": gettext_lazy("early finisher: declares the task done at once"),
-    "wrong": gettext_lazy("wrong: clicks on something plausible that nobody asked for"),
+    "wrong": gettext_lazy("wrong: clicks on something plausible but wrong"),
     "do_nothing": gettext_lazy("do nothing (control): only waits"),
     "always_na": gettext_lazy("always N/A (control): answers N/A to everything"),
-    "list_everything": gettext_lazy(
-        "list everything (control): answers with all that the page says"
-    ),
+    "list_everything": gettext_lazy("list everything (control): answers with all text of the page"),
     "screen-scripted": gettext_lazy(
         "screen-scripted: solves simple tasks by rules, from goal and screenshot alone"
     ),
@@ -170,7 +168,7 @@ def why_not_runnable(run: Run, agent: str | AgentChoice | None) -> str | None:
     """
     shown = cast("ShownRun", run)
     if shown.is_blind or shown.is_anonymous:
-        return _("You are judging this run. It can be rerun once its verdict stands.")
+        return _("You are judging this run. It can be rerun once it is settled.")
     return problem_of(run, agent)
 
 

@@ -67,32 +67,30 @@ def _reason(fault: ErrorDetails) -> str:
 
 
 _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "json_invalid": lambda said: _("This is no JSON: %(why)s.") % {"why": said["error"]},
-    "model_type": lambda _said: _("Here must stand a JSON object."),
-    "tuple_type": lambda _said: _("Here must stand a list."),
-    "missing": lambda _said: _("This is missing."),
-    "extra_forbidden": lambda _said: _("There is no field of this name."),
-    "literal_error": lambda said: _("This must be %(expected)s.") % {"expected": said["expected"]},
+    "json_invalid": lambda said: _("Invalid JSON: %(why)s.") % {"why": said["error"]},
+    "model_type": lambda _said: _("A JSON object is required."),
+    "tuple_type": lambda _said: _("A list is required."),
+    "missing": lambda _said: _("Required."),
+    "extra_forbidden": lambda _said: _("Unknown field."),
+    "literal_error": lambda said: _("Must be %(expected)s.") % {"expected": said["expected"]},
     "union_tag_invalid": lambda said: (
-        _("There is no check “%(tag)s”; there are %(expected)s.")
+        _("Unknown check “%(tag)s”; known: %(expected)s.")
         % {"tag": said["tag"], "expected": said["expected_tags"]}
     ),
-    "union_tag_not_found": lambda _said: _("Say with “kind” which check it is."),
-    "float_type": lambda _said: _("This must be a number."),
-    "float_parsing": lambda _said: _("This must be a number."),
-    "finite_number": lambda _said: _("This must be a number."),
-    "bool_type": lambda _said: _("This must be true or false."),
-    "bool_parsing": lambda _said: _("This must be true or false."),
-    "string_type": lambda _said: _("This must be a text."),
-    "string_too_short": lambda _said: _("This must not be empty."),
+    "union_tag_not_found": lambda _said: _("Name the check with “kind”."),
+    "float_type": lambda _said: _("Must be a number."),
+    "float_parsing": lambda _said: _("Must be a number."),
+    "finite_number": lambda _said: _("Must be a number."),
+    "bool_type": lambda _said: _("Must be true or false."),
+    "bool_parsing": lambda _said: _("Must be true or false."),
+    "string_type": lambda _said: _("Must be a text."),
+    "string_too_short": lambda _said: _("Must not be empty."),
     "string_too_long": lambda said: (
-        _("This is longer than %(most)s characters.") % {"most": said["max_length"]}
+        _("Longer than %(most)s characters.") % {"most": said["max_length"]}
     ),
-    "too_long": lambda said: _("There are more than %(most)s.") % {"most": said["max_length"]},
-    "greater_than": lambda said: _("This must be above %(limit)s.") % {"limit": f"{said['gt']:g}"},
-    "less_than_equal": lambda said: (
-        _("This must be at most %(limit)s.") % {"limit": f"{said['le']:g}"}
-    ),
+    "too_long": lambda said: _("More than %(most)s.") % {"most": said["max_length"]},
+    "greater_than": lambda said: _("Must be above %(limit)s.") % {"limit": f"{said['gt']:g}"},
+    "less_than_equal": lambda said: _("Must be at most %(limit)s.") % {"limit": f"{said['le']:g}"},
     "value_error": lambda said: str(said["error"]),
 }
 
@@ -126,7 +124,7 @@ class TaskMilestones(BaseModel):
     def _named_once(self) -> TaskMilestones:
         names = [one.name for one in self.milestones]
         if (twice := first_repeated(names)) is not None:
-            raise ValueError(_("Two of its milestones have the name “%(name)s”.") % {"name": twice})
+            raise ValueError(_("Two milestones are named “%(name)s”.") % {"name": twice})
         return self
 
 
@@ -145,7 +143,7 @@ class MilestoneFile(BaseModel):
     def _told_once(cls, tasks: tuple[TaskMilestones, ...]) -> tuple[TaskMilestones, ...]:
         ids = [entry.task for entry in tasks]
         if (twice := first_repeated(ids)) is not None:
-            raise ValueError(_("It says twice what task %(id)s has.") % {"id": twice})
+            raise ValueError(_("Task %(id)s appears twice.") % {"id": twice})
         return tasks
 
 

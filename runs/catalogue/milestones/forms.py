@@ -19,7 +19,7 @@ PREFIX = "m"
 SIDES = ("reached", "lost")
 KINDS = [
     ("url", gettext_lazy("the address is")),
-    ("text", gettext_lazy("the page says")),
+    ("text", gettext_lazy("the page contains")),
     ("element", gettext_lazy("an element is")),
     ("action", gettext_lazy("the agent does")),
     ("reported", gettext_lazy("the environment reports")),
@@ -64,7 +64,7 @@ class MilestoneForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Milestone"),
         max_length=MAX_NAME,
-        error_messages={"required": gettext_lazy("Say what is true once it is reached.")},
+        error_messages={"required": gettext_lazy("State what is true once it is reached.")},
     )
     weight = forms.FloatField(
         label=gettext_lazy("Weight"),
@@ -85,7 +85,7 @@ class MilestoneForm(forms.Form):
         return bool(set(self.changed_data) - {"ORDER"})
 
     def _add_side(self, side: str) -> None:
-        none = _("nothing: people or a judge say") if side == "reached" else _("nothing said")
+        none = _("none: people or a judge decide") if side == "reached" else _("not set")
         label = _("Reached when") if side == "reached" else _("Lost again when")
         self.fields[f"{side}_kind"] = forms.ChoiceField(
             label=label, choices=[("", none), *KINDS], required=False
@@ -119,7 +119,7 @@ class MilestoneForm(forms.Form):
     def clean_weight(self) -> float:
         weight: float = self.cleaned_data["weight"]
         if not weight > 0:
-            raise forms.ValidationError(_("A weight is a number above 0."))
+            raise forms.ValidationError(_("Enter a number above 0."))
         return weight
 
     def clean(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class MilestoneForm(forms.Form):
         checks = {side: self._check(side, cleaned) for side in SIDES}
         if checks["reached"] is None:
             if checks["lost"] is not None:
-                self.add_error("reached_kind", _("Say first when it is reached."))
+                self.add_error("reached_kind", _("Set first when it is reached."))
             return None
         try:
             return Rule.model_validate(
@@ -169,11 +169,11 @@ class MilestoneForm(forms.Form):
         named = [name for name, part, _words in parts if place and part == place[-1]]
         name = named[0] if named else parts[0][0]
         if problem == "value_error" and kind in ("element", "action"):
-            words = _("Fill in at least one of these fields.")
+            words = _("Fill in at least one field.")
         elif problem == "value_error":
             words = _("Write more than *.")
         else:
-            words = _("Fill this in.")
+            words = _("Required.")
         return f"{side}_{name}", words
 
 
@@ -192,11 +192,11 @@ class MilestoneFormSet(_FormSet):
         for form in self.kept():
             name = form.cleaned_data.get("name")
             if name in seen:
-                form.add_error("name", _("Another milestone has this name already."))
+                form.add_error("name", _("This name is taken."))
             elif name:
                 seen.add(name)
         if any(form.errors for form in self.kept()):
-            raise forms.ValidationError(_("Nothing was saved yet: see the marked fields."))
+            raise forms.ValidationError(_("Correct the marked fields."))
 
     def kept(self) -> list[MilestoneForm]:
         """The rows that were not removed, in their order; those never filled in do not count."""

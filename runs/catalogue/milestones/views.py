@@ -106,16 +106,14 @@ def take_file(
     except MilestoneFileError as error:
         form.add_error("file", f"{sent.name}: {error}")
     except UnknownTasksError as error:
-        form.add_error(
-            "file", _("It names tasks that are not here for you: %(tasks)s") % {"tasks": error}
-        )
+        form.add_error("file", _("Unknown tasks, or hidden from you: %(tasks)s") % {"tasks": error})
     return None
 
 
 def _demand_set(file: MilestoneFile, task_set: TaskSet) -> None:
     if file.task_set.name != task_set.name:
         raise MilestoneFileError(
-            _("It is of the task set %(theirs)s, and these tasks are of %(ours)s.")
+            _("The file is for the task set %(theirs)s; these tasks are of %(ours)s.")
             % {"theirs": file.task_set.name, "ours": task_set.name}
         )
 
@@ -126,7 +124,9 @@ def _part_for(file: MilestoneFile, task: Task) -> MilestoneFile:
     key = task_key(name, task.external_id)
     found = [entry for entry in file.tasks if task_key(name, entry.task) == key]
     if not found:
-        raise MilestoneFileError(_("It says nothing of task %(id)s.") % {"id": task.external_id})
+        raise MilestoneFileError(
+            _("The file does not name task %(id)s.") % {"id": task.external_id}
+        )
     entry = TaskMilestones(task=task.external_id, milestones=found[0].milestones)
     return file.model_copy(update={"tasks": (entry,)})
 
@@ -217,19 +217,19 @@ def _save(request: AppRequest, task: Task, rows: MilestoneFormSet) -> bool:
         messages.error(
             request,
             _(
-                "Somebody else has changed these milestones meanwhile. What you wrote stands below;"
-                " save it again to replace theirs."
+                "Somebody else changed these milestones. Your version is below; "
+                "save it again to replace theirs."
             ),
         )
         return False
-    messages.success(request, _("Milestones saved.") if changed else _("Nothing has changed."))
+    messages.success(request, _("Milestones saved.") if changed else _("No changes."))
     return True
 
 
 def _add_messages(request: AppRequest, stored: Stored) -> None:
     messages.success(
         request,
-        _("Tasks with other milestones now: %(changed)s. With the same: %(same)s.")
+        _("Tasks changed: %(changed)s. Unchanged: %(same)s.")
         % {"changed": stored.changed, "same": stored.same},
     )
 

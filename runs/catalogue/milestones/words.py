@@ -48,7 +48,7 @@ def check_in_words(check: Check) -> str:
         case UrlCheck():
             return _("the address is %(pattern)s") % {"pattern": check.pattern}
         case TextCheck():
-            return _("the page says “%(text)s”") % {"text": check.text}
+            return _("the page contains “%(text)s”") % {"text": check.text}
         case ElementCheck():
             return _element(check)
         case ActionCheck():

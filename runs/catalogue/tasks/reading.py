@@ -63,7 +63,7 @@ LONGEST_SHOWN = 20_000
 APPROACHES = {
     "exact_match": _("answer is exactly"),
     "must_include": _("answer contains"),
-    "fuzzy_match": _("answer means, as a judge says"),
+    "fuzzy_match": _("answer means (by a judge)"),
 }
 ON_PAGES = {"exact_match": _("page is exactly"), "must_include": _("page contains")}
 

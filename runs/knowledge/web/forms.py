@@ -27,7 +27,7 @@ class LearnForm(forms.Form):
 
     model = forms.ChoiceField(label=_("Model"))
     max_cost = CostLimitField(
-        help_text=_("Empty: none. What is done when it is reached stays, and can be gone on from.")
+        help_text=_("Empty: none. At the limit, work stops and can be resumed.")
     )
 
     def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:
@@ -49,14 +49,14 @@ class ExtractForm(LearnForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=200,
-        help_text=_("Each site gets a set of this name. A name that is there gets a new version."),
+        help_text=_("Each site gets a set of this name, or a new version of it."),
     )
     source = forms.ChoiceField(label=_("Runs of"))
     then_summarise = forms.BooleanField(
         label=_("Then summarise"),
         required=False,
         initial=True,
-        help_text=_("Agents are helped by the summary; the raw entries alone can hurt."),
+        help_text=_("Summaries help agents; raw entries alone can hurt."),
     )
 
     def __init__(self, *args: Any, user: User, run_ids: Sequence[UUID], **options: Any) -> None:
@@ -89,7 +89,7 @@ class ExtractForm(LearnForm):
         ]
         open_runs = self._open_runs().order_by().filter(task__task_set=OuterRef("pk"))
         sets = TaskSet.objects.filter(Exists(open_runs)).order_by("name", "version")
-        chosen = [(SELECTION, _("the chosen runs"))] if self._run_ids else []
+        chosen = [(SELECTION, _("the selected runs"))] if self._run_ids else []
         return [
             *chosen,
             (_("Experiment"), [(f"experiment:{row.pk}", row.name) for row in experiments]),

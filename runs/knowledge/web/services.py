@@ -105,7 +105,7 @@ def start_extraction(
     """
     if len(runs) > MOST_RUNS:
         raise WorkRefusedError(
-            _("These are %(n)d runs, and at most %(most)d are learned from at once.")
+            _("At most %(most)d runs can be learned from at once; these are %(n)d.")
             % {"n": len(runs), "most": MOST_RUNS}
         )
     wanted = Run.objects.filter(pk__in=runs)

@@ -89,7 +89,7 @@ def knowledge_switch(request: AppRequest, pk: int) -> HttpResponse:
 
 def _changed(request: AppRequest, entry: KnowledgeEntry, now: KnowledgeEntry) -> HttpResponse:
     if now.knowledge_set_id != entry.knowledge_set_id:
-        words = _("The set is in use, so this is in its next version: %(set)s.")
+        words = _("Saved as the next version, since the set is in use: %(set)s.")
         messages.success(request, words % {"set": now.knowledge_set})
     address = reverse("runs:knowledge_detail", args=[now.knowledge_set_id])
     return redirect(f"{address}?at={now.position}#entry-{now.position}")

@@ -84,7 +84,7 @@ def read_agent(words: str) -> AgentRecord:
         config = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise PlanError(
-            _("%(words)s: that is no JSON (%(why)s).") % {"words": words, "why": error}
+            _("%(words)s: invalid JSON (%(why)s).") % {"words": words, "why": error}
         ) from None
     if not isinstance(config, dict):
         raise PlanError(_("%(words)s: a configuration is a JSON object.") % {"words": words})

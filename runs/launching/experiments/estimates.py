@@ -58,7 +58,7 @@ class AgentEstimate:
             return _("unknown: the price of %(model)s is not in the file of models") % {
                 "model": self.model
             }
-        return _("unknown: no such run has been made yet")
+        return _("unknown: no such run yet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

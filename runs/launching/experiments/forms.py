@@ -39,7 +39,7 @@ class ExperimentForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=200,
-        error_messages={"required": _("Give the experiment a name.")},
+        error_messages={"required": _("Enter a name.")},
     )
     task_set = forms.ChoiceField(label=_("Task set"))
     sites = forms.MultipleChoiceField(
@@ -53,7 +53,7 @@ class ExperimentForm(forms.Form):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Their ids, such as: click-test, 7, 12. Empty: all of the above."),
+        help_text=_("Task ids, such as click-test, 7, 12. Empty: all of the above."),
     )
     feasible_only = forms.BooleanField(
         label=_("Leave out tasks marked infeasible"), required=False, initial=True
@@ -68,14 +68,14 @@ class ExperimentForm(forms.Form):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 2, "class": "mono"}),
-        help_text=_('One a line: the kind, a colon, JSON. generic:{"model": "own-model"}'),
+        help_text=_('One per line: kind, colon, JSON. generic:{"model": "own-model"}'),
     )
     trials = WholeNumberField(
         label=_("Trials"),
         min_value=1,
         max_value=MAX_TRIALS,
         initial=1,
-        help_text=_("Of every agent at every task."),
+        help_text=_("Per agent and task."),
     )
     seeds = forms.CharField(
         label=_("Seeds"),
@@ -92,20 +92,20 @@ class ExperimentForm(forms.Form):
         widget=forms.TextInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
-        help_text=_("Usual are 30, 50 and 100. Empty: as the task or the agent says."),
+        help_text=_("Common: 30, 50 and 100. Empty: as the task or the agent says."),
     )
     policy = forms.ModelChoiceField(
         queryset=RetryPolicy.objects.none(),
         label=_("Retry policy"),
         required=False,
-        empty_label=_("none: broken runs are tried again as the settings say"),
+        empty_label=_("none: default settings"),
     )
     parallelism = WholeNumberField(
-        label=_("At most so many runs at a time"),
+        label=_("Maximum runs at a time"),
         required=False,
         min_value=1,
         max_value=1000,
-        help_text=_("Empty: as many as there are browsers."),
+        help_text=_("Empty: one per browser."),
     )
     in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
     waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)

@@ -99,11 +99,11 @@ def demand_size(plan: Plan) -> None:
         PlanError: it is.
     """
     if not plan.tasks:
-        raise PlanError(_("No task fits. Choose other sites or kinds, or pick tasks."), "tasks")
+        raise PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
     if not plan.agents:
         raise PlanError(_("Choose at least one agent."), "agents")
     if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
-        words = _("An agent is chosen twice, with the same configuration.")
+        words = _("An agent is chosen twice with the same configuration.")
         raise PlanError(words, "agents")
     if plan.n_runs > MAX_RUNS:
         sizes = {
@@ -168,5 +168,6 @@ def _listed(words: str) -> Iterator[int]:
             yield from range(int(span[1]), int(span[2]) + 1)
         else:
             raise PlanError(
-                _("%(words)s are no seeds. Write 0-2 or 4,8,15 or 7+ or random.") % {"words": words}
+                _("Invalid seeds: %(words)s. Write 0-2 or 4,8,15 or 7+ or random.")
+                % {"words": words}
             )

@@ -24,7 +24,7 @@ class HintExperimentForm(ExperimentForm):
     """Tasks, one agent, the hints, and which of them are compared."""
 
     job = forms.ChoiceField(
-        label=_("Hints"), help_text=_("Whose sources and levels the conditions draw on.")
+        label=_("Hints"), help_text=_("Conditions use the sources and levels of these hints.")
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
@@ -49,7 +49,7 @@ class HintExperimentForm(ExperimentForm):
         required=False,
         max_length=100_000,
         widget=forms.TextInput(attrs={"class": "mono"}),
-        help_text=_('The kind, a colon, JSON. generic:{"model": "own-model"}'),
+        help_text=_('Kind, colon, JSON. generic:{"model": "own-model"}'),
     )
 
     def __init__(self, *args: Any, user: User, **options: Any) -> None:

@@ -183,7 +183,7 @@ def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness])
         raise PlanError(_("Choose one agent: it is compared with itself."))
     [base] = plan.agents
     if (base.config or {}).get("tips") or (base.config or {}).get(HINTS_KEY):
-        raise PlanError(_("This agent has tips already. Choose one without."))
+        raise PlanError(_("This agent already has tips. Choose one without."))
     if not pool.levels or not relatednesses:
         raise PlanError(_("Choose at least one level and one relatedness."))
     found = pool.find(plan.tasks, relatednesses)

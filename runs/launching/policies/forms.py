@@ -64,7 +64,7 @@ def _dollars() -> AmountField:
 _ANSWERS = [
     ("recover", gettext_lazy("go back and try again")),
     ("stop", gettext_lazy("stop the run")),
-    ("ignore", gettext_lazy("leave it alone")),
+    ("ignore", gettext_lazy("ignore")),
 ]
 
 
@@ -74,7 +74,7 @@ class PolicyForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=100,
-        error_messages={"required": gettext_lazy("Give the policy a name.")},
+        error_messages={"required": gettext_lazy("Enter a name.")},
     )
     description = forms.CharField(
         label=gettext_lazy("Purpose"),
@@ -84,12 +84,12 @@ class PolicyForm(forms.Form):
     )
 
     retries = forms.ChoiceField(
-        label=gettext_lazy("When the infrastructure breaks a run"),
+        label=gettext_lazy("Infrastructure errors"),
         widget=forms.RadioSelect,
         choices=[
-            (Retries.AS_SET, gettext_lazy("as this installation is set")),
-            (Retries.OWN, gettext_lazy("try again as follows")),
-            (Retries.NEVER, gettext_lazy("never try again")),
+            (Retries.AS_SET, gettext_lazy("default settings")),
+            (Retries.OWN, gettext_lazy("retry as follows")),
+            (Retries.NEVER, gettext_lazy("never retry")),
         ],
         initial=Retries.AS_SET,
     )
@@ -100,20 +100,20 @@ class PolicyForm(forms.Form):
         required=False,
         initial=list(WORTH_RETRYING),
     )
-    attempts = _number(gettext_lazy("Attempts in all"), _RETRY.attempts, min_value=2, max_value=10)
+    attempts = _number(gettext_lazy("Total attempts"), _RETRY.attempts, min_value=2, max_value=10)
     backoff_s = _seconds(
         gettext_lazy("Seconds before the second attempt"),
         _RETRY.backoff_s,
-        help_text=gettext_lazy("Doubled for each further one."),
+        help_text=gettext_lazy("Doubled each time."),
     )
-    backoff_cap_s = _seconds(gettext_lazy("Never more seconds than"), _RETRY.backoff_cap_s)
+    backoff_cap_s = _seconds(gettext_lazy("Maximum seconds"), _RETRY.backoff_cap_s)
 
     watch = forms.ChoiceField(
-        label=gettext_lazy("When an agent is stuck"),
+        label=gettext_lazy("Stuck agents"),
         widget=forms.RadioSelect,
         choices=[
-            (Watch.NO, gettext_lazy("leave it alone")),
-            (Watch.YES, gettext_lazy("watch, and answer as follows")),
+            (Watch.NO, gettext_lazy("ignore")),
+            (Watch.YES, gettext_lazy("detect, and respond as follows")),
         ],
         initial=Watch.NO,
     )
@@ -125,7 +125,7 @@ class PolicyForm(forms.Form):
         gettext_lazy("Longest loop, in steps"), _WATCH.loop_longest, min_value=2, max_value=1000
     )
     on_false_completion = forms.ChoiceField(
-        label=gettext_lazy("On completion declared again and again"), choices=_ANSWERS
+        label=gettext_lazy("On repeated completion"), choices=_ANSWERS
     )
     false_completions = _number(
         gettext_lazy("Messages or waits in a row"),
@@ -137,43 +137,41 @@ class PolicyForm(forms.Form):
         label=gettext_lazy("Steps that only wait"),
         choices=[
             ("counts", gettext_lazy("count")),
-            ("exempt", gettext_lazy("are passed over")),
+            ("exempt", gettext_lazy("do not count")),
         ],
     )
-    steps_before = _number(
-        gettext_lazy("Go back to so many steps before it"), _WATCH.steps_before, max_value=1000
-    )
+    steps_before = _number(gettext_lazy("Steps to go back"), _WATCH.steps_before, max_value=1000)
     other_agent = forms.ChoiceField(
-        label=gettext_lazy("Who takes over then"),
+        label=gettext_lazy("Agent that takes over"),
         required=False,
         help_text=gettext_lazy(
-            "Models that can be asked, agents that need no configuration, and what ran before."
+            "Available models, agents without configuration, and what ran before."
         ),
     )
-    other_steps = _number(gettext_lazy("For so many steps"), _WATCH.other_steps, max_value=1000)
+    other_steps = _number(gettext_lazy("Steps it takes"), _WATCH.other_steps, max_value=1000)
     recoveries = _number(
-        gettext_lazy("At most so many times in a run"), _WATCH.recoveries, max_value=100
+        gettext_lazy("Maximum recoveries per run"), _WATCH.recoveries, max_value=100
     )
     otherwise = forms.ChoiceField(
-        label=gettext_lazy("Stuck again after that"),
+        label=gettext_lazy("When stuck again"),
         choices=[
             ("stop", gettext_lazy("end the run")),
-            ("go_on", gettext_lazy("go on as it is")),
+            ("go_on", gettext_lazy("continue")),
         ],
     )
     writes = forms.ChoiceField(
         label=gettext_lazy("Steps that look like writes (send, buy, delete …)"),
         choices=[
-            ("refuse", gettext_lazy("never repeat them")),
-            ("continue", gettext_lazy("repeat them too")),
+            ("refuse", gettext_lazy("never repeat")),
+            ("continue", gettext_lazy("repeat too")),
         ],
-        help_text=gettext_lazy("Repeat them only where a fresh start restores the site."),
+        help_text=gettext_lazy("Repeat only where a fresh start restores the site."),
     )
     settle_tries = _number(
-        gettext_lazy("Look again at a page that differs"), _WATCH.settle_tries, max_value=100
+        gettext_lazy("Checks of a page that differs"), _WATCH.settle_tries, max_value=100
     )
     settle_ms = _number(
-        gettext_lazy("… after milliseconds"), _WATCH.settle_ms, min_value=1, max_value=60_000
+        gettext_lazy("Milliseconds between checks"), _WATCH.settle_ms, min_value=1, max_value=60_000
     )
 
     run_steps = _number(gettext_lazy("Steps"), min_value=1, max_value=10_000)
@@ -183,7 +181,7 @@ class PolicyForm(forms.Form):
     batch_runs = _number(gettext_lazy("Runs"), min_value=1, max_value=10**9)
     batch_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
     batch_dollars = _dollars()
-    batch_seconds = _number(gettext_lazy("Seconds, added up"), min_value=1, max_value=10**8)
+    batch_seconds = _number(gettext_lazy("Total seconds"), min_value=1, max_value=10**8)
 
     RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")
     LOOK_FIELDS = ("on_loop", "loop_shortest", "loop_longest", "on_false_completion")

@@ -253,10 +253,10 @@ def launch_by_policy(
 def _demand_size(plan: RerunPlan) -> None:
     """Raises RerunError if there is nothing to launch, or too much."""
     if not plan.reruns:
-        raise RerunError(_("By this policy nothing is to be run again now."))
+        raise RerunError(_("This policy reruns nothing now."))
     if len(plan.reruns) > MAX_NEW_RUNS:
         raise RerunError(
-            _("These would be %(n)d runs; at most %(max)d can be queued at once.")
+            _("At most %(max)d runs can be queued at once; these are %(n)d.")
             % {"n": len(plan.reruns), "max": MAX_NEW_RUNS}
         )
 

@@ -158,13 +158,13 @@ def estimate_reruns(plan: RerunPlan, user: User | None) -> Estimate | None:
 
 WORDS = {
     PlanOutcome.RERUN: gettext_lazy("would be rerun"),
-    PlanOutcome.USED_UP: gettext_lazy("rerun as often as the rule allows"),
+    PlanOutcome.USED_UP: gettext_lazy("rerun limit of the rule reached"),
     PlanOutcome.NO_RULE: gettext_lazy("no rule fits"),
-    PlanOutcome.NO_VERDICT: gettext_lazy("no rule fits; a verdict that one asks for is missing"),
+    PlanOutcome.NO_VERDICT: gettext_lazy("no rule fits; a required verdict is missing"),
     PlanOutcome.HIDDEN: gettext_lazy("you are judging it"),
-    PlanOutcome.MOVING: gettext_lazy("on its way already"),
-    PlanOutcome.REPLACED: gettext_lazy("a later attempt stands in its place"),
-    PlanOutcome.ELSEWHERE: gettext_lazy("its rerun is in this list itself"),
+    PlanOutcome.MOVING: gettext_lazy("already queued or running"),
+    PlanOutcome.REPLACED: gettext_lazy("replaced by a later attempt"),
+    PlanOutcome.ELSEWHERE: gettext_lazy("its rerun is in this list"),
     PlanOutcome.CANNOT: gettext_lazy("cannot run here"),
 }
 """What becomes of a run."""

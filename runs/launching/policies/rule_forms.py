@@ -18,14 +18,14 @@ from webagent.trajectory.records import Json
 
 PREFIX = "rules"
 WHEN = {
-    RerunWhen.FAILED_OUTCOME: gettext_lazy("it failed, by the benchmark's outcome"),
-    RerunWhen.FAILED_REFERENCE: gettext_lazy("it failed, by the reference verdict"),
-    RerunWhen.FAILED_EVALUATOR: gettext_lazy("it failed, by an evaluator"),
-    RerunWhen.MARKED: gettext_lazy("annotators marked a cause"),
-    RerunWhen.BROKE: gettext_lazy("the infrastructure broke it"),
-    RerunWhen.LOOPED: gettext_lazy("the agent was stuck in a loop"),
-    RerunWhen.FALSE_COMPLETION: gettext_lazy("the agent declared completion again and again"),
-    RerunWhen.AT_LIMIT: gettext_lazy("a limit ended it"),
+    RerunWhen.FAILED_OUTCOME: gettext_lazy("failed by the benchmark's outcome"),
+    RerunWhen.FAILED_REFERENCE: gettext_lazy("failed by the reference verdict"),
+    RerunWhen.FAILED_EVALUATOR: gettext_lazy("failed by an evaluator"),
+    RerunWhen.MARKED: gettext_lazy("cause marked by annotators"),
+    RerunWhen.BROKE: gettext_lazy("infrastructure error"),
+    RerunWhen.LOOPED: gettext_lazy("agent stuck in a loop"),
+    RerunWhen.FALSE_COMPLETION: gettext_lazy("agent repeatedly declared completion"),
+    RerunWhen.AT_LIMIT: gettext_lazy("ended by a limit"),
 }
 
 
@@ -33,7 +33,7 @@ class RuleForm(forms.Form):
     """One rule. Which of evaluator, cause and errors counts follows from `when`."""
 
     when = forms.ChoiceField(
-        label=gettext_lazy("Rerun where"),
+        label=gettext_lazy("Rerun when"),
         choices=[(when.value, words) for when, words in WHEN.items()],
     )
     evaluator = forms.ChoiceField(label=gettext_lazy("Evaluator"), required=False)
@@ -43,12 +43,12 @@ class RuleForm(forms.Form):
         choices=Run.Fault.choices,
         widget=forms.CheckboxSelectMultiple,
         required=False,
-        help_text=gettext_lazy("None: any."),
+        help_text=gettext_lazy("None: all."),
     )
     at_most = WholeNumberField(
-        label=gettext_lazy("Up to so many times"), min_value=1, max_value=20, initial=1
+        label=gettext_lazy("Maximum reruns"), min_value=1, max_value=20, initial=1
     )
-    agent = forms.ChoiceField(label=gettext_lazy("With"), required=False)
+    agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
     new_seed = forms.BooleanField(label=gettext_lazy("with a new seed"), required=False)
 
     def __init__(self, *args: Any, agents: OfferedAgents, **options: Any) -> None:
@@ -99,7 +99,7 @@ class RuleFormSet(_FormSet):
         agents: OfferedAgents = self.form_kwargs["agents"]
         keys = [RerunRule.model_validate(rule_values(rule, agents)).key for rule in self.kept()]
         if len(set(keys)) < len(keys):
-            raise forms.ValidationError(_("Two of these rules are the same. Remove one."))
+            raise forms.ValidationError(_("Two rules are the same. Remove one."))
 
 
 _rule_forms = forms.formset_factory(

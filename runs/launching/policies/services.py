@@ -46,7 +46,7 @@ def _save(
     if last is not None and (last.body_hash, last.description) == said:
         return last
     if last is not None and is_new:
-        raise PolicyError(_("There is a policy of this name; open it and edit it."))
+        raise PolicyError(_("This policy exists. Open and edit it."))
     newest = versions.aggregate(newest=Max("version"))["newest"] or 0
     policy = RetryPolicy.objects.create(
         name=name,

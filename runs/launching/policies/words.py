@@ -31,21 +31,19 @@ from webagent.recovery.retry_policy import (
 )
 
 PARTS: Mapping[Section, Promise] = {
-    Section.INFRASTRUCTURE: gettext_lazy("When the infrastructure breaks a run"),
-    Section.RECOVERY: gettext_lazy("When an agent is stuck"),
-    Section.LIMITS: gettext_lazy("What runs may take"),
-    Section.RERUNS: gettext_lazy("What is run again"),
+    Section.INFRASTRUCTURE: gettext_lazy("Infrastructure errors"),
+    Section.RECOVERY: gettext_lazy("Stuck agents"),
+    Section.LIMITS: gettext_lazy("Limits"),
+    Section.RERUNS: gettext_lazy("Reruns"),
 }
 
-_NEVER_TWICE = gettext_lazy("A run that the infrastructure breaks is not tried again.")
+_NEVER_TWICE = gettext_lazy("Infrastructure errors are not retried.")
 
 SENTENCES: Mapping[str, Promise] = {
-    Sentence.AS_SET: gettext_lazy(
-        "Runs that the infrastructure breaks are tried again as this installation is set."
-    ),
+    Sentence.AS_SET: gettext_lazy("Infrastructure errors are retried by the default settings."),
     Sentence.RETRIED: ngettext_lazy(
-        "Tried again after: %(faults)s. %(attempts)d attempt in all.",
-        "Tried again after: %(faults)s. %(attempts)d attempts in all.",
+        "Retried after: %(faults)s. %(attempts)d attempt in all.",
+        "Retried after: %(faults)s. %(attempts)d attempts in all.",
         "attempts",
     ),
     Sentence.BACKOFF: gettext_lazy(
@@ -53,14 +51,14 @@ SENTENCES: Mapping[str, Promise] = {
         "at most %(cap)s."
     ),
     Sentence.NEVER_RETRIED: _NEVER_TWICE,
-    Sentence.LEFT_ALONE: gettext_lazy("Nobody watches; a stuck agent is left alone."),
+    Sentence.LEFT_ALONE: gettext_lazy("Stuck agents are ignored."),
     ClauseKey.LOOP_RECOVER: gettext_lazy(
         "On a loop of %(shortest)d–%(longest)d steps: go back and try again."
     ),
     ClauseKey.LOOP_STOP: gettext_lazy(
         "On a loop of %(shortest)d–%(longest)d steps: stop the run, which saves the rest."
     ),
-    ClauseKey.LOOP_IGNORE: gettext_lazy("Loops (%(shortest)d–%(longest)d steps) are left alone."),
+    ClauseKey.LOOP_IGNORE: gettext_lazy("Loops (%(shortest)d–%(longest)d steps) are ignored."),
     ClauseKey.FALSE_COMPLETION_RECOVER: gettext_lazy(
         "After %(at_least)d messages or waits in a row: go back and try again."
     ),
@@ -68,66 +66,62 @@ SENTENCES: Mapping[str, Promise] = {
         "After %(at_least)d messages or waits in a row: stop the run, which saves the rest."
     ),
     ClauseKey.FALSE_COMPLETION_IGNORE: gettext_lazy(
-        "Messages or waits in a row (%(at_least)d) are left alone."
+        "Messages or waits in a row (%(at_least)d) are ignored."
     ),
     ClauseKey.NOTE_ONLY_WAITING: gettext_lazy(
-        "Where a run ends with the agent's first message, only waiting can be noticed."
+        "Where a run ends with the agent's first message, only waiting can be detected."
     ),
     ClauseKey.NOTE_NEVER: gettext_lazy(
-        "Where a run ends with the agent's first message, this can never be noticed."
+        "Where a run ends with the agent's first message, this can never be detected."
     ),
     ClauseKey.WAITING_COUNTS: gettext_lazy("Steps that only wait count."),
-    ClauseKey.WAITING_EXEMPT: gettext_lazy("Steps that only wait are passed over."),
+    ClauseKey.WAITING_EXEMPT: gettext_lazy("Steps that only wait do not count."),
     ClauseKey.BACK: ngettext_lazy(
-        "Going back: the task starts anew, and the steps up to %(steps)d step before the "
-        "trouble are repeated.",
-        "Going back: the task starts anew, and the steps up to %(steps)d steps before the "
-        "trouble are repeated.",
+        "Going back: the task restarts, and the steps up to %(steps)d step "
+        "before the problem are repeated.",
+        "Going back: the task restarts, and the steps up to %(steps)d "
+        "steps before the problem are repeated.",
         "steps",
     ),
     ClauseKey.OTHER_AGENT: ngettext_lazy(
-        "Then another agent takes %(steps)d step before the first one goes on.",
-        "Then another agent takes %(steps)d steps before the first one goes on.",
+        "Then another agent takes %(steps)d step, and the first one continues.",
+        "Then another agent takes %(steps)d steps, and the first one continues.",
         "steps",
     ),
     Sentence.TAKES_OVER: ngettext_lazy(
-        "Then %(agent)s takes %(steps)d step before the first agent goes on.",
-        "Then %(agent)s takes %(steps)d steps before the first agent goes on.",
+        "Then %(agent)s takes %(steps)d step, and the first agent continues.",
+        "Then %(agent)s takes %(steps)d steps, and the first agent continues.",
         "steps",
     ),
-    Sentence.NOBODY_TAKES_OVER: gettext_lazy(
-        "No other agent is named: the same one tries again by itself."
-    ),
-    ClauseKey.SAME_AGENT: gettext_lazy("Then the same agent tries again by itself."),
+    Sentence.NOBODY_TAKES_OVER: gettext_lazy("No other agent: the same one tries again."),
+    ClauseKey.SAME_AGENT: gettext_lazy("Then the same agent tries again."),
     ClauseKey.AT_MOST: ngettext_lazy(
         "At most %(recoveries)d time in a run.",
         "At most %(recoveries)d times in a run.",
         "recoveries",
     ),
-    ClauseKey.NEVER_RECOVER: gettext_lazy("Going back is allowed 0 times."),
-    ClauseKey.OTHERWISE_STOP: gettext_lazy("Stuck again after that: the run ends."),
-    ClauseKey.OTHERWISE_GO_ON: gettext_lazy("Stuck again after that: the run goes on as it is."),
+    ClauseKey.NEVER_RECOVER: gettext_lazy("Going back is not allowed."),
+    ClauseKey.OTHERWISE_STOP: gettext_lazy("When stuck again, the run ends."),
+    ClauseKey.OTHERWISE_GO_ON: gettext_lazy("When stuck again, the run continues."),
     ClauseKey.WRITES_REFUSE: gettext_lazy(
-        "Steps that look like writes (send, buy, delete …) are never repeated: "
-        "then there is no going back."
+        "Steps that look like writes (send, buy, delete …) are never "
+        "repeated; then the run cannot go back."
     ),
     ClauseKey.WRITES_CONTINUE: gettext_lazy(
         "Steps that look like writes (send, buy, delete …) are repeated too."
     ),
     ClauseKey.SETTLE: ngettext_lazy(
-        "A page that looks different while steps are repeated is looked at %(tries)d more "
-        "time, %(milliseconds)d ms apart.",
-        "A page that looks different while steps are repeated is looked at %(tries)d more "
-        "times, %(milliseconds)d ms apart.",
+        "A page that differs on replay is checked %(tries)d more time, %(milliseconds)d ms apart.",
+        "A page that differs on replay is checked %(tries)d more times, %(milliseconds)d ms apart.",
         "tries",
     ),
-    ClauseKey.DIVERGED: gettext_lazy("If it stays different, the run ends and says where."),
+    ClauseKey.DIVERGED: gettext_lazy("If it still differs, the run ends and says where."),
     Sentence.RUN_STEPS: gettext_lazy("One run: at most %(value)s steps."),
     Sentence.RUN_TOKENS: gettext_lazy("One run: at most %(value)s tokens."),
     Sentence.RUN_DOLLARS: gettext_lazy("One run: at most %(value)s."),
     Sentence.RUN_SECONDS: gettext_lazy("One run: at most %(value)s."),
-    Sentence.RUN_UNLIMITED: gettext_lazy("One run: no limits of its own."),
-    Sentence.BATCH_RUNS: gettext_lazy("Runs launched together: no more than %(value)s start."),
+    Sentence.RUN_UNLIMITED: gettext_lazy("One run: no limits."),
+    Sentence.BATCH_RUNS: gettext_lazy("Runs launched together: at most %(value)s start."),
     Sentence.BATCH_TOKENS: gettext_lazy(
         "Runs launched together: after %(value)s tokens no further one starts."
     ),
@@ -185,12 +179,12 @@ SENTENCES: Mapping[str, Promise] = {
         "at_most",
     ),
     Sentence.NEW_SEED: gettext_lazy("Each of these reruns has a new seed."),
-    Sentence.NO_RERUNS: gettext_lazy("Nothing is run again."),
+    Sentence.NO_RERUNS: gettext_lazy("No reruns."),
 }
 """Words for every sentence that a policy can say."""
 
 ANY_FAULT = gettext_lazy("any error")
-MAY_PASS = gettext_lazy("every kind of error that may pass by itself")
+MAY_PASS = gettext_lazy("every temporary error")
 
 
 @dataclass(frozen=True, slots=True)

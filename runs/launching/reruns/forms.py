@@ -58,13 +58,13 @@ class RerunForm(forms.Form):
     policy = forms.ChoiceField(
         label=_("Retry policy"),
         required=False,
-        help_text=_("What is done if a run breaks or gets stuck, and what it may take."),
+        help_text=_("How broken or stuck runs are handled, and their limits."),
     )
     experiment = forms.CharField(
         label=_("Experiment"),
         required=False,
         max_length=200,
-        help_text=_("Gathers the new runs under a name, if you want that."),
+        help_text=_("Optional name for the new runs."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
@@ -84,14 +84,14 @@ class RerunForm(forms.Form):
         assert isinstance(policy, forms.ChoiceField)  # noqa: S101 (mypy)
         policy.choices = [
             (SAME, _("as before")),
-            (NO_POLICY, _("none: as this installation is set")),
+            (NO_POLICY, _("none: default settings")),
             *((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions()),
         ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed") is None:
-            self.add_error("seed", _("Say which seed."))
+            self.add_error("seed", _("Enter a seed."))
         return cleaned
 
     def rerun_request(self) -> RerunRequest:

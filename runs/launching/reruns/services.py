@@ -90,7 +90,7 @@ def launch_reruns(*, runs: Iterable[Run], rerun_request: RerunRequest, user: Use
     sources = list(runs)
     if len(sources) * rerun_request.trials > MAX_NEW_RUNS:
         raise RerunError(
-            _("These would be %(n)d runs; at most %(max)d can be queued at once.")
+            _("At most %(max)d runs can be queued at once; these are %(n)d.")
             % {"n": len(sources) * rerun_request.trials, "max": MAX_NEW_RUNS}
         )
     refused = [
@@ -205,7 +205,7 @@ def retry_run(*, run: Run, user: User) -> Run:
         RerunError: the run has not ended like that, or cannot run here.
     """
     if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
-        raise RerunError(_("Only runs that broke or were cancelled can be retried; rerun it."))
+        raise RerunError(_("Only broken or cancelled runs can be retried; rerun it."))
     if why := why_not_runnable(run, None):
         raise RerunError(why)
     if run.experiment and run.experiment.state == ExperimentState.CANCELLED:

@@ -214,7 +214,7 @@ def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
 def rerun_cancel_own(request: AppRequest) -> HttpResponse:
     """Ask all runs to stop that the person launched by hand."""
     n = cancel_own(user=request.user)
-    words = ngettext("%(n)d run is asked to stop.", "%(n)d runs are asked to stop.", n) % {"n": n}
+    words = ngettext("%(n)d run is stopping.", "%(n)d runs are stopping.", n) % {"n": n}
     messages.info(request, words)
     return _back(request)
 

@@ -45,18 +45,18 @@ class LimitsForm(forms.Form):
         label=_("Maximum number of runs"), required=False, min_value=0, max_value=10**9
     )
     max_gb = forms.FloatField(
-        label=_("At most so many GB of files"),
+        label=_("Maximum size of files, GB"),
         required=False,
         min_value=0,
         max_value=10**6,
-        help_text=_("Imports, pushed runs and reruns beyond are refused."),
+        help_text=_("Imports, pushed runs and reruns above it are refused."),
     )
     keep_days = forms.IntegerField(
-        label=_("Keep runs for so many days"),
+        label=_("Days to keep runs"),
         required=False,
         min_value=1,
         max_value=100_000,
-        help_text=_("After that they are archived automatically, and deleted later."),
+        help_text=_("Then archived automatically, and deleted later."),
     )
 
     @classmethod
@@ -85,8 +85,8 @@ class LimitsForm(forms.Form):
 class DeletionForm(forms.Form):
     """Why runs go, and the name of their experiment once more."""
 
-    reason = forms.CharField(label=_("Why they go"), max_length=200)
-    name = forms.CharField(label=_("The experiment's name, to be sure"), max_length=200)
+    reason = forms.CharField(label=_("Reason"), max_length=200)
+    name = forms.CharField(label=_("Type the experiment's name to confirm"), max_length=200)
 
     def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -95,7 +95,7 @@ class DeletionForm(forms.Form):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name.strip() != self.experiment.name.strip():
-            raise forms.ValidationError(_("This is not its name."))
+            raise forms.ValidationError(_("The name does not match."))
         return name
 
 
@@ -217,7 +217,7 @@ def retention_restore(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Take all back that was archived."""
     experiment = _experiment(request, experiment_id)
     n = restore_runs(runs=_runs(experiment), why=experiment.name)
-    _say(request, n, ngettext("%(n)d run is back.", "%(n)d runs are back.", n))
+    _say(request, n, ngettext("%(n)d run was restored.", "%(n)d runs were restored.", n))
     return redirect("runs:retention", experiment.pk)
 
 

@@ -83,7 +83,7 @@ class SpacePage:
     @property
     def saved(self) -> StoragePart:
         """What it would take more if no two runs shared a file."""
-        return self._part(_("saved by sharing"), max(0, self.total - self.measured.stored))
+        return self._part(_("saved by sharing files"), max(0, self.total - self.measured.stored))
 
     @property
     def free(self) -> int | None:

@@ -96,7 +96,7 @@ def course_title(run: Run, events: Sequence[Event], n_given_up: int) -> str:
             % {"n": n_given_up}
         )
     if _is_rescued(run, events):
-        parts.insert(0, _("rescued"))
+        parts.insert(0, _("recovered"))
     return ", ".join(parts)
 
 
@@ -174,7 +174,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
                 "loop of %(n)s step repeated", "loop of %(n)s steps repeated", period
             ) % {"n": period}
     else:
-        words = _("says that it is done, or waits, again and again")
+        words = _("repeatedly declares completion or waits")
     return ", ".join(filter(None, (words, span, _answer(event, run))))
 
 
@@ -207,11 +207,11 @@ def _way_back(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
             "n": replayed
         }
     if steps and _went_on(steps[-1], event):
-        words += ", " + _("on from before step %(n)s") % {"n": to}
+        words += ", " + _("continues before step %(n)s") % {"n": to}
     abandoned = event.detail.get("abandoned")
     cost = _dollars(abandoned.get("cost")) if isinstance(abandoned, dict) else None
     if cost and not hides_something(run):
-        words += " " + _("(%(cost)s spent in vain)") % {"cost": money(cost)}
+        words += " " + _("(%(cost)s wasted)") % {"cost": money(cost)}
     return words
 
 
@@ -280,7 +280,7 @@ def _switches_back(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) 
         if after["branch"] != during["branch"]:
             continue  # a way back came first
         name = None if hides_something(run) else _name(event, "from")
-        label = _("%(name)s goes on") % {"name": name} if name else _("the first model goes on")
+        label = _("%(name)s continues") % {"name": name} if name else _("the first model continues")
         at = after["i"]
         yield Mark(kind=SWITCH_BACK, sign=SIGNS[SWITCH_BACK], first=at, last=at, label=label)
 
@@ -323,7 +323,9 @@ def _why_ended(run: Run, events: Sequence[Event]) -> str:
         return ""
     if _is_rescued(run, events):
         return ngettext(
-            "rescued: success after %(n)s recovery", "rescued: success after %(n)s recoveries", n
+            "recovered: success after %(n)s recovery",
+            "recovered: success after %(n)s recoveries",
+            n,
         ) % {"n": n}
     return ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
 

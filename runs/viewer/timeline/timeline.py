@@ -149,7 +149,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "replays": _("repeats step %n"),
         "by_other": _("other model"),
         "looped": _("in the loop"),
-        "claimed": _("says it is done"),
+        "claimed": _("declares completion"),
         "problem": _("reply unusable"),
         "unanswered": _("no reply"),
         "branch": _("branch %n"),
@@ -172,7 +172,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "live_steps": _("%n steps so far"),
         "live_ended": _("The run has ended."),
         "live_new": _("%n new"),
-        "live_lost": _("No connection to the site; it is tried again."),
+        "live_lost": _("No connection; retrying."),
         "heard": _("heard %n ago"),
-        "failed_load": _("Could not be loaded. Choose the step again to retry."),
+        "failed_load": _("Loading failed. Choose the step again to retry."),
     }

@@ -250,7 +250,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
         response = client.post(url, {**asked, "token": token, "launch": 1})
         assert response["Location"] == reverse("runs:rerun_list")
     assert Run.objects.get(rerun_of=run).launch is not None
-    assert "on its way already" in client.get(url, asked).content.decode()
+    assert "already queued or running" in client.get(url, asked).content.decode()
 
 
 def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:

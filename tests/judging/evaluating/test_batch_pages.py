@@ -265,7 +265,7 @@ class TestCancelAndResume:
         batch.refresh_from_db()
         assert batch.state == State.QUEUED
         assert carry_out(batch.pk)
-        assert "There is nothing to resume" in (
+        assert "Nothing to resume" in (
             client.post(address("batch_resume", batch.pk), follow=True).content.decode()
         )
 
@@ -282,7 +282,7 @@ class TestCancelAndResume:
         assert "3 runs were not evaluated" in text
         assert 'value="2.00"' in text
         said = client.post(path, follow=True).content.decode()
-        assert "set a higher cost limit to go on" in said
+        assert "raise the cost limit to continue" in said
         client.post(path, {"max_cost": "0.001"})
         batch.refresh_from_db()
         assert batch.state == State.STOPPED_BY_BUDGET

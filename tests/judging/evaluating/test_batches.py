@@ -1,4 +1,4 @@
-"""Batches of evaluations: resumed, limited, cancelled, and never made twice."""
+"""Evaluation batches: resumed, limited, cancelled, and never made twice."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def test_limit_of_costs_leaves_the_rest_not_evaluated(judge: LLMStub) -> None:
     assert 0 < batch.n_done < 29
     assert 0 < batch.spent <= one * 20
     assert not Evaluation.objects.filter(verdict="error").exists()
-    with pytest.raises(WorkRefusedError, match="higher cost limit"):
+    with pytest.raises(WorkRefusedError, match="raise the cost limit"):
         resume_batch(batch=batch, max_cost=batch.spent)
     asked = len(judge.asked)
     assert resume_batch(batch=batch, max_cost=Decimal(10))

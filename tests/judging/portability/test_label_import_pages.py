@@ -133,7 +133,7 @@ def test_a_look_stores_nothing_and_the_button_what_the_command_stores(
     assert not AuditEntry.objects.filter(kind="label.imported").exists()
     page = page_of(client, sent)
     assert "Store 5 rows" in page
-    assert page.index("the account of this name") < page.index("new; nobody can log in to it")
+    assert page.index("existing account") < page.index("new, without log-in")
     decide(client, sent)
     assert carry_out(sent.pk)
     sent.refresh_from_db()
@@ -168,7 +168,7 @@ def test_pressed_twice_and_sent_twice_it_is_stored_once(client, engineer):
     assert sent.state == State.FINISHED
     again = looked(client, content)
     assert not again.awaits_word
-    assert "All that it says is here already" in page_of(client, again)
+    assert "Everything in it is already stored" in page_of(client, again)
     decide(client, again)
     assert not carry_out(again.pk)
     assert (Label.objects.count(), Evaluation.objects.count()) == (4, 1)
@@ -181,7 +181,7 @@ def test_rows_that_cannot_be_taken_are_named_and_nothing_is_stored(client, engin
     sent = looked(client, table(f"{run.pk},{EVIL},,success,", *bad).replace(b"rationale", b"<zx>"))
     page = page_of(client, sent)
     assert [row["line"] for row in sent.report["listed"]] == [3, 4, 5]
-    assert "4 of 5 rows cannot be taken" in page
+    assert "4 of 5 rows cannot be imported" in page
     assert "The first 3 of 4." in page
     assert "verdict" in page
     assert "decide/" not in page
@@ -375,7 +375,7 @@ def test_a_file_goes_when_it_is_discarded_or_forgotten(client, engineer, setting
     sweep_imports()
     assert not Path(forgotten.path).exists()
     answer = client.post(f"{forgotten.get_absolute_url()}decide/", follow=True)
-    assert "send it again" in answer.content.decode()
+    assert "Send it again" in answer.content.decode()
 
 
 def test_wide_text_of_spreadsheets_is_read_and_the_page_is_japanese(client, engineer):

@@ -255,7 +255,7 @@ def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
     form = form_of(client, study, success="success")
     label = label_next(study, user, "failure")
     page = client.post(url("annotate", study), form, follow=True).content.decode()
-    assert "You have already labelled this run, in another tab." in page
+    assert "You already labelled this run in another tab." in page
     assert re.search(r'value="failure"[^>]*checked', page)
     label.refresh_from_db()
     assert label.success == "failure"

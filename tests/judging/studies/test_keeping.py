@@ -1,4 +1,4 @@
-"""What is kept, and why, tells nothing of runs to which the viewer is blinded."""
+"""Kept runs, tells nothing of runs to which the viewer is blinded."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"name": "Taken"}, "A study of this name exists."),
+        ({"name": "Taken"}, "This name is taken."),
         ({"query": "site=nowhere"}, "No run matches these filters."),
         ({"labels_per_run": 1}, "greater than or equal to 2"),
         ({"repeat_percent": 80}, "less than or equal to 50"),
@@ -138,7 +138,7 @@ def test_members_come_and_go() -> None:
     for user in (ann, eve):
         client.post(url("member_add", study.pk), {"user": user.pk, "part": "annotator"})
     page = client.get(url("study_detail", study.pk)).content.decode()
-    assert "eve: their role shows them outcomes" in page
+    assert "eve: this role shows outcomes" in page
     said = client.post(
         url("member_add", study.pk), {"user": ann.pk, "part": "annotator"}, follow=True
     )

@@ -502,7 +502,7 @@ case(
 )
 
 
-# Batches of evaluations
+# Evaluation batches
 def _wishes(world: World, path: str) -> Iterable[Visit]:
     """The form as it is asked for, for an estimate, and sent."""
     runs = {"run": [str(pk) for pk in RUNS(world)]}

@@ -172,9 +172,9 @@ def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
     file = client.get(f"/tasks/{task.pk}/milestones.json").content
     foreign = file.replace(b'"name": "webarena"', b'"name": "miniwob"')
     for content, words in (
-        (file, "m.json: It says nothing of task 8."),
-        (b"{", "m.json: This is no JSON"),
-        (foreign, "It is of the task set miniwob"),
+        (file, "m.json: The file does not name task 8."),
+        (b"{", "m.json: Invalid JSON"),
+        (foreign, "The file is for the task set miniwob"),
     ):
         response = client.post(
             f"/tasks/{other.pk}/milestones/import/",
@@ -207,7 +207,7 @@ class TestWhoMay:
         task = make_task()
         set_milestones(task=task, milestones=[PAID])
         page = as_user(engineer).get(f"/tasks/{task.pk}/").content.decode()
-        assert "the page says “Thanks”" in page
+        assert "the page contains “Thanks”" in page
         assert "lost again when the agent does: go_back" in page
 
     def test_who_judges_a_run_of_the_task_sees_and_changes_none(self, engineer: User):

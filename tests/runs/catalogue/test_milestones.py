@@ -133,30 +133,30 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"format": "other"}, "format: This must be 'crosscheck-milestones'."),
+            ({"format": "other"}, "format: Must be 'crosscheck-milestones'."),
             (
                 _milestones({"name": ""}),
-                "task 1 “7”, milestone 1, name: This must not be empty.",
+                "task 1 “7”, milestone 1, name: Must not be empty.",
             ),
             (
                 _milestones({"name": "a"}, {"name": "The cart is open", "weight": 0}),
-                "task 1 “7”, milestone 2 “The cart is open”, weight: This must be above 0.",
+                "task 1 “7”, milestone 2 “The cart is open”, weight: Must be above 0.",
             ),
             (
                 _milestones({"name": "a", "wieght": 2}),
-                "task 1 “7”, milestone 1 “a”, wieght: There is no field of this name.",
+                "task 1 “7”, milestone 1 “a”, wieght: Unknown field.",
             ),
             (
                 _milestones({"name": "a", "rule": {"reached_when": {"kind": "regex"}}}),
-                "task 1 “7”, milestone 1 “a”, rule.reached_when: There is no check “regex”",
+                "task 1 “7”, milestone 1 “a”, rule.reached_when: Unknown check “regex”",
             ),
             (
                 _milestones({"name": "a"}, {"name": "a"}),
-                "task 1 “7”: Two of its milestones have the name “a”.",
+                "task 1 “7”: Two milestones are named “a”.",
             ),
             (
                 {"tasks": [{"task": "7", "milestones": []}] * 2},
-                "tasks: It says twice what task 7 has.",
+                "tasks: Task 7 appears twice.",
             ),
         ],
     )

@@ -360,7 +360,7 @@ def test_what_was_looked_at_can_be_discarded_and_does_not_lie_about_for_ever(
     sweep_imports()
     assert not Path(jobs[1].path).exists()
     answer = client.post(reverse("runs:import_decide", args=[jobs[1].pk]), {}, follow=True)
-    assert "send it again" in answer.content.decode()
+    assert "Send it again" in answer.content.decode()
     assert Run.objects.count() == 0
 
 

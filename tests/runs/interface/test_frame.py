@@ -60,7 +60,7 @@ def test_logging_in_leads_to_the_page_asked_for():
 def test_a_wrong_password_is_said():
     make_user("engineer", "mika")
     page = Client().post("/login/", {"username": "mika", "password": "guess"}).content.decode()
-    assert "User name or password is wrong" in page
+    assert "Wrong user name or password" in page
     assert "guess" not in page
 
 
@@ -104,7 +104,7 @@ def test_a_wrong_address_says_so(user):
     client = as_user(make_user(user)) if user else Client()
     response = client.get("/nowhere/")
     assert response.status_code == 404
-    assert "Nothing is here" in response.content.decode()
+    assert "Not found" in response.content.decode()
 
 
 def test_a_stale_form_says_what_to_do():
@@ -120,7 +120,7 @@ def test_a_broken_page_says_so_without_the_database(monkeypatch):
     client.raise_request_exception = False
     response = client.get("/runs/")
     assert response.status_code == 500
-    assert "Something broke" in response.content.decode()
+    assert "Something went wrong" in response.content.decode()
     assert response["X-Request-ID"] in response.content.decode()
 
 

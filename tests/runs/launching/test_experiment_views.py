@@ -102,11 +102,11 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "Give the experiment a name."),
+        ({"name": ""}, "Enter a name."),
         ({"tasks": "clicktest"}, "not among the selected"),
         ({"agents": []}, "Choose at least one agent"),
         ({"agents": ["no such"]}, "not one of the available choices"),
-        ({"more_agents": "looping:{"}, "no JSON"),
+        ({"more_agents": "looping:{"}, "invalid JSON"),
         ({"seeds": "0-9"}, "10 seeds for 3 trials"),
         ({"trials": 0}, "Enter a whole number from 1 to 100."),
         ({"tasks": "", "trials": 100, "seeds": ""}, "at most 10000"),
@@ -129,7 +129,7 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     assert "none of these agents has run before" in words
     assert "asks no model" in words
     response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
-    assert "no seeds" in response.content.decode()
+    assert "Invalid seeds" in response.content.decode()
     assert not Experiment.objects.exists()
 
 
@@ -169,7 +169,7 @@ def test_progress_asks_again_only_while_something_moves(engineer: Client):
     resumed = engineer.post(address(experiment, "resume"), headers=HTMX).content.decode()
     assert "every 2s" in resumed
     cancelled = engineer.post(address(experiment, "cancel"), headers=HTMX).content.decode()
-    assert "being ended" in cancelled
+    assert "being cancelled" in cancelled
     Run.objects.end_cancelled()
     ended = engineer.get(address(experiment, "progress")).content.decode()
     assert "every 2s" not in ended

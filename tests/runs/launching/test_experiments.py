@@ -140,8 +140,8 @@ def test_seeds_from_words(words: str, of_trials: list[int]):
     ("words", "said"),
     [
         ("0-1", "2 seeds for 3 trials"),
-        ("a", "no seeds"),
-        ("9-1", "no seeds"),
+        ("a", "Invalid seeds"),
+        ("9-1", "Invalid seeds"),
         ("2147483648+", "less"),
     ],
 )
@@ -153,7 +153,7 @@ def test_what_are_no_seeds(words: str, said: str):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"tasks": ()}, "No task fits"),
+        ({"tasks": ()}, "No task matches"),
         ({"trials": MAX_RUNS}, f"40000 runs .*at most {MAX_RUNS}"),
     ],
 )
@@ -173,7 +173,7 @@ def test_an_agent_is_chosen_once():
     ("words", "said"),
     [
         ("orakel", "There is no agent 'orakel'"),
-        ("looping:{", "no JSON"),
+        ("looping:{", "invalid JSON"),
         ("looping:[1]", "JSON object"),
         ('looping:{"speed": 1}', "does not fit"),
     ],

@@ -194,7 +194,7 @@ def test_an_agent_with_tips_of_its_own_is_refused(runs):
     job = hints_from(runs, Level.CONCRETE)
     tipped = make_agent("generic", {"model": "stub-judge", "tips": "Look."}).describe()
 
-    with pytest.raises(PlanError, match="tips already"):
+    with pytest.raises(PlanError, match="already has tips"):
         planned(job, agents=(tipped,), levels=(Level.CONCRETE,))
 
 

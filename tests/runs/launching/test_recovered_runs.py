@@ -97,13 +97,13 @@ def test_the_timeline_says_what_happened(recovered: Run) -> None:
             Event.Kind.ROLLBACK,
             8,
             10,
-            "back to the start, 3 steps replayed, on from before step 3",
+            "back to the start, 3 steps replayed, continues before step 3",
         ),
         (Event.Kind.MODEL_SWITCH, 11, 12, "m2 takes over, steps 11–12"),  # noqa: RUF001 (the same)
     ]
     assert [step.get("replays") for step in data["steps"]] == [None] * 8 + [0, 1, 2] + [None] * 2
     assert data["final"]["sign"] == "✓"
-    assert data["final"]["words"].endswith("rescued: success after 1 recovery")
+    assert data["final"]["words"].endswith("recovered: success after 1 recovery")
     assert [step["branch"] for step in data["steps"]] == [0] * 8 + [1] * 5
     # What the last abandoned step led to is its own, not what the replay began with.
     assert data["steps"][7]["after"] is not None

@@ -304,7 +304,7 @@ def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: py
     ]
     assert "Cancel my 2 runs" in engineer.get(reverse("runs:rerun_list")).content.decode()
     live = engineer.post(reverse("runs:rerun_cancel_own"), headers=HTMX).content.decode()
-    assert "2 runs are asked to stop." in live
+    assert "2 runs are stopping." in live
     asked = Run.objects.filter(cancel_requested_at__isnull=False)
     assert set(asked) == set(mine)
     assert not asked.filter(pk__in=[run.pk for run in others]).exists()

@@ -119,21 +119,21 @@ class TestRetention:
         assert found.here.freed == sum(blob.stored_size or 0 for blob in own)
         page = engineer.get(address("retention", experiment)).content.decode()
         assert "part of a study" in page
-        assert "Put them away" in page
+        assert "Archive" in page
 
     def test_away_and_back_and_for_good(self, engineer, experiment, store):
         def at(page: str, **data: str) -> Any:
             return engineer.post(address(page, experiment), data, follow=True)
 
         assert "2 runs were archived" in at("retention_archive").content.decode()
-        assert "2 runs are back" in at("retention_restore").content.decode()
+        assert "2 runs were restored" in at("retention_restore").content.decode()
         at("retention_archive")
         sure = {"reason": "no longer needed", "name": "Garden"}
         assert "0 runs were deleted" in at("retention_delete", **sure).content.decode()
         Run.objects.exclude(archived_at=None).update(archived_at=timezone.now() - OLD)
         wrong = engineer.post(address("retention_delete", experiment), sure | {"name": "Orchard"})
         assert wrong.status_code == 422
-        assert "This is not its name" in wrong.content.decode()
+        assert "The name does not match" in wrong.content.decode()
         assert "2 runs were deleted" in at("retention_delete", **sure).content.decode()
         assert experiment.runs.count() == 1
         assert set(Blob.objects.values_list("pk", flat=True)) == _of_judged(experiment)

@@ -101,7 +101,7 @@ def test_both_timelines_and_the_first_difference_are_there(engineer):
     assert [step["i"] for step in data["a"]["steps"]] == [0, 1, 2]
     assert data["b"]["steps"][1]["action"] == "scroll(0, 5)"
     assert data["parts_at"] == 1
-    assert "The first step is the same; then they part." in page
+    assert "The first step is the same; then they differ." in page
     assert page.count('class="differs"') == 3  # outcome, number of steps, time
 
 
@@ -198,7 +198,7 @@ class TestChoices:
         assert "another attempt" in self.choices(engineer, run)
 
     def test_none_is_said(self, engineer):
-        assert "no other run" in self.choices(engineer, make_run(steps=1))
+        assert "No other run" in self.choices(engineer, make_run(steps=1))
 
 
 @pytest.mark.django_db

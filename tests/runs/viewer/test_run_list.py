@@ -150,9 +150,9 @@ def test_a_list_that_only_superseded_attempts_would_fill_says_so(engineer):
     client = Client()
     client.force_login(engineer)
     page = client.get("/runs/?outcome=error").content.decode()
-    assert "1 attempt matches, and a later one took its place" in page
+    assert "1 matching attempt was superseded" in page
     assert 'href="?outcome=error&amp;superseded=true"' in page
-    assert "took its place" not in client.get("/runs/?outcome=failure").content.decode()
+    assert "matching attempt" not in client.get("/runs/?outcome=failure").content.decode()
 
 
 def test_superseded_attempts_only_when_asked_for(engineer):

@@ -144,7 +144,7 @@ def test_pictures_of_other_runs_are_not_reached(engineer):
     other = make_picture("of another run")
     make_run(steps=[{"screenshot": other}])
     shown = page(run_with((prompt(("user", {"image_sha256": other.pk})), {}, None)), engineer)
-    assert "A picture that the run does not hold." in shown
+    assert "Picture not stored." in shown
     assert other.pk not in shown
 
 

@@ -70,12 +70,12 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
     assert [mark["label"] for mark in shown["marks"]] == [
         "abandoned: steps 1–3",  # noqa: RUF001 (a dash between numbers)
         "loop, steps 1–3",  # noqa: RUF001 (the same)
-        "back to the start, 1 step replayed, on from before step 1 ($0.1234 spent in vain)",
+        "back to the start, 1 step replayed, continues before step 1 ($0.1234 wasted)",
         "secret-b takes over, steps 5–6",  # noqa: RUF001 (the same)
-        "secret-a goes on",
+        "secret-a continues",
     ]
     assert shown["marks"][2]["to"] == 1
-    assert shown["course"] == "rescued, went back once, 3 steps abandoned"
+    assert shown["course"] == "recovered, went back once, 3 steps abandoned"
     assert shown["n_given_up"] == 3
 
 
@@ -83,7 +83,7 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
 def test_a_cost_that_is_nothing_or_no_amount_is_not_told(engineer, cost):
     back = {**BACK, "detail": {**BACK["detail"], "abandoned": {"cost": cost}}}
     run = make_run(steps=STEPS, events=[LOOP, back, SWITCH], pictures=False)
-    assert labels(run, engineer)[2] == "back to the start, 1 step replayed, on from before step 1"
+    assert labels(run, engineer)[2] == "back to the start, 1 step replayed, continues before step 1"
 
 
 def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
@@ -96,10 +96,10 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     make_study(runs=[run], annotators=[engineer, make_user("annotator")])
     shown = timeline(run, engineer)
     words = str(shown["marks"]) + str(shown["data"]) + shown["course"]
-    for secret in ("secret", "0.1234", "rescued", "no recovery", "false_completion", "diverged'"):
+    for secret in ("secret", "0.1234", "recovered", "no recovery", "false_completion", "diverged'"):
         assert secret not in words
     assert "another model takes over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
-    assert "the first model goes on" in labels(run, engineer)
+    assert "the first model continues" in labels(run, engineer)
     assert shown["data"]["final"]["words"] == "end of the run"
 
 

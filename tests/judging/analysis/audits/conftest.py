@@ -53,7 +53,7 @@ def world(db: None) -> audited.Audited:
     4  failure  ff  strict failed   judge failed by both
     5  failure  fu  strict no verdict, judge not evaluated
     """
-    world = audited.study("Triangle")
+    world = audited.study("All verdicts")
     a, b = audited.person("ann"), audited.person("bob")
     strict = audited.evaluator("strict")
     judge = audited.evaluator("judge", kind=EvaluatorVersion.Kind.JUDGE)

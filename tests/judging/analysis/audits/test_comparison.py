@@ -193,13 +193,13 @@ def test_one_evaluator_alone_says_what_is_missing() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator("one"), ["tp", "tn"])
     page = get(logged_in(audited.auditor()), world)
-    assert "There are not two evaluators to compare" in page
+    assert "No two evaluators to compare" in page
 
 
 def test_before_and_after_are_what_opens_first() -> None:
     world = papers.before_study()
     page = get(logged_in(audited.auditor()), world)
-    assert "What does after 1 repair and break of before 1?" in page
+    assert "after 1 compared with before 1" in page
     assert "15/39" not in page
     assert "16/75" in page
 

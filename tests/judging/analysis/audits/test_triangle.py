@@ -262,7 +262,7 @@ def test_nothing_to_show_says_why(world: audited.Audited) -> None:
     client = logged_in(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
     page = client.get(f"{address}?site=nowhere").content.decode()
-    assert "No run fits all of these filters" in page
+    assert "No run matches these filters" in page
     empty = audited.study("Empty")
     page = open_page(client, "audit_triangle", empty.study.pk).content.decode()
     assert "No run has a reference verdict yet" in page

@@ -61,7 +61,7 @@ class TestOneRun:
         answer = client.post(form_of(world, 0), {**SAID, "action": "save"}, headers=HTMX)
         page = answer.content.decode()
         assert not page.lstrip().startswith("<!doctype")
-        assert "Tagged by tagger" in page
+        assert "tagger, " in page
         assert 'value="output_format" id="id_causes_0" checked' in page
         assert current() == [(0, ["output_format", "several_answers"], "task_data")]
 
@@ -117,7 +117,7 @@ class TestOneRun:
         ("change", "words"),
         [
             ({"causes": []}, "Choose at least one cause."),
-            ({"repair": ""}, "Say where the repair belongs"),
+            ({"repair": ""}, "Choose where the repair belongs"),
             ({"causes": ["typo"]}, "typo is not one of the available choices"),
             ({"note": "x" * 5001}, "at most 5000 characters"),
         ],
@@ -186,7 +186,7 @@ class TestManyRuns:
         batch = CauseTag.objects.values_list("batch", flat=True).distinct().get()
         assert f'name="batch" value="{batch}"' in page
         answer = client.post(address(world, "cause_undo", "fn"), {"batch": str(batch)}, follow=True)
-        assert "4 tags taken back." in answer.content.decode()
+        assert "4 tags undone." in answer.content.decode()
         assert all(repair == "" for _, _, repair in current())
         again = client.post(address(world, "cause_undo", "fn"), {"batch": str(batch)}, follow=True)
         assert "Nothing to restore." in again.content.decode()
@@ -198,7 +198,7 @@ class TestManyRuns:
         answer = client_of(tagger).post(
             address(world, "cause_tag_selected", "fn"), {**SAID, "item": item}, follow=True
         )
-        assert "Choose the runs first" in answer.content.decode()
+        assert "Select runs in the table first" in answer.content.decode()
 
     def test_rows_of_errors_alone_can_be_chosen(self, world: audited.Audited, tagger: User) -> None:
         client = client_of(tagger)

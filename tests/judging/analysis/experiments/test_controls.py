@@ -81,7 +81,7 @@ def test_one_click_launches_them_on_the_same_tasks_once() -> None:
     made.store(made.run_row(of, task, make_agent(), 1.0) for task in tasks)
     client, token = made.reader(), str(uuid4())
     assert (
-        "Try the controls"
+        "Run controls"
         in client.get(made.address("experiment_part", of.pk, "controls")).content.decode()
     )
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_one_click_launches_them_on_the_same_tasks_once() -> None:
     assert set(launched.runs.values_list("status", flat=True)) == {RunStatus.QUEUED}
     part = client.get(made.address("experiment_part", of.pk, "controls")).content.decode()
     assert f'href="/experiments/{launched.pk}/"' in part
-    assert "Try the controls" not in part
+    assert "Run controls" not in part
     # The name is taken now: another click says so and queues nothing.
     client.post(made.address("controls_launch", of.pk), {"token": str(uuid4())})
     assert Run.objects.filter(experiment=launched).count() == 6

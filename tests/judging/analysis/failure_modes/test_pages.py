@@ -68,7 +68,7 @@ def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
     assert row
     assert "50.0 %" in row[0]
     assert "2/4 · 15.0–85.0" in row[0]
-    assert "1 failure is from before there were fixed rules" in part
+    assert "1 failure is older than the fixed rules" in part
     [address] = set(re.findall(r'href="([^"]+mode=plan_error[^"]*)"', part))
     listed = client.get(address.replace("&amp;", "&")).content.decode()
     assert listed.count("data-run=") == 2
@@ -91,13 +91,13 @@ def test_confirming_in_bulk_and_taking_it_back(client: Client, experiment: Exper
     given = {"run": [run.pk for run in runs], "action": "confirm", "back": back}
     answer = client.post(reverse("judging:failure_reviews"), given, follow=True)
     text = answer.content.decode()
-    assert "Said of 4 runs." in text
-    assert "Nothing is proposed for 1 of them." in text
+    assert "Saved for 4 runs." in text
+    assert "No proposals for 1 of them." in text
     assert text.count("confirmed") == 4
     batch = FailureReview.objects.filter(run=runs[0]).get().batch
     undo = {"action": "undo", "batch": batch, "back": back}
     text = client.post(reverse("judging:failure_reviews"), undo, follow=True).content.decode()
-    assert "Taken back for 4 runs." in text
+    assert "Undone for 4 runs." in text
     assert "confirmed" not in text
     changed = {**given, "action": "say", "modes": ["misread_observation"], "side": "operation"}
     client.post(reverse("judging:failure_reviews"), changed)
@@ -115,13 +115,13 @@ def test_beside_a_run_one_confirms_changes_rejects_and_takes_back(
     run = failures(experiment)[0]
     beside = client.get(reverse("judging:run_judgements", args=[run.pk]), headers=HX)
     text = beside.content.decode()
-    assert "Confirm what is proposed" in text
+    assert "Confirm proposals" in text
     assert "failure-judge" in text
     address = reverse("judging:failure_review", args=[run.pk])
     for data, words in (
         ({"action": "confirm"}, "plan error, step limit"),
         ({"action": "save", "modes": ["misread_observation"], "note": "Step 2."}, "Step 2."),
-        ({"action": "reject"}, "none of the modes fits"),
+        ({"action": "reject"}, "None fits"),
         ({"action": "undo"}, "misread observation"),
     ):
         text = client.post(address, data, headers=HX).content.decode()
@@ -138,7 +138,7 @@ def test_beside_a_run_one_confirms_changes_rejects_and_takes_back(
 
 def test_of_a_success_nobody_is_asked_how_it_failed(client: Client, experiment: Experiment) -> None:
     run = experiment.runs.get(reward=1.0)
-    asked, after_all = "How did it fail?", "Did it fail after all?"
+    asked, after_all = "How did it fail?", "Mark as failed?"
 
     def beside() -> str:
         return client.get(

@@ -180,7 +180,7 @@ def test_of_several_runs_of_a_trial_the_first_counts_and_the_others_are_told() -
     (cell,) = rows(reader(), of, "hint-cells")
 
     assert (cell["improvements"], cell["undecided"]) == ("1", "")
-    assert "2 runs beside the planned trials" in body(
+    assert "2 runs outside the planned trials" in body(
         reader("two"), made.address("hint_report", of.pk)
     )
 

@@ -147,7 +147,7 @@ def test_failure_of_the_provider_is_said_and_can_be_asked_again(
     job = ask(engineer, task)
     carry_out(job.pk)
     text = visit(engineer, task)
-    assert "Nothing came of the last question." in text
+    assert "The last request returned nothing." in text
     assert "Propose again" in text
     assert not Milestone.objects.exists()
 

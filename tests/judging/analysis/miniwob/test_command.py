@@ -69,7 +69,7 @@ def test_what_cannot_be_done_is_said(carried_out: list[UUID]) -> None:
         suite("--resume")
     with pytest.raises(CommandError, match="no task and no group of tasks 'click-nothing'"):
         suite("--tasks", "click-nothing")
-    with pytest.raises(CommandError, match="No task fits"):
+    with pytest.raises(CommandError, match="No task matches"):
         suite("--tasks", "use-slider")
     with pytest.raises(CommandError, match="each once"):
         suite("--seeds", "1,1")

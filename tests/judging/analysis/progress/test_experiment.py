@@ -110,7 +110,7 @@ def test_what_is_missing_is_counted_and_opens_its_runs(far: Experiment) -> None:
     whys = [row["no_progress_because"] for row in rows if row["no_progress_because"]]
     assert sorted(whys) == ["no-milestones", "no-verdict", "not-asked", "not-asked"]
     n = len(known(rows))
-    assert f"These figures speak of {n} of {len(rows)} runs" in page(client, far)
+    assert f"These figures cover {n} of {len(rows)} runs" in page(client, far)
     source = f"evaluator-{world.judge().pk}"
     for why in Missing:
         address = made.address(
@@ -289,7 +289,7 @@ def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
     address = made.address("experiment_progress_rates", of.pk)
     told = client.get(f"{address}?alpha=7&k=1").content.decode()
     assert "alpha" in told
-    assert "It takes a number from 0 to 1." in told
+    assert "Enter a number from 0 to 1." in told
     assert f'href="{address}?k=1"' in told
     assert client.post(address).status_code == 405
     assert Client().get(address).status_code == 302

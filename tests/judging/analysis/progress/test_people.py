@@ -173,7 +173,7 @@ def task_pk(study: Study, name: str) -> int:
 def test_cost_of_judging_stands_beside_people_s_time(judged: Study) -> None:
     text = page(reader(), judged, wage=40)
     assert "cost known of 7 of 7 runs" in text
-    assert "2.0 labels a run; 100 times what the judge takes" in text  # 2 × 90 s × $40 / $0.02
+    assert "2.0 labels a run; 100 times the cost of the judge" in text  # 2 × 90 s × $40 / $0.02
     assert "an assumption" in text
 
 
@@ -184,7 +184,7 @@ def test_study_without_ticks_or_without_a_judge_says_what_to_do(judged: Study) -
     assert item is not None
     for run in Run.objects.exclude(pk=item.run_id):
         run.evaluations.all().delete()
-    assert "No evaluator speaks of the runs" in page(client, judged)
+    assert "No evaluator has judged the runs" in page(client, judged)
 
 
 def test_labels_count_once_a_run_is_settled(judged: Study) -> None:
