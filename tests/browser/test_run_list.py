@@ -74,7 +74,7 @@ def test_a_click_anywhere_on_a_row_opens_it(page):
 def test_columns_are_chosen_and_stay(page):
     page.click("summary >> text=Columns")
     page.check("input[value=cost]")
-    page.click("text=Show these")
+    page.get_by_role("button", name="Show", exact=True).click()
     expect(page.locator("th >> text=Cost")).to_be_visible()
 
 
