@@ -49,11 +49,6 @@ class Migration(migrations.Migration):
                 name="task_by_kind",
             ),
         ),
-        migrations.AlterField(
-            model_name="task",
-            name="evaluation_kind",
-            field=models.CharField(blank=True, max_length=200),
-        ),
         AddLiveIndex(
             model_name="run",
             index=models.Index(

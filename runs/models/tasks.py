@@ -187,7 +187,7 @@ class Task(models.Model):
     reference = models.JSONField(null=True, blank=True)
     template = models.CharField(max_length=200, blank=True, db_index=True)
     """The benchmark's own id of the template that the task was made from."""
-    evaluation_kind = models.CharField(max_length=200, blank=True)
+    evaluation_kind = models.CharField(max_length=200, blank=True, db_index=True)
     """Names of the evaluations that `spec` asks for, joined by +, such as url_match+program_html.
 
     As hidden as `spec`: it hints at the expected outcome.

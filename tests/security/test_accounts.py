@@ -165,7 +165,7 @@ def test_one_address_gets_ten_tries_at_a_name(guarded) -> None:
     there, elsewhere = ({"X-Forwarded-For": f"198.51.100.{n}"} for n in (1, 2))
     locked = Client().post("/login/", right, headers=there)
     assert (locked.status_code, locked["Retry-After"]) == (429, "900")
-    assert "for 15 minutes nothing is looked at" in locked.content.decode()
+    assert "For 15 minutes no password is accepted" in locked.content.decode()
     assert Client().post("/login/", right, headers=elsewhere).status_code == 302
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-import playwright.sync_api
-
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
@@ -103,7 +101,9 @@ def fault_of(error: Exception, *, starting: bool) -> Fault:
     message = str(error)
     if "net::ERR_" in message:
         return Fault.SITE_NOT_READY
-    timed_out = isinstance(error, playwright.sync_api.TimeoutError)
+    from playwright.sync_api import TimeoutError as Timeout  # heavy, and pages need none of it
+
+    timed_out = isinstance(error, Timeout)
     if starting and _was_logging_in(error) and not (timed_out and _is_navigation(message)):
         return Fault.LOGIN_FAILED
     if timed_out:

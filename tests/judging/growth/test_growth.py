@@ -104,7 +104,9 @@ rather read all than follow an index."""
 THOROUGH = "engineer"
 """Who makes every visit, and asks each page for all that it offers; the others make one of each."""
 OF_LISTS = 3
-"""Of the choices of a filter so many are visited on lists; one on pages about something."""
+"""Of the choices of a filter so many are visited on lists."""
+ELSEWHERE = int(os.environ.get("GROWTH_ELSEWHERE", "0"))
+"""And so many on pages about something: none in the suite, for their queries are typed in above."""
 TRIED = 2
 """Of those that are alike so many are tried, until one is answered."""
 BOUNDS = (
@@ -239,8 +241,9 @@ def _looked_at(
         viewer = viewers[kind.viewer]
         visit, seen = _answered(viewer, visits)
         yield kind, (visit, seen.work)
-        if kind.viewer == THOROUGH and seen.page and visit.data is None and "?" not in visit.path:
-            sampled = OF_LISTS if kind.address.startswith(LISTS) else 1
+        sampled = OF_LISTS if kind.address.startswith(LISTS) else ELSEWHERE
+        is_plain = seen.page and visit.data is None and "?" not in visit.path
+        if kind.viewer == THOROUGH and sampled and is_plain:
             for query in offered_queries(visit.path, seen.page, sampled):
                 asked = Visit(f"{visit.path}?{query}")
                 of_query = Kind(kind.viewer, kind.address, _asked(asked), query)

@@ -77,6 +77,12 @@ def fault_of(
     model = (deleted or getattr(operation, "model_name", "")).lower()
     if isinstance(operation, HARMLESS) or (app, model) in new:
         return ""
+    if isinstance(operation, migrations.AlterModelTable):
+        is_same = operation.table == f"{app}_{operation.name_lower}"
+        return "" if is_same else "the older code looks for the old table"
+    if isinstance(operation, migrations.RenameModel):
+        is_kept = "db_table" in before.models[app, operation.old_name_lower].options
+        return "" if is_kept else "the older code looks for the old table"
     if isinstance(operation, migrations.AddField):
         field = operation.field
         filled = field.null or field.db_default is not NOT_PROVIDED or field.many_to_many
@@ -163,6 +169,11 @@ def site(
         yield made
 
 
+def _permissions() -> set[tuple[str, str]]:
+    """As they are asked for: by app and name."""
+    return set(Permission.objects.values_list("content_type__app_label", "codename"))
+
+
 @pytest.mark.fault(15, "migrations back to the first release and forward again, with rows there")
 def test_nothing_is_lost_back_to_the_release_and_forward_again(
     site: Site, settings: Any, findings: Findings
@@ -171,7 +182,7 @@ def test_nothing_is_lost_back_to_the_release_and_forward_again(
     make_user("annotator", "somebody")
     for _ in range(3):
         make_run(steps=2, content_hash=secrets.token_hex(32))
-    expected, permissions = rows(), Permission.objects.count()
+    expected, permissions = rows(), _permissions()
     for app in {name.partition(".")[0] for name, _, _ in new_migrations()}:
         call_command("migrate", app, RELEASED[app], verbosity=0)
     with connection.cursor() as cursor:
@@ -179,7 +190,7 @@ def test_nothing_is_lost_back_to_the_release_and_forward_again(
         assert cursor.fetchone()[0] == len(expected["steps"])
     call_command("migrate", verbosity=0)
     assert rows() == expected
-    assert Permission.objects.count() == permissions
+    assert _permissions() == permissions
     assert missing_guards() == []
     findings.kept = sum(map(len, expected.values()))
     findings.check()

@@ -6,13 +6,11 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0032_task_and_archive_lists'),
+        ('runs', '0033_tables_keep_their_names'),
     ]
 
     operations = [
-        migrations.AlterModelTable(name='act', table='runs_act'),
         migrations.RenameModel(old_name='Act', new_name='AuditEntry'),
-        migrations.AlterModelTable(name='doomedblob', table='runs_doomedblob'),
         migrations.RenameModel(old_name='DoomedBlob', new_name='PendingDeletion'),
         migrations.AlterModelOptions(
             name='auditentry',
