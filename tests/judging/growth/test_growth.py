@@ -36,6 +36,7 @@ from runs.launching.reruns import views as rerun_page
 from runs.models import User
 from runs.operations.health import infrastructure
 from runs.viewer.run_list import filters as run_filters
+from runs.viewer.run_list import tables as run_tables
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
 from tests.judging.growth.offered import fields_of, offered_queries
@@ -112,6 +113,7 @@ TRIED = 2
 BOUNDS = (
     (paging, "COUNTED", 60),
     (paging, "COUNTED_AT_ONCE", 60),
+    (run_tables, "COUNTED_AT_ONCE", 60),
     (policy_pages, "MOST_COUNTED", 20),
     (infrastructure, "MOST_ATTEMPTS", 50),
     (experiment_compare, "MOST_OFFERED", 40),
