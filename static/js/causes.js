@@ -1,4 +1,4 @@
-// Keys of the form of causes: each choice and button has its own, told beside it. The form comes
+// Keys of the form of causes: each choice and button has its own, shown beside it. The form comes
 // and goes with fragments, so this listens once, to the whole page.
 (() => {
   "use strict";
@@ -8,14 +8,14 @@
   const bulk = () => document.querySelector("[data-bulk-causes]");
   const boxes = () => [...document.querySelectorAll("input[form=cause-form][name=item]")];
 
-  function tell() {
+  function showCount() {
     const place = document.querySelector("[data-chosen-count]");
     const n = boxes().filter((box) => box.checked).length;
     if (place) place.textContent = n ? String(n) : "";
   }
 
   document.addEventListener("change", (event) => {
-    if (event.target.matches("input[form=cause-form]")) tell();
+    if (event.target.matches("input[form=cause-form]")) showCount();
   });
 
   function press(form, key) {
@@ -42,4 +42,5 @@
       if (box) box.click();
     } else if (event.key === "t") bulk().open = !bulk().open;
   });
+  showCount(); // boxes may be ticked before this script is here
 })();

@@ -3,7 +3,11 @@
   "use strict";
   const boxes = () => [...document.querySelectorAll("input[form=failure-form][name=run]")];
 
-  function tell() {
+  function chooseAll(all) {
+    for (const box of boxes()) box.checked = all.checked;
+  }
+
+  function showCount() {
     const place = document.querySelector("[data-chosen-count]");
     const n = boxes().filter((box) => box.checked).length;
     if (place) place.textContent = n ? String(n) : "";
@@ -12,10 +16,8 @@
   }
 
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-choose-all]")) {
-      for (const box of boxes()) box.checked = event.target.checked;
-    }
-    if (event.target.matches("[data-choose-all], input[form=failure-form]")) tell();
+    if (event.target.matches("[data-choose-all]")) chooseAll(event.target);
+    if (event.target.matches("[data-choose-all], input[form=failure-form]")) showCount();
   });
 
   document.addEventListener("keydown", (event) => {
@@ -24,4 +26,9 @@
     const box = document.querySelector(".audit-runs tr.current input[name=run]");
     if (box) box.click();
   });
+
+  // Boxes may be ticked before this script is here.
+  const early = document.querySelector("[data-choose-all]:checked");
+  if (early) chooseAll(early);
+  showCount();
 })();

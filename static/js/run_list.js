@@ -66,4 +66,9 @@
     }
     openMenu = null;
   });
+
+  // Boxes may be ticked before this script is here.
+  const early = document.querySelector("[data-selects-all]:checked");
+  if (early) boxes().forEach((box) => (box.checked = true));
+  if (root()) showSelection();
 })();

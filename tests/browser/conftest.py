@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from runs.models import User
 from webagent.environment.browser import find_chromium
 
 OpenPage = Callable[..., Page]
+
+expect.set_options(timeout=30_000)  # as long as an action may take: the machine may be busy
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from judging.models import FailureReview
 from tests.browser.conftest import OpenPage
@@ -35,9 +35,12 @@ def test_confirmed_beside_the_run_and_then_for_the_whole_list(
     expect(pane).to_contain_text("The limit alone.")
     assert [said.named for said in FailureReview.objects.order_by("pk")] == [[PLAN, LIMIT], [LIMIT]]
     page.goto(page.url.split("/runs/")[0] + made.address("experiment_detail", of.pk))
+    held: list[Route] = []  # as on a slow network: the rows are chosen before the script has come
+    page.route("**/js/failures*.js", lambda route: held.append(route))
     page.locator("#part-failures").scroll_into_view_if_needed()
     page.locator("#part-failures").get_by_role("link", name="100.0 %").first.click()
     page.locator("label.chip", has_text="Select all on this page").click()
+    held[0].continue_()
     expect(page.locator("[data-chosen-count]")).to_have_text("3")
     page.get_by_role("button", name="Confirm proposals").click()
     expect(page.locator(".toasts")).to_contain_text("Saved for 3 runs.")

@@ -1,7 +1,7 @@
 """The runs table as a person uses it: filters, history, keys, selection."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_run, make_task, make_user
@@ -64,6 +64,15 @@ def test_keys_move_select_and_open(page):
     wanted = page.locator("tr.current").get_attribute("data-run")
     page.keyboard.press("o")
     page.wait_for_url(f"**/runs/{wanted}/**")
+
+
+def test_rows_chosen_before_the_script_has_come_are_counted(page):
+    held: list[Route] = []
+    page.route("**/js/run_list*.js", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    page.check("[data-selects-all]")
+    held[0].continue_()
+    expect(page.locator("[data-selected-count]")).to_have_text("3")
 
 
 def test_a_click_anywhere_on_a_row_opens_it(page):
