@@ -20,7 +20,7 @@ from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, known_only, page_of
 from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.queue.paid_work import WorkRefusedError
-from webagent.trajectory.field_types import Money
+from webagent.trajectory.values import Money
 
 router = Router(tags=["evaluations"])
 Name = Annotated[str, Field(max_length=200)]

@@ -28,7 +28,7 @@ from runs.models import AuditEntry, User
 from runs.models.audit_log import KINDS, LOG_DOWNLOADED, AuditEntryQuerySet
 from runs.models.parsing import read_number
 from runs.models.visibility import run_policy
-from webagent.trajectory.field_types import is_of_a_calendar
+from webagent.trajectory.values import is_of_a_calendar
 
 PER_PAGE = 100
 DOWNLOADED = 100_000

@@ -18,7 +18,7 @@ from webagent.knowledge.entries import Relatedness
 from webagent.knowledge.relevance import Relevance
 from webagent.llm import anthropic_messages, openai_chat, openai_responses
 from webagent.recovery import anomalies
-from webagent.trajectory import axtree, fingerprint, inert_pickle, live, recording
+from webagent.trajectory import axtree, inert_pickle, live, recording
 from webagent.trajectory.playwright import events
 from webagent.trajectory.records import Box
 
@@ -87,7 +87,7 @@ def _texts(n: int) -> Callable[[], object]:
 
 def _fingerprint(n: int) -> Callable[[], object]:
     tabs = [f"http://a/{i}?b={i}" for i in range(n)]
-    return lambda: fingerprint.page_fingerprint("http://a", _tree(n), tabs)
+    return lambda: axtree.page_fingerprint("http://a", _tree(n), tabs)
 
 
 def _rows(write: Callable[[int], str]) -> Make:
@@ -166,7 +166,7 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
     "actions on a page": (recording.recorded_actions, _aimed),
     "elements of a page": (recording.page_elements, _elements),
     "texts of a page": (axtree.text_at, _texts),
-    "fingerprint": (fingerprint.page_fingerprint, _fingerprint),
+    "fingerprint": (axtree.page_fingerprint, _fingerprint),
     "rows": (rows.read_rows, _rows(lambda n: "run_id,verdict\n" + "a,b\n" * n)),
     "columns": (
         rows.read_rows,

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, mo
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.canonical import hashed_json, plain_decimal
 from webagent.trajectory.faults import Fault
-from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Json
+from webagent.trajectory.values import Money
 
 MAX_RULES = 12
 WORTH_RETRYING = tuple(sorted(fault for fault in Fault if fault.may_pass))

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
-from webagent.trajectory.field_types import is_of_a_calendar
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     BlobRecord,
@@ -36,7 +35,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import items, noting_refused_numbers, number, text
+from webagent.trajectory.values import is_of_a_calendar, items, noting_refused_numbers, number, text
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from webagent.trajectory.axtree import Node, parse_axtree
-from webagent.trajectory.fingerprint import page_fingerprint
+from webagent.trajectory.axtree import Node, page_fingerprint, parse_axtree
 from webagent.trajectory.records import Box, ChatMessage, Json, LlmCall, TabRecord
 
 

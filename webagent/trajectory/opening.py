@@ -12,7 +12,7 @@ from typing import IO, BinaryIO, cast
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.encodings import EncodingError, decoded, legible
+from webagent.trajectory.texts import EncodingError, decoded, legible
 from webagent.trajectory.trees import (
     READ_CHUNK,
     READ_ERRORS,

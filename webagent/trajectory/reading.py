@@ -29,7 +29,7 @@ from webagent.trajectory.trees import Tree, TreeError
 from webagent.trajectory.webarena.reader import WebArenaReader
 from webagent.trajectory.webarena_verified.reader import WEBARENA_VERIFIED
 from webagent.trajectory.webvoyager import WEBVOYAGER
-from webagent.trajectory.wonderbread.reader import WONDERBREAD
+from webagent.trajectory.wonderbread import WONDERBREAD
 from webagent.trajectory.zip_members import CutZipTree
 
 __all__ = [

@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from webagent.trajectory.faults import Fault
-from webagent.trajectory.field_types import Moment, Money
 from webagent.trajectory.texts import NAME_CHARS
+from webagent.trajectory.values import Moment, Money
 
 FORMAT_NAME = "crosscheck-runs"
 FORMAT_VERSION = 1

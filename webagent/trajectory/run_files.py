@@ -11,7 +11,6 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
-from webagent.trajectory.encodings import decoded, legible
 from webagent.trajectory.images import ImageError, ImageFacts, decode_image
 from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory, problems_of
 from webagent.trajectory.records import (
@@ -25,9 +24,15 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.texts import storable_json, storable_text, unstorable_numbers
+from webagent.trajectory.texts import (
+    decoded,
+    legible,
+    storable_json,
+    storable_text,
+    unstorable_numbers,
+)
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
-from webagent.trajectory.untyped import refused_numbers
+from webagent.trajectory.values import refused_numbers
 
 BLOB_KEY = "$blob"
 """In JSON: `{"$blob": hash}` stands where a picture in base64 was."""

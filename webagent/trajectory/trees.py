@@ -14,7 +14,7 @@ from typing import BinaryIO, Protocol
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.encodings import EncodingError, in_utf8
+from webagent.trajectory.texts import EncodingError, in_utf8
 
 READ_CHUNK = 1 << 16
 AT_ONCE_BYTES = 1 << 20

@@ -41,7 +41,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, given_name
-from webagent.trajectory.untyped import items, mapping, text
+from webagent.trajectory.values import items, mapping, text
 
 FORMAT = "webvoyager"
 MESSAGES, LOG = "interact_messages.json", "agent.log"

@@ -28,7 +28,6 @@ from runs.models import Run
 from runs.storage.records import MAX_INT
 from webagent.field_errors import first_field_error
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import (
     AdjudicationRecord,
     EvaluationRecord,
@@ -36,6 +35,7 @@ from webagent.trajectory.records import (
     LabelRecord,
 )
 from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import Money
 
 IMPORTED = "imported"
 """Version of evaluators whose row gives none."""

@@ -33,7 +33,7 @@ from judging.portability.study_bundles.records import (
     Whole,
 )
 from webagent.knowledge.entries import LONGEST_TEXT
-from webagent.trajectory.field_types import Money
+from webagent.trajectory.values import Money
 
 Level = Literal["concrete", "abstract", "insights"]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=100)]

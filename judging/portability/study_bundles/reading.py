@@ -26,7 +26,7 @@ from judging.portability.study_bundles.records import (
 from judging.portability.study_bundles.writing import FOLDER, HEAD, file_of
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError, Problem
-from webagent.trajectory.native.lines import parsed, read_json, read_lines
+from webagent.trajectory.lines import parsed, read_json, read_lines
 from webagent.trajectory.opening import open_tree
 from webagent.trajectory.trees import Tree, TreeError, read_file
 

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
-from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Record, Sha256
+from webagent.trajectory.values import Money
 
 FORMAT = "crosscheck-study"
 VERSION = 3

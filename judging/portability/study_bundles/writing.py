@@ -18,8 +18,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.reader import RUNS_OF_BUNDLE, STUDY_OF_BUNDLE
 from webagent.trajectory.native.schema import blob_name
-from webagent.trajectory.native.writer import PRODUCER, write_native
-from webagent.trajectory.sinks import PrefixSink, Sink, ZipSink
+from webagent.trajectory.native.writer import PRODUCER, PrefixSink, Sink, ZipSink, write_native
 
 FOLDER = STUDY_OF_BUNDLE
 HEAD = "bundle.json"

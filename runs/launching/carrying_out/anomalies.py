@@ -13,7 +13,7 @@ from runs.models import Event, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.recovery.anomalies import Screens, Span, find_false_completions, find_loops
 from webagent.trajectory.actions import ActionKind
-from webagent.trajectory.fingerprint import page_fingerprint
+from webagent.trajectory.axtree import page_fingerprint
 
 DETECTOR = "mechanical-1"
 IDLE_KINDS = ("message", "wait")

@@ -12,8 +12,8 @@ import pytest
 from tests.webagent.trajectory.formats import read
 from tests.webagent.trajectory.mutations import samples
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.encodings import EncodingError, decoded, legible
 from webagent.trajectory.reading import open_runs
+from webagent.trajectory.texts import EncodingError, decoded, legible
 
 DOCUMENTS = {
     "agentlab": "summary_info.json",

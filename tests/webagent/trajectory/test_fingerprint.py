@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webagent.pages import LOGIN_TREE
-from webagent.trajectory.fingerprint import page_fingerprint, stable_tree, stable_url
+from webagent.trajectory.axtree import page_fingerprint, stable_tree, stable_url
 
 URL = "http://shop.test/list?page=2&q=a"
 names = st.text(min_size=1, max_size=20)

@@ -22,7 +22,7 @@ from tests.webagent.trajectory.formats import (
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord
-from webagent.trajectory.webarena.logs import Logged, ending, read_log
+from webagent.trajectory.webarena.folders import Logged, ending, read_log
 from webagent.trajectory.webarena.render import read_render
 from webagent.trajectory.webarena.steps import call, read_action, stop_answer
 

@@ -22,8 +22,8 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Outcome
+from webagent.trajectory.webarena_verified.folders import read_answer, read_result
 from webagent.trajectory.webarena_verified.network import page_loads, requests_of
-from webagent.trajectory.webarena_verified.results import read_answer, read_result
 
 SAMPLES = DATA / "webarena_verified"
 TRUTH = truth("webarena_verified")

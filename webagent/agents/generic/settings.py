@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.wording import Wording, Words, load_wording
-from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Json
+from webagent.trajectory.values import Money
 
 MAX_STEPS = MappingProxyType({"short": 30, "standard": 50, "long": 100})
 """Ready lengths of a run, in steps."""

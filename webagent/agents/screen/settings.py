@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.wording import HistoryWords, Wording, read_wording
 from webagent.agents.screen.reply import Examples, WorkedExample, load_examples
-from webagent.trajectory.field_types import Money
 from webagent.trajectory.records import Json
+from webagent.trajectory.values import Money
 
 FOLDER = Path(__file__).parent / "prompts"
 

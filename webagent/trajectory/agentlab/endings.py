@@ -15,7 +15,7 @@ from webagent.trajectory.records import (
     Outcome,
     Totals,
 )
-from webagent.trajectory.untyped import cost, count, flag, number, text
+from webagent.trajectory.values import cost, count, flag, number, text
 
 _STACK_CHARS = 100_000
 _LOGGED_ERROR = re.compile(

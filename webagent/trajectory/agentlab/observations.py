@@ -15,7 +15,7 @@ from webagent.trajectory.records import (
     TextPart,
 )
 from webagent.trajectory.texts import storable_text
-from webagent.trajectory.untyped import items, mapping, moment, text, whole
+from webagent.trajectory.values import items, mapping, moment, text, whole
 
 GREETING_ROLE, USER_IMAGE_ROLE, INFEASIBLE_ROLE = "assistant", "user_image", "infeasible"
 PICTURE = "[picture]"

@@ -15,23 +15,21 @@ from webagent.trajectory.agentlab.folders import (
     LOG,
     PACKAGES,
     SUMMARY,
+    ExpArgs,
+    Place,
     RunFiles,
     RunFolder,
+    exp_args_from_name,
     find_run_folders,
+    holds_secrets,
+    places,
+    read_exp_args,
 )
 from webagent.trajectory.agentlab.observations import (
     claimed_infeasible,
     goal_from_observation,
     goal_parts,
     said_to_user,
-)
-from webagent.trajectory.agentlab.settings import (
-    ExpArgs,
-    Place,
-    exp_args_from_name,
-    holds_secrets,
-    places,
-    read_exp_args,
 )
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
@@ -62,7 +60,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import mapping, moment
+from webagent.trajectory.values import mapping, moment
 
 IMPORTER = "crosscheck-agentlab"
 IMPORTER_VERSION = "1"

@@ -12,7 +12,7 @@ from webagent.trajectory.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box, Point
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import storable_text
-from webagent.trajectory.untyped import flag, items, mapping, number, text
+from webagent.trajectory.values import flag, items, mapping, number, text
 
 HEAVY_KEYS = ("dom_object", "axtree_object", "extra_element_properties")
 """Raw trees of whole pages: seconds to write out, and only asked for in parts."""

@@ -18,7 +18,7 @@ from webagent.trajectory.agentlab.stepfiles import (
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
 from webagent.trajectory.texts import storable_json, storable_text
-from webagent.trajectory.untyped import cost, count, mapping, moment, number, text
+from webagent.trajectory.values import cost, count, mapping, moment, number, text
 
 _AGENT_INFO_KNOWN = frozenset(
     ("$class", "think", "chat_messages", "stats", "markdown_page", "html_page", "extra_info")

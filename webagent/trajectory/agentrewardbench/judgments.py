@@ -11,7 +11,7 @@ from webagent.trajectory.agentrewardbench.layout import is_refused
 from webagent.trajectory.assembling import PASSED_ABOVE
 from webagent.trajectory.records import BlobRecord, EvaluationRecord, EvaluatorRecord, Json
 from webagent.trajectory.texts import bounded_name, storable_text
-from webagent.trajectory.untyped import cost, items, mapping, moment, number, text
+from webagent.trajectory.values import cost, items, mapping, moment, number, text
 
 BY_RULE = "functional"
 UNKNOWN = "unknown"

@@ -47,7 +47,6 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.encodings import EncodingError, decoded
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     AgentRecord,
@@ -59,9 +58,15 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.texts import bounded_name, storable_json, storable_text
+from webagent.trajectory.texts import (
+    EncodingError,
+    bounded_name,
+    decoded,
+    storable_json,
+    storable_text,
+)
 from webagent.trajectory.trees import Tree, TreeError, read_file
-from webagent.trajectory.untyped import flag, mapping, text, whole
+from webagent.trajectory.values import flag, mapping, text, whole
 
 FORMAT = "agentrewardbench"
 _SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")

@@ -10,7 +10,7 @@ from webagent.trajectory.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.agentlab.stepfiles import StepFile, typed_passwords
 from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.records import ActionRecord, Box
-from webagent.trajectory.untyped import flag, items, mapping, number, text, whole
+from webagent.trajectory.values import flag, items, mapping, number, text, whole
 
 _OBS_KEYS = {
     "url": "url",

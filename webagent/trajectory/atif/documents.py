@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.native.blobs import take_blobs, without_missing
+from webagent.trajectory.originals import take_blobs, without_missing
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import (
     AdjudicationRecord,
@@ -27,7 +27,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import items, mapping, text
+from webagent.trajectory.values import items, mapping, text
 
 SCHEMA = "ATIF"
 EXTRA_KEY = "crosscheck"

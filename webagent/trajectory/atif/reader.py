@@ -56,7 +56,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole
+from webagent.trajectory.values import cost, count, flag, items, mapping, number, text, whole
 
 FORMAT = "atif"
 

@@ -24,7 +24,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text, whole
+from webagent.trajectory.values import cost, count, flag, items, mapping, number, text, whole
 
 DIALECT = "atif"
 ERROR_PREFIX = "Error"

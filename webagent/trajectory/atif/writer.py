@@ -20,6 +20,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.native.schema import EXTENSIONS
+from webagent.trajectory.native.writer import FolderSink, Sink, ZipSink
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -30,7 +31,6 @@ from webagent.trajectory.records import (
     StepRecord,
     TextPart,
 )
-from webagent.trajectory.sinks import FolderSink, Sink, ZipSink
 
 SCHEMA_VERSION = "ATIF-v1.8"
 DOCUMENT = "trajectory.json"

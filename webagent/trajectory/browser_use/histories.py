@@ -11,7 +11,7 @@ from webagent.trajectory.assembling import Ending
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError
-from webagent.trajectory.untyped import flag, items, mapping, text
+from webagent.trajectory.values import flag, items, mapping, text
 
 _BESIDE = frozenset(("state", "result"))
 _LONGEST_KEY = len('"model_output"')

@@ -45,7 +45,7 @@ from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import cost, count, flag, items, mapping, text
+from webagent.trajectory.values import cost, count, flag, items, mapping, text
 
 FORMAT = "browser_use"
 TOOL = "browser-use"

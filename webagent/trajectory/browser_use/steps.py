@@ -25,7 +25,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json
-from webagent.trajectory.untyped import count, items, mapping, moment, number, text, whole
+from webagent.trajectory.values import count, items, mapping, moment, number, text, whole
 
 DIALECT = "browser_use"
 UNKNOWN_MODEL = "unknown"

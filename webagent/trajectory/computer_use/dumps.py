@@ -9,10 +9,10 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT
-from webagent.trajectory.encodings import decoded
 from webagent.trajectory.recognition import outline
+from webagent.trajectory.texts import decoded
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
-from webagent.trajectory.untyped import items, mapping, text
+from webagent.trajectory.values import items, mapping, text
 
 _LISTS = ("messages", "items", "input", "output")
 _FIRST_KEYS = ("role", "type", "output", "content")

@@ -43,7 +43,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import count, mapping
+from webagent.trajectory.values import count, mapping
 
 FORMAT = "computer_use"
 _BASE64 = "base64"

@@ -20,7 +20,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import count, items, mapping, number, whole
+from webagent.trajectory.values import count, items, mapping, number, whole
 
 
 def step_records(

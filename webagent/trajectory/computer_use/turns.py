@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.run_files import BLOB_KEY
-from webagent.trajectory.untyped import flag, items, mapping, text
+from webagent.trajectory.values import flag, items, mapping, text
 
 ANTHROPIC, OPENAI = "anthropic_computer", "openai_computer"
 

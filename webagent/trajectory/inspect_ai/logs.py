@@ -16,11 +16,11 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.encodings import decoded
 from webagent.trajectory.opening import holds_zip, open_inner
 from webagent.trajectory.recognition import outline
+from webagent.trajectory.texts import decoded
 from webagent.trajectory.trees import Tree, TreeError, read_file
-from webagent.trajectory.untyped import items, mapping, whole
+from webagent.trajectory.values import items, mapping, whole
 
 HEADER = "header.json"
 START = "_journal/start.json"

@@ -17,7 +17,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import cost, count, flag, items, mapping, number, text
+from webagent.trajectory.values import cost, count, flag, items, mapping, number, text
 
 DIALECT = "inspect"
 ATTACHMENT = "attachment://"

@@ -45,7 +45,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import cost, count, items, mapping, number, text, whole
+from webagent.trajectory.values import cost, count, items, mapping, number, text, whole
 
 FORMAT = "inspect_ai"
 _SUBMITS = frozenset(("submit", "answer", "done", "finish"))

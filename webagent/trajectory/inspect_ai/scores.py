@@ -13,7 +13,7 @@ from webagent.trajectory.records import (
     Outcome,
 )
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import items, mapping, number, text
+from webagent.trajectory.values import items, mapping, number, text
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's own: correct, partly correct, incorrect, no answer."""

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.inventory import NO_NUMBER, Inventory
-from webagent.trajectory.native.blobs import take_blobs, without_missing
-from webagent.trajectory.native.lines import Lines, parsed, read_json
+from webagent.trajectory.lines import Lines, parsed, read_json
 from webagent.trajectory.native.schema import (
     ADJUDICATIONS,
     BLOBS,
@@ -25,6 +24,7 @@ from webagent.trajectory.native.schema import (
     TASKS,
     Manifest,
 )
+from webagent.trajectory.originals import take_blobs, without_missing
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     FORMAT_NAME,

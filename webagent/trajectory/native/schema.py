@@ -12,7 +12,6 @@ from typing import Any
 from pydantic import BaseModel, Field
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from webagent.trajectory.field_types import Moment
 from webagent.trajectory.records import (
     FORMAT_NAME,
     FORMAT_VERSION,
@@ -26,6 +25,7 @@ from webagent.trajectory.records import (
     StepRecord,
     TaskRecord,
 )
+from webagent.trajectory.values import Moment
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.jsonl"

@@ -17,7 +17,6 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.encodings import decoded
 from webagent.trajectory.online_mind2web import verdicts
 from webagent.trajectory.online_mind2web.layout import V2, Layout, Result, find_layout
 from webagent.trajectory.online_mind2web.steps import Steps, final_answer, read_action
@@ -36,9 +35,9 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.texts import bounded_name, decoded
 from webagent.trajectory.trees import Tree, given_name, read_file
-from webagent.trajectory.untyped import items, mapping, text, whole
+from webagent.trajectory.values import items, mapping, text, whole
 
 FORMAT = "online_mind2web"
 TASK_SET = "online-mind2web"

@@ -22,7 +22,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import storable_text
-from webagent.trajectory.untyped import items, mapping, text, whole
+from webagent.trajectory.values import items, mapping, text, whole
 
 _KNOWN = ("step", "screenshot", "url", "action", "action_status", "thought")
 

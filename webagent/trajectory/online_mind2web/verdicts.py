@@ -17,7 +17,7 @@ from webagent.trajectory.records import (
     LabelRecord,
 )
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.untyped import items, mapping, text, whole
+from webagent.trajectory.values import items, mapping, text, whole
 
 Word = Literal["success", "failure", "not_executable"]
 

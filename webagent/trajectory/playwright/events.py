@@ -18,7 +18,7 @@ from typing import Any
 
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import unstorable_numbers
-from webagent.trajectory.untyped import items, mapping, number, text, whole
+from webagent.trajectory.values import items, mapping, number, text, whole
 
 OLDEST, NEWEST = 3, 10
 _MOST_LOG_LINES = 200

@@ -21,7 +21,7 @@ from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, read_file
-from webagent.trajectory.untyped import mapping
+from webagent.trajectory.values import mapping
 from webagent.trajectory.webarena_verified.folders import find_task_folders
 
 TRACE = ".trace"

@@ -34,7 +34,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, TreeError, given_name
-from webagent.trajectory.untyped import mapping, moment, text, whole
+from webagent.trajectory.values import mapping, moment, text, whole
 
 FORMAT = "playwright_trace"
 

@@ -23,7 +23,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import REDACTED, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.untyped import mapping, moment, number, text
+from webagent.trajectory.values import mapping, moment, number, text
 
 OfPage = TypeVar("OfPage", Frame, Seen)
 

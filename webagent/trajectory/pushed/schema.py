@@ -18,10 +18,10 @@ from webagent.field_errors import first_field_error
 from webagent.trajectory.actions import DIALECT
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.field_types import Moment, Money
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import storable_json
+from webagent.trajectory.values import Moment, Money
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Address = Annotated[str, StringConstraints(max_length=4_000)]

@@ -42,9 +42,14 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import items, mapping, text, whole
-from webagent.trajectory.webarena.folders import SETTINGS, ResultFolder, find_result_folders
-from webagent.trajectory.webarena.logs import Logged, ending
+from webagent.trajectory.values import items, mapping, text, whole
+from webagent.trajectory.webarena.folders import (
+    SETTINGS,
+    Logged,
+    ResultFolder,
+    ending,
+    find_result_folders,
+)
 from webagent.trajectory.webarena.render import Rendered, read_render
 from webagent.trajectory.webarena.steps import step_records, stop_answer
 

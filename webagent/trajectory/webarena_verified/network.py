@@ -18,7 +18,7 @@ from webagent.trajectory.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
-from webagent.trajectory.untyped import items, mapping, number, text, whole
+from webagent.trajectory.values import items, mapping, number, text, whole
 
 _DOCUMENT = "document"
 _HTML = "text/html"

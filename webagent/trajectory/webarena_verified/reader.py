@@ -37,15 +37,19 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.untyped import mapping
+from webagent.trajectory.values import mapping
 from webagent.trajectory.webarena_verified.folders import (
     LOG,
     RESPONSE,
     RESULT,
     SETTINGS,
     SUMMARY,
+    Answer,
+    Result,
     TaskFolder,
     find_task_folders,
+    read_answer,
+    read_result,
 )
 from webagent.trajectory.webarena_verified.network import (
     Request,
@@ -56,7 +60,6 @@ from webagent.trajectory.webarena_verified.network import (
     titles_of,
     with_requests,
 )
-from webagent.trajectory.webarena_verified.results import Answer, Result, read_answer, read_result
 
 FORMAT = "webarena_verified"
 TASK_SET, HAR_TASK_SET = "webarena-verified", "har"

@@ -1,4 +1,4 @@
-"""JSON Lines: found again by the run they belong to, without holding them in memory."""
+"""JSON Lines: read within bounds, and found again by the run they belong to."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from pydantic import BaseModel, ValidationError
 from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.encodings import legible
-from webagent.trajectory.texts import storable_json, unstorable_numbers
+from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.trees import READ_ERRORS, Tree
 
 R = TypeVar("R", bound=BaseModel)

@@ -1,1 +1,0 @@
-"""WonderBread's human demonstrations of WebArena tasks."""
