@@ -88,11 +88,9 @@ def moment(at: datetime | None) -> str | SafeString:
     if at is None:
         return "—"
     local = timezone.localtime(at)
+    short = formats.date_format(local, "SHORT_DATETIME_FORMAT")
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        at.isoformat(),
-        f"{formats.date_format(local, 'DATETIME_FORMAT')} {local.tzname()}",
-        formats.date_format(local, "SHORT_DATETIME_FORMAT"),
+        '<time datetime="{}" title="{} {}">{}</time>', at.isoformat(), short, local.tzname(), short
     )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from inspect import signature
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -18,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
-from django_tables2.rows import BoundRow, BoundRows
+from django_tables2.rows import BoundRows
 
 from runs.interface.keyset import read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
@@ -61,34 +60,8 @@ DEFAULT_COLUMNS = (
     "created",
 )
 
-
-class DrawnRow(BoundRow):
-    """A row that knows what each column's way to draw a cell takes, and does not ask cell by cell.
-
-    Asking takes a tenth of the page, and makes and drops so many small objects that a process
-    may give memory back and fetch it again with every cell.
-    """
-
-    def _call_render(self, bound_column: Any, value: Any = None) -> Any:
-        given = self._optional_cell_arguments(bound_column, value)
-        draw = bound_column.render
-        names = _taken_by(draw.__func__)
-        content = draw(**{name: given[name] for name in names})
-        return bound_column.link(content, **given) if bound_column.link else content
-
-
-@cache
-def _taken_by(draw: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of what a method that draws a cell takes, without itself."""
-    return tuple(signature(draw).parameters)[1:]
-
-
-class DrawnRows(BoundRows):
-    """The rows of a page."""
-
-    def __iter__(self) -> Iterator[DrawnRow]:
-        for record in self.data:
-            yield DrawnRow(record, table=self.table)
+ANY = UUID(int=0)
+"""Stands for a run's key where the address of every row is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +103,6 @@ class RunTable(tables.Table):
         accessor="pk",
         attrs={
             "th__input": {"aria-label": _("Select all on this page"), "data-selects-all": ""},
-            "td__input": {"name": "run", "form": "selection", "aria-label": _("Select this run")},
             "td": {"class": "fit desk"},
             "th": {"class": "fit"},
         },
@@ -167,7 +139,7 @@ class RunTable(tables.Table):
         attrs = {"class": "table list", "aria-label": _("Runs")}
         row_attrs = {
             "data-run": lambda record: str(record.pk),
-            "class": lambda record: "superseded" if record.superseded else "",
+            "class": lambda record: "superseded" if record.superseded else None,
         }
         order_by = "-created"
 
@@ -221,7 +193,7 @@ class RunTable(tables.Table):
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = _anomalies_of([run.pk for run in shown if run.shown_anomaly])
         self.page = ShownPage(
-            DrawnRows(shown, table=self),
+            BoundRows(shown, table=self),
             found.number,
             previous_query=found.query(query, back=True),
             next_query=found.query(query, back=False),
@@ -236,13 +208,25 @@ class RunTable(tables.Table):
         rows: Any = runs.named(visibility).for_table().filter(pk__among=keys)
         return list(rows)
 
+    @cached_property
+    def _box(self) -> SafeString:
+        """What every box of a row has but its value."""
+        return format_html(
+            '<input type="checkbox" name="run" form="selection" aria-label="{}"',
+            _("Select this run"),
+        )
+
+    def render_selected(self, value: UUID) -> SafeString:
+        return format_html('{} value="{}">', self._box, value)
+
+    @cached_property
+    def _any_address(self) -> str:
+        return reverse("runs:run_detail", args=[ANY])
+
     def render_goal(self, record: Run) -> SafeString:
         words = record.goal or record.task.goal or record.task.external_id
-        return format_html(
-            '<a class="row-link" href="{}" hx-disable>{}</a>',
-            reverse("runs:run_detail", args=[record.pk]),
-            words,
-        )
+        address = self._any_address.replace(str(ANY), str(record.pk))
+        return format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
 
     def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
         return hidden() if record.is_anonymous else value or ""

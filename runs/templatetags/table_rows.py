@@ -1,0 +1,125 @@
+"""The rows of a table and the menus of its filters as HTML, each column and menu read once.
+
+django-tables2 gives columns, header and order. Its own rows ask every column anew in every row:
+two thirds of the time that a list took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from inspect import signature
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from django import template
+from django.core.exceptions import ObjectDoesNotExist
+from django.forms.utils import flatatt
+from django.utils.formats import localize
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
+
+if TYPE_CHECKING:
+    import django_tables2
+    from django_tables2.columns import BoundColumn
+
+    from runs.interface.filters import Control
+
+register = template.Library()
+Write = Callable[[Any], str]
+_CHOSEN = ' aria-current="true"'
+
+
+@register.simple_tag
+def table_rows(table: django_tables2.Table) -> SafeString:
+    """All rows of the table's page.
+
+    What a column says of its `td` holds for each row; `render` may take `value`, `record`,
+    `table`, `column` and `bound_column`; of `Meta.row_attrs`, each is a text or takes the record.
+    """
+    cells = [_cell_writer(table, column) for column in table.columns]
+
+    def drawn(record: Any) -> str:
+        return (
+            f"<tr{_row_attrs(table, record)}>{''.join([write(record) for write in cells])}</tr>\n"
+        )
+
+    rows = "".join(drawn(row.record) for row in table.paginated_rows)
+    return mark_safe(rows)  # noqa: S308 (of parts that are escaped)
+
+
+def _row_attrs(table: django_tables2.Table, record: Any) -> str:
+    given = {
+        name: value(record) if callable(value) else value for name, value in table.row_attrs.items()
+    }
+    return _flat(given)
+
+
+def _flat(attrs: Mapping[str, Any]) -> str:
+    return flatatt({name: value for name, value in attrs.items() if value is not None})
+
+
+def _cell_writer(table: django_tables2.Table, column: BoundColumn) -> Write:
+    """Writes a column's cell of a record."""
+    start = f"<td{_flat(column.attrs['td'])}>"
+    read, render = _reader(str(column.accessor)), column.render
+    names = tuple(signature(render).parameters)
+    given = {"table": table, "column": column.column, "bound_column": column}
+    given = {name: given[name] for name in names if name in given}
+    takes_value, takes_record = "value" in names, "record" in names
+    empty, default = column.column.empty_values, _written(column.default)
+
+    def write(record: Any) -> str:
+        value = read(record)
+        if value in empty:
+            return f"{start}{default}</td>"
+        if takes_value:
+            given["value"] = value
+        if takes_record:
+            given["record"] = record
+        return f"{start}{_written(render(**given))}</td>"
+
+    return write
+
+
+def _reader(accessor: str) -> Callable[[Any], Any]:
+    """Reads `task__site` of a record; None where something on the way is not there."""
+    get = attrgetter(accessor.replace("__", "."))
+
+    def read(record: Any) -> Any:
+        try:
+            return get(record)
+        except (AttributeError, ObjectDoesNotExist):
+            return None
+
+    return read
+
+
+@register.simple_tag
+def filter_menus(controls: Iterable[Control]) -> SafeString:
+    """A menu for each filter that offers something: together they may offer hundreds of values."""
+    return mark_safe("".join(map(_menu, controls)))  # noqa: S308 (of parts that are escaped)
+
+
+def _menu(control: Control) -> str:
+    if not control.options:
+        return ""
+    place = f"filter-{escape(control.name)}"
+    options = [
+        f'<a class="item" id="{place}-{number}" href="?{query}" hx-get="?{query}"'
+        f"{_CHOSEN if option.is_chosen else ''}>{escape(option.words)}</a>"
+        for number, option in enumerate(control.options, 1)
+        for query in (escape(option.query),)
+    ]
+    return (
+        f'<details class="dropdown start" data-menu id="{place}">'
+        f'<summary class="button small quiet">{escape(capfirst(control.label))}</summary>'
+        f'<div class="sheet" role="group" aria-label="{escape(control.label)}">'
+        f"{''.join(options)}</div></details>\n"
+    )
+
+
+def _written(content: Any) -> str:
+    if hasattr(content, "__html__"):
+        return str(content.__html__())
+    return escape(content if isinstance(content, str) else str(localize(content)))
