@@ -6,7 +6,7 @@ import sys
 
 from django.core.management import execute_from_command_line
 
-from runs.management.databases import migration_hint
+from runs.operations.databases import migration_hint
 from runs.telemetry.actors import acting_as, of_command
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def benchmark_table() -> Iterator[str]:
 
 def commands_page() -> str:
     """Each command with its help and options, then the targets of make."""
-    names = sorted(name for name, app in get_commands().items() if app in APPS)
+    names = sorted(name for name, app in get_commands().items() if app.partition(".")[0] in APPS)
     return "\n".join([COMMANDS_HEAD, *map(command_section, names), *make_targets()])
 
 

@@ -13,9 +13,9 @@ import yaml
 from django.core.management import load_command_class
 from prometheus_client import REGISTRY
 
-from runs.management.commands import work
 from runs.operations.health import metrics
 from runs.operations.health.probes import PROBES
+from runs.operations.management.commands import work
 from runs.queue.workers import all_duties
 from webagent import web_server
 from webagent.settings.environment import Environment
@@ -50,7 +50,9 @@ def test_every_queue_has_a_worker(services: dict[str, Service]) -> None:
     for name in WORKERS:
         python, manage, *arguments = services[name]["command"]
         assert (python, manage) == ("python", "manage.py")
-        parser = load_command_class("runs", arguments[0]).create_parser("manage.py", arguments[0])
+        parser = load_command_class("runs.operations", arguments[0]).create_parser(
+            "manage.py", arguments[0]
+        )
         served |= set(parser.parse_args(arguments[1:]).queues)
     assert served == all_duties()
 

@@ -16,7 +16,7 @@ import django
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fill the database of the settings; ends with 1 and a reason where that is refused."""
-    from runs.management.progress import progress_bar
+    from runs.interface.terminal import progress_bar
     from tools.seed_scale.filling import SeedingError, fill
 
     asked = _parser().parse_args(arguments)

@@ -29,6 +29,14 @@ LOGOUT_REDIRECT_URL = "login"
 INSTALLED_APPS = [
     "judging",
     "runs",
+    # Features with commands of their own.
+    "runs.accounts",
+    "runs.catalogue",
+    "runs.exports",
+    "runs.imports",
+    "runs.knowledge",
+    "runs.launching",
+    "runs.operations",
     "runs.accounts.administration.AdministrationConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",

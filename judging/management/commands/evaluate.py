@@ -29,7 +29,7 @@ from judging.evaluators.registry import (
 )
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 from runs.models import Run
 from runs.queue.jobs import cost_in_words
 from runs.queue.paid_work import Watcher, WorkRefusedError

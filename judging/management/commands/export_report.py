@@ -13,7 +13,7 @@ from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.audit_kinds import STUDY_EXPORTED
 from runs.accounts.audit_log import record_entry
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 
 
 class Command(BaseCommand):

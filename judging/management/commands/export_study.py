@@ -12,8 +12,9 @@ from judging.models import Study
 from judging.portability.study_bundles.writing import write_study
 from judging.studies.audit_kinds import STUDY_EXPORTED
 from runs.accounts.audit_log import record_entry
+from runs.exports.management.commands.export_runs import export_with_progress
 from runs.exports.services import ExportFormat, replacing
-from runs.management.progress import export_with_progress, progress_bar
+from runs.interface.terminal import progress_bar
 from runs.models import Run
 from webagent.trajectory.bundles import BlobError
 

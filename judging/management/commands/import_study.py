@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judging.portability.study_bundles.importing import Imported, import_study
 from judging.portability.study_bundles.reading import BundleError
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 
 
 class Command(BaseCommand):

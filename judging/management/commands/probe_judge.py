@@ -17,7 +17,7 @@ from judging.evaluators.registry import REGISTRY, ModelUnavailableError, Unknown
 from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 
 FEW = 20
 

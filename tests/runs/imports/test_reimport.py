@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
+from runs.imports.management.commands.import_runs import read_answers
 from runs.imports.reimporting import Became, reimport
 from runs.imports.storing import import_bundle
-from runs.management.arguments import read_answers
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json

@@ -434,7 +434,7 @@ def test_waiting_ends_with_the_runs_and_tells_of_cancelled_ones(monkeypatch: pyt
         cancel_experiment(experiment=Experiment.objects.get())
         sweep_runs()
 
-    monkeypatch.setattr("runs.management.commands.run_experiment.time.sleep", sleep)
+    monkeypatch.setattr("runs.launching.management.commands.run_experiment.time.sleep", sleep)
     with pytest.raises(CommandError, match="1 were cancelled") as caught:
         run_experiment("--agent", "oracle", "--wait")
     assert caught.value.returncode == 1

@@ -14,8 +14,8 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection
 
-from runs.management import databases
-from runs.management.databases import wait_for_database
+from runs.operations import databases
+from runs.operations.databases import wait_for_database
 from scripts.with_services import free_port
 from tests.faults.services import PostgreSQL
 from tests.runs.live_workers import ROOT, wait_until

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.management.databases import wait_for_database
+from runs.operations.databases import wait_for_database
 from runs.operations.processes.parts import metrics_parts, prepare_to_fork, worker_parts
 from runs.operations.processes.supervisor import Supervisor
 from runs.queue.workers import BROWSER, all_duties

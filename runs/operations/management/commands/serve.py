@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.management.databases import wait_for_database
+from runs.operations.databases import wait_for_database
 from runs.operations.processes.parts import metrics_parts, prepare_to_fork, web_part, worker_parts
 from runs.operations.processes.supervisor import Supervisor
 from runs.queue.workers import BROWSER, JUDGE, SWEEP, all_queues

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 from runs.operations.integrity.checking import all_invariants, checked_rows, checks
 
 

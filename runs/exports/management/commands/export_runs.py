@@ -1,45 +1,67 @@
-"""Progress bars of commands: on stderr, so that stdout stays clean."""
+"""`manage.py export_runs OUT`: write runs in the native format or as ATIF."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress, TaskID
 
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_atif, export_runs
-from runs.models import Run
+from runs.interface.terminal import progress_bar
+from runs.models import Experiment, Run, RunStatus
 from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.native.blinding import Blinding
 
 
-@contextmanager
-def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
-    """A bar with count and time left."""
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=not shown,
-    ) as progress:
-        yield progress
+class Command(BaseCommand):
+    help = (
+        "Write runs with their labels and verdicts to a .zip or a folder. All ended runs, "
+        "unless some are chosen."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("out", type=Path, metavar="OUT")
+        parser.add_argument(
+            "--format",
+            choices=list(ExportFormat),
+            default=ExportFormat.NATIVE,
+            help="default native",
+        )
+        parser.add_argument("--experiment")
+        parser.add_argument("--run", nargs="+", type=UUID, metavar="ID")
+        parser.add_argument(
+            "--blind", action="store_true", help="without references, rewards, verdicts"
+        )
+        parser.add_argument(
+            "--hide-agent", action="store_true", help="also without agents and models"
+        )
+
+    def handle(
+        self,
+        *,
+        out: Path,
+        experiment: str | None,
+        run: list[UUID] | None,
+        **options: Any,
+    ) -> None:
+        runs = Run.objects.filter(status__in=RunStatus.ended())
+        if experiment:
+            if not Experiment.objects.filter(name=experiment).exists():
+                raise CommandError(f"there is no experiment {experiment!r}")
+            runs = runs.filter(experiment__name=experiment)
+        if run:
+            runs = runs.filter(pk__in=run)
+            missing = set(run) - set(runs.values_list("pk", flat=True))
+            if missing:
+                raise CommandError(f"no ended run has the id {', '.join(map(str, missing))}")
+        self.stdout.write(export_with_progress(out, runs, **options))
 
 
 def export_with_progress(

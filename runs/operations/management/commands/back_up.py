@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 from runs.models import Blob
 from runs.operations.backups import back_up
 from runs.operations.database_dumps import BackupError

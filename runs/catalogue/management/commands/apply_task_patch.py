@@ -16,7 +16,7 @@ from runs.catalogue.patches.services import (
 )
 from runs.models import TaskRevision
 
-SHIPPED = Path(__file__).resolve().parents[2] / "catalogue" / "patches"
+SHIPPED = Path(__file__).resolve().parents[2] / "patches"
 """Patches that come with Crosscheck; named without folder and ending."""
 
 

@@ -11,10 +11,10 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.imports.importing import import_upload
+from runs.imports.management.commands.import_runs import read_answers
 from runs.imports.reimporting import Became, Reimported, reimport
 from runs.imports.services import GoneError, discard_after_look, import_after_look, read_again
-from runs.management.arguments import read_answers
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 from runs.models import ImportJob, Run, RunStatus
 
 POLL_S = 0.5

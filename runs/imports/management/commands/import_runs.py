@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.progress import Progress
 
 from runs.accounts.audit_log import record_entry
@@ -15,12 +16,11 @@ from runs.exports.run_bundles import is_stored
 from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
+from runs.interface.terminal import progress_bar
 from runs.interface.words import survey_lines
-from runs.management.arguments import read_answers
-from runs.management.progress import progress_bar
 from runs.models.audit_log import RUNS_IMPORTED
 from runs.storage.blobs import import_bounds
-from webagent.trajectory.reading import AUTO, format_names, open_runs
+from webagent.trajectory.reading import AUTO, QUESTIONS, format_names, open_runs
 from webagent.trajectory.surveys import survey
 
 SHOWN_PROBLEMS = 50
@@ -113,6 +113,24 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(f"  {_line(problem.to_json())}"))
         if report.n_problems > SHOWN_PROBLEMS:
             self.stdout.write(f"  and {report.n_problems - SHOWN_PROBLEMS} more (--json has them)")
+
+
+def read_answers(given: Iterable[str]) -> dict[str, str]:
+    """Key -> choice, from `KEY=CHOICE` each.
+
+    Raises:
+        CommandError: it is written otherwise, or nobody asks that; names what is asked.
+    """
+    pairs = [answer.partition("=") for answer in given]
+    if wrong := [key for key, equals, choice in pairs if not (key and equals and choice)]:
+        raise CommandError(f"--answer {wrong[0]}: write KEY=CHOICE")
+    for key, _equals, choice in pairs:
+        if key not in QUESTIONS:
+            raise CommandError(f"--answer {key}: no such question; there is {', '.join(QUESTIONS)}")
+        if choice not in QUESTIONS[key].choices:
+            choices = ", ".join(QUESTIONS[key].choices)
+            raise CommandError(f"--answer {key}={choice}: one of {choices}")
+    return {key: choice for key, _, choice in pairs}
 
 
 def _import(

@@ -15,7 +15,6 @@ from runs.launching.policies.judged import judgements
 from runs.launching.policies.rerun_plans import RerunPlan, launch_by_policy, plan_reruns
 from runs.launching.policies.rerun_views import DryRunRow, estimate_reruns, row_in_words
 from runs.launching.reruns.services import RerunError
-from runs.management.arguments import named_policy
 from runs.models import Experiment, RetryPolicy, Run
 
 
@@ -69,6 +68,21 @@ class Command(BaseCommand):
         except RerunError as error:
             raise CommandError(str(error)) from None
         self.stderr.write(f"{len(launched.runs)} runs are queued.")
+
+
+def named_policy(words: str) -> RetryPolicy | None:
+    """The policy `NAME@VERSION`, or the last version of `NAME`; None for no words.
+
+    Raises:
+        CommandError: there is none; the message lists those that there are.
+    """
+    if not words:
+        return None
+    policy = RetryPolicy.objects.named(words)
+    if policy is None:
+        known = ", ".join(str(each) for each in RetryPolicy.objects.latest_versions()) or "none"
+        raise CommandError(f"There is no retry policy {words!r}. There are: {known}.")
+    return policy
 
 
 def _chosen(options: dict[str, Any]) -> QuerySet[Run]:

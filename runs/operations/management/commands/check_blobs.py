@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.management.progress import progress_bar
+from runs.interface.terminal import progress_bar
 from runs.models import Blob
 from runs.storage.blob_checks import (
     BlobReport,
