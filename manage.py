@@ -6,8 +6,8 @@ import sys
 
 from django.core.management import execute_from_command_line
 
+from runs.accounts.actors import acting_as, of_command
 from runs.operations.databases import migration_hint
-from runs.telemetry.actors import acting_as, of_command
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")

@@ -17,7 +17,7 @@ class JudgingConfig(AppConfig):
         import_module("judging.evaluating.receivers")
         # Models are loaded only now.
         from judging.extension import JudgingExtension
-        from runs.extension import register
+        from runs.models.extension import register
 
         register(JudgingExtension())
         roles = import_module("judging.studies.accounts")

@@ -29,10 +29,10 @@ from judging.portability.judgements.extension import StoredVerdicts
 from judging.studies.blinding import StudyPolicy, under_judgement
 from judging.studies.integrity import invariants
 from runs.interface.filters import WordsFilter
+from runs.interface.words import verdict
+from runs.models.extension import Reason
 from runs.models.hooks import LinkedPage
-from runs.operations.integrity.contract import Invariant
-from runs.operations.retention.deletion_guards import Reason
-from runs.templatetags.interface import verdict
+from runs.models.invariants import Invariant
 from runs.viewer.run_list.orders import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ ADDRESSES = {
 
 
 class JudgingExtension:
-    """The `runs.extension.Extension` of this app."""
+    """The `runs.models.extension.Extension` of this app."""
 
     policy = StudyPolicy()
     verdicts = StoredVerdicts()

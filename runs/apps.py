@@ -21,9 +21,8 @@ class RunsConfig(AppConfig):
         The guard rests while migrations run.
         """
         import_module(settings.QUEUE_APP)
-        import_module("runs.receivers")
+        import_module("runs.launching.carrying_out.anomalies")
         import_module("runs.accounts.log_in")
-        import_module("runs.telemetry.logs")
         import_module("runs.operations.processes.worker_processes")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.

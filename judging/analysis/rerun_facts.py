@@ -14,8 +14,8 @@ from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, Label, ReferenceVerdict, Study
 from judging.studies.blinding import items_with_open_labels
 from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
-from runs.launching.policies.judged import RunVerdicts
 from runs.models import Run, User
+from runs.models.extension import RunVerdicts
 
 MOST_STUDIES = 300
 """Studies whose causes of failure rules may name in words."""
@@ -23,7 +23,7 @@ DECIDED = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
 
 
 class RerunFacts:
-    """The judgements behind `runs.launching.policies.judged.Judgements`."""
+    """The judgements behind `runs.models.extension.Judgements`."""
 
     def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, RunVerdicts]:
         """Verdicts and marked causes by run. Runs of which nothing is said are missing."""

@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 
 from judging.evaluators.contract import AskingEvaluator, Evaluator
 from judging.models import Evaluation, EvaluationBatch
+from runs.interface.words import money
 from runs.models import Run
-from runs.templatetags.interface import money
 from webagent.llm.registry import ModelEntry
 
 SAMPLE = 24

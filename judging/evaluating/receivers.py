@@ -21,7 +21,7 @@ from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, EvaluatorVersion
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.models import Run, Task
-from runs.signals import milestones_changed, runs_ended
+from runs.models.signals import milestones_changed, runs_ended
 
 logger = logging.getLogger(__name__)
 

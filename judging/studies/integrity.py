@@ -27,7 +27,7 @@ from judging.models.evaluations import SETTLED
 from judging.studies.imported import IMPORTED
 from judging.studies.settlement import CLEAR
 from runs.models import LeasedWork
-from runs.operations.integrity.contract import Invariant, number_of
+from runs.models.invariants import Invariant, number_of
 
 Status, State = StudyItem.Status, Assignment.State
 Verdict, Origin = Evaluation.Verdict, ReferenceVerdict.Origin

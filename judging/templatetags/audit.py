@@ -20,7 +20,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Undefined
 from judging.statistics.proportions import Share
-from runs.templatetags.interface import money
+from runs.interface.words import money
 from webagent.recovery.failure_kinds import Mode, Side
 
 register = template.Library()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db import models
 
+from runs.accounts.actors import acting
 from runs.models import AuditEntry, User
 from runs.models.audit_log import DOWNLOADS, FILE_DOWNLOADED, AuditKind
-from runs.telemetry.actors import acting
 
 
 def record_entry(

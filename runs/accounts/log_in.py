@@ -1,5 +1,5 @@
 """Logging in: limits on tries that are spread over addresses or names, entries in the audit log,
-and passwords.
+passwords, and the addresses of these pages.
 """
 
 from __future__ import annotations
@@ -13,13 +13,21 @@ from axes.models import AccessAttempt, AccessLog
 from axes.signals import user_locked_out
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.contrib.auth.views import (
+    LoginView,
+    LogoutView,
+    PasswordChangeDoneView,
+    PasswordChangeView,
+)
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, Q, Sum
 from django.dispatch import receiver
 from django.http import HttpRequest
+from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from runs.accounts.actors import client_address
 from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.models.audit_log import (
@@ -30,7 +38,6 @@ from runs.models.audit_log import (
     PASSWORD_CHANGED,
     AuditKind,
 )
-from runs.telemetry.actors import client_address
 
 MOST_TRIES = 100
 """Failed ones of a name from everywhere before it is slowed down, or from an address with all names
@@ -162,3 +169,22 @@ class OwnPasswordForm(PasswordChangeForm):
         self.fields["new_password1"].help_text = _(
             "Ten characters or more; not a common one, not like your name, not digits alone."
         )
+
+
+urlpatterns = [
+    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path(
+        "account/password/",
+        PasswordChangeView.as_view(
+            template_name="password_change.html", form_class=OwnPasswordForm
+        ),
+        name="password_change",
+    ),
+    path(
+        "account/password/done/",
+        PasswordChangeDoneView.as_view(template_name="password_change_done.html"),
+        name="password_change_done",
+    ),
+]
+"""They carry no namespace, as Django's."""

@@ -1,28 +1,14 @@
-"""Addresses of log-in, log-out and one's own password; they carry no namespace, as Django's."""
+"""Addresses of the audit log and of one's own API tokens."""
 
-from django.contrib.auth.views import (
-    LoginView,
-    LogoutView,
-    PasswordChangeDoneView,
-    PasswordChangeView,
-)
-from django.urls import path
+from django.urls import path, re_path
 
-from runs.accounts.log_in import OwnPasswordForm
+from runs.accounts import audit_log_pages, tokens
 
 urlpatterns = [
-    path("login/", LoginView.as_view(template_name="login.html"), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
-    path(
-        "account/password/",
-        PasswordChangeView.as_view(
-            template_name="password_change.html", form_class=OwnPasswordForm
-        ),
-        name="password_change",
+    path("acts/", audit_log_pages.audit_log, name="audit_log"),
+    re_path(
+        r"^acts\.(?P<ending>csv|jsonl)$", audit_log_pages.audit_log_file, name="audit_log_file"
     ),
-    path(
-        "account/password/done/",
-        PasswordChangeDoneView.as_view(template_name="password_change_done.html"),
-        name="password_change_done",
-    ),
+    path("tokens/", tokens.token_list, name="token_list"),
+    path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
 ]

@@ -12,9 +12,9 @@ from runs.catalogue.milestones.services import milestone_records
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.records import hint_records
 from runs.models import AgentConfiguration, Run, RunStatus
+from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.links import as_uuid
-from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
@@ -108,7 +108,7 @@ def run_task_record(run: Run) -> TaskRecord:
 def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
     if not runs:
         return
-    verdicts = verdict_store.get().export(runs)
+    verdicts = extension().verdicts.export(runs)
     hints = hint_records(run.pk for run in runs)
     for run in runs:
         yield bundle_of(run, verdicts.get(run.pk), hints.get(run.pk, ()))

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from runs.models import Run, RunStatus, User
+from runs.models.extension import Verdicts, extension
 from runs.storage.usage import named_deleted
-from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.records import Outcome
 
@@ -31,7 +31,7 @@ def why_kept(run: Run) -> str:
     """Why the run may not be replaced; empty if it may."""
     if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
         return "it repeats a run, or others repeat it"
-    return verdict_store.get().why_kept(run)
+    return extension().verdicts.why_kept(run)
 
 
 def make_way(
@@ -48,7 +48,7 @@ def make_way(
         if _is_part(run, bundle) and not why_kept(run):
             try:
                 with transaction.atomic():
-                    said = verdict_store.get().release(run)
+                    said = extension().verdicts.release(run)
                     with named_deleted(run, "all of it was sent"):
                         Run.objects.filter(pk=run.pk).delete()
             except ProtectedError:  # hints or knowledge were made from it

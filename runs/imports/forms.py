@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
-from runs.interface.words import in_own_words
 from webagent.trajectory.reading import AUTO, format_names
 
 FORMAT_WORDS = {
@@ -89,3 +89,22 @@ class AnswerForm(forms.Form):
     def answers(self) -> dict[str, str]:
         """Key -> choice, of the questions that were answered."""
         return {key: choice for key, choice in self.cleaned_data.items() if choice}
+
+
+KNOWN = (
+    gettext_noop("What do the human labels 0, 1 and 2 mean?"),
+    gettext_noop("0 failure, 1 success, 2 not executable (the benchmark's own rule)"),
+    gettext_noop("0 not executable, 1 success, 2 failure"),
+    gettext_noop("labels 0 and 2 are left out"),
+)
+"""The words of every question, for the catalogue of translations."""
+
+
+def in_own_words(question: Mapping[str, Any]) -> dict[str, Any]:
+    """A question of a survey, translated as far as its words are known."""
+    return {
+        "key": question["key"],
+        "text": gettext(question["text"]),
+        "choices": {key: gettext(words) for key, words in question["choices"].items()},
+        "unanswered": gettext(question["unanswered"]),
+    }

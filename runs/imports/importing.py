@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from runs.counters import imported_runs
 from runs.exports.run_bundles import is_stored
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
 from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
@@ -16,13 +17,12 @@ from runs.imports.reports import ImportReport
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import ImportJob
+from runs.models.extension import extension
 from runs.models.leased_work import LeasedWork, WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
-from runs.storage.verdicts import verdict_store
-from runs.telemetry.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
@@ -95,7 +95,7 @@ def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, ob
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
                 return WorkState.FINISHED, _look(job, source, hold)
-            verdicts = verdict_store.get()
+            verdicts = extension().verdicts
             verdicts.before_file(path, job.created_by)
             _import(job, hold, source, report)
             for problem in verdicts.after_file(path, job.file_name, job.created_by):

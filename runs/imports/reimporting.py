@@ -21,9 +21,9 @@ from runs.imports.completing import why_kept, with_verdicts
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
+from runs.models.extension import extension
 from runs.storage.blobs import import_bounds
 from runs.storage.usage import named_deleted
-from runs.storage.verdicts import verdict_store
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.originals import KeptTree, has_original
@@ -134,7 +134,7 @@ def _replace(run: Run, read: RunBundle) -> UUID:
         ProtectedError: something that must not be lost refers to the run.
         StoringError: it cannot be stored.
     """
-    said = verdict_store.get().release(run)
+    said = extension().verdicts.release(run)
     user = run.created_by
     with named_deleted(run, "read again from its original"):
         Run.objects.filter(pk=run.pk).delete()
@@ -144,7 +144,7 @@ def _replace(run: Run, read: RunBundle) -> UUID:
 @transaction.atomic
 def _store_verdicts(run: Run, read: RunBundle) -> None:
     """Store what is said of the run, such as labels whose meaning is known by now."""
-    verdict_store.get().store(run, read)
+    extension().verdicts.store(run, read)
 
 
 MOST_LISTED = 200

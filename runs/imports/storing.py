@@ -26,6 +26,7 @@ from runs.models import (
     Step,
     User,
 )
+from runs.models.extension import Verdicts, extension
 from runs.models.policies import known_policy
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
@@ -39,7 +40,6 @@ from runs.storage.records import (
     stored_json,
 )
 from runs.storage.usage import QuotaError, demand_room
-from runs.storage.verdicts import Verdicts, verdict_store
 from webagent.trajectory.bundles import (
     BlobError,
     BlobStash,
@@ -156,7 +156,7 @@ def import_bundle(
                 problems = [
                     *store_milestones(run.task, bundle),
                     *store_hints(run, bundle),
-                    *verdict_store.get().store(run, bundle),
+                    *extension().verdicts.store(run, bundle),
                 ]
             break
         except IntegrityError as error:
@@ -223,7 +223,7 @@ def _store(
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
     transaction.on_commit(partial(session.stored, run.pk))
     if part:
-        verdict_store.get().store(run, with_verdicts(bundle, said))
+        extension().verdicts.store(run, with_verdicts(bundle, said))
     return run, True
 
 

@@ -1,12 +1,42 @@
-"""Words in the reader's language: sources of verdicts, questions and previews of imports."""
-
-from __future__ import annotations
+"""How values read on every page: durations, money, moments, verdicts, cells. A template library."""
 
 import re
-from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
+from django import template
+from django.utils import formats, timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+
+from runs.models.hooks import LinkedPage, address_above
+
+register = template.Library()
+
+VERDICTS = {
+    "success": gettext_lazy("success"),
+    "failure": gettext_lazy("failure"),
+    "error": gettext_lazy("error"),
+    "incomplete": gettext_lazy("incomplete"),
+    "not_executable": gettext_lazy("not executable"),
+    "unknown": gettext_lazy("unknown"),
+    "unsure": gettext_lazy("unsure"),
+    "passed": gettext_lazy("passed"),
+    "failed": gettext_lazy("failed"),
+    "not_applicable": gettext_lazy("not applicable"),
+    "disputed": gettext_lazy("disputed"),
+}
+
+CELLS = {
+    "tp": gettext_lazy("true positive: reference success, passed"),
+    "fn": gettext_lazy("false negative: reference success, not passed"),
+    "tn": gettext_lazy("true negative: reference failure, not passed"),
+    "fp": gettext_lazy("false positive: reference failure, passed"),
+    "none": gettext_lazy("no verdict from the evaluator"),
+}
 
 IMPORTED_REWARD = gettext_noop("imported reward")
 REFERENCE_VERDICT = gettext_noop("reference verdict")
@@ -30,75 +60,90 @@ _FORMS = {
 }
 
 
+@register.filter("as_verdict_words")
 def verdict_words(written: str) -> str:
     """The words for the reader; as they were written, if nobody here wrote them."""
     for said, form in _FORMS.items():
         if found := form.fullmatch(written):
-            return gettext(said) % found.groupdict()
+            return _(said) % found.groupdict()
     return written
 
 
-KNOWN = (
-    gettext_noop("What do the human labels 0, 1 and 2 mean?"),
-    gettext_noop("0 failure, 1 success, 2 not executable (the benchmark's own rule)"),
-    gettext_noop("0 not executable, 1 success, 2 failure"),
-    gettext_noop("labels 0 and 2 are left out"),
-)
-"""The words of every question, for the catalogue of translations."""
+@register.filter
+def duration(seconds: Any) -> str:
+    """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
+    if not isinstance(seconds, int | float):
+        return "—"
+    if seconds < 10:
+        return _("%(n)s s") % {"n": formats.number_format(round(seconds, 1), 1)}
+    whole = round(seconds)
+    if whole < 60:
+        return _("%(n)s s") % {"n": whole}
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        text = _("%(m)s min %(s)s s") if rest else _("%(m)s min")
+        return text % {"m": minutes, "s": rest}
+    hours, minutes = divmod(minutes, 60)
+    text = _("%(h)s h %(m)s min") if minutes else _("%(h)s h")
+    return text % {"h": hours, "m": minutes}
 
 
-def in_own_words(question: Mapping[str, Any]) -> dict[str, Any]:
-    """A question of a survey, translated as far as its words are known."""
-    return {
-        "key": question["key"],
-        "text": gettext(question["text"]),
-        "choices": {key: gettext(words) for key, words in question["choices"].items()},
-        "unanswered": gettext(question["unanswered"]),
-    }
+@register.filter
+def in_percent(share: Any) -> str:
+    """A share in [0, 1] as 12.5 %; a dash for all that is no number."""
+    if not isinstance(share, int | float):
+        return "—"
+    return _("%(n)s %%") % {"n": formats.number_format(round(100 * share, 1), 1)}
 
 
-def survey_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
-    """What was found under that name, as `webagent.trajectory.surveys` has it in JSON."""
-    yield f"{name}:"
-    for each in found["formats"]:
-        yield from _format_lines(each)
-    for question in found["questions"]:
-        yield f"  Asked: {question['text']}"
-        for choice, meaning in question["choices"].items():
-            yield f"    --answer {question['key']}={choice}: {meaning}"
-        yield f"    Without an answer: {question['unanswered']}"
-    counts = found["counts"]
-    if counts["unread"]:
-        yield f"  Files that no importer reads: {counts['unread']}, such as {found['unread'][0]}"
-    for rejected in found["rejected"]:
-        yield f"  Cannot be taken: {_line(rejected)}"
-    # What is wrong with the upload itself; what runs lack is counted above.
-    for problem in found["problems"]:
-        if problem["source"] == name:
-            yield f"  Left out: {_line(problem)}"
+@register.filter
+def money(amount: Decimal | float | None) -> str:
+    """An amount in US dollars with as many digits as it needs; a dash for unknown."""
+    if amount is None:
+        return "—"
+    exact = Decimal(str(amount))
+    digits = 2 if not exact or abs(exact) >= 1 else 4
+    return f"${formats.number_format(round(exact, digits), digits)}"
 
 
-def _line(problem: Mapping[str, str]) -> str:
-    where = ", ".join(dict.fromkeys(filter(None, (problem["file"], problem["field"]))))
-    return f"{where}: {problem['reason']}"
-
-
-def _format_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"  {found['format']} {found['version']}".rstrip()
-    there = f" ({found['already_there']} already there)" if found["already_there"] else ""
-    yield (
-        f"    {found['runs']} runs{there}, {found['steps']} steps,"
-        f" {found['screenshots']} screenshots"
+@register.filter
+def moment(at: datetime | None) -> str | SafeString:
+    """Date and time in the reader's format, with the zone on hover; a dash for unknown."""
+    if at is None:
+        return "—"
+    local = timezone.localtime(at)
+    short = formats.date_format(local, "SHORT_DATETIME_FORMAT")
+    return format_html(
+        '<time datetime="{}" title="{} {}">{}</time>', at.isoformat(), short, local.tzname(), short
     )
-    yield (
-        f"    {found['labels']} labels, {found['verdicts']} settled verdicts,"
-        f" {found['evaluations']} verdicts of evaluators{_listed(found['evaluators'], ': ')}"
-    )
-    for title, key in (("Missing", "gaps"), ("Left out", "dropped"), ("Secrets", "redacted")):
-        if found[key]:
-            yield f"    {title}: {_listed(found[key])}"
 
 
-def _listed(counts: Mapping[str, int], before: str = "") -> str:
-    words = ", ".join(f"{what} {n}" for what, n in counts.items())
-    return f"{before}{words}" if words else ""
+@register.filter
+def steps(count: int) -> str:
+    """A number of steps in words."""
+    return ngettext("%(n)s step", "%(n)s steps", count) % {"n": formats.number_format(count)}
+
+
+@register.simple_tag
+def verdict(value: str | None) -> SafeString:
+    """An outcome or verdict with its mark; "hidden" for None, a dash for ""."""
+    if value is None:
+        return format_html(
+            '<span class="verdict hidden" title="{}">{}</span>',
+            _("Hidden until this run is settled"),
+            _("hidden"),
+        )
+    return format_html('<span class="verdict {}">{}</span>', value, VERDICTS.get(value, value))
+
+
+@register.simple_tag
+def cell(name: str) -> SafeString:
+    """One of the cells tp, fn, tn, fp, none as a badge."""
+    word = "—" if name == "none" else name.upper()
+    return format_html('<abbr class="cell {}" title="{}">{}</abbr>', name, CELLS[name], word)
+
+
+@register.simple_tag
+def extension_url(page: str, *args: object) -> str:
+    """The address of a `LinkedPage`, such as `{% extension_url 'experiment' experiment.pk %}`."""
+    return address_above(LinkedPage(page), *args)

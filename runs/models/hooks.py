@@ -1,4 +1,4 @@
-"""Places where the app above answers: empty until it registers (`runs.extension`)."""
+"""Places where the app above answers: empty until it registers (`runs.models.extension`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Who may see what of a run.
 
 The rules live above this app (studies make people blind), so they are asked of
-`runs.extension`. Everything that shows, filters, sorts, counts or exports runs goes
+`runs.models.extension`. Everything that shows, filters, sorts, counts or exports runs goes
 through `RunQuerySet.visible_to(user)`, which applies them in the database.
 """
 

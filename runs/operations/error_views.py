@@ -8,10 +8,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 
+from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
 from runs.models.parsing import QueryError
 from runs.storage.file_storage import RETRY_AFTER_S, Outage, outage
-from runs.telemetry.actors import acting
 
 A_MINUTE = 60
 

@@ -1,7 +1,9 @@
-"""Small rules that hold for every request."""
+"""Small rules that hold for every request, and its line in the log."""
 
 import logging
 import sys
+import time
+from collections.abc import Callable
 
 from csp.utils import build_policy
 from django.conf import settings
@@ -11,12 +13,14 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
+from runs import counters
+from runs.accounts.actors import acting_as, client_address, of_request, request_id
 from runs.accounts.audit_log import record_download
 from runs.operations.error_views import bad_request, not_found, server_error
 from runs.operations.health.probes import PROBES
-from runs.telemetry.actors import acting_as, of_request
-from runs.telemetry.logs import GetResponse
+from webagent.logs import PROBE_PATHS, logged_with
 
+GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("django.request")
 
 NO_DEVICES = ", ".join(
@@ -47,6 +51,61 @@ class ActingMiddleware:
                 record_download(name=disposition.partition("filename=")[2], path=request.path)
         response["X-Request-ID"] = now.request_id
         return response
+
+
+METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+access = logging.getLogger("access")
+
+
+class RequestLogMiddleware:
+    """Has the lines of a request say whose they are, and writes one when it is answered.
+
+    Addresses are logged without what follows the question mark, which may be a search.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with logged_with(request_id=request_id(), user_id=lambda: _user_id(request)):
+            begun = time.monotonic()
+            response = self.get_response(request)
+            seconds = time.monotonic() - begun
+            _count(request, response, seconds)
+            is_quiet = request.path in PROBE_PATHS or request.path.startswith(settings.STATIC_URL)
+            if not is_quiet or response.status_code >= 500:
+                access.info("request", extra=_facts(request, response, seconds))
+        return response
+
+
+def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    found = request.resolver_match
+    view = (found.view_name if found else "") or "none"
+    method = request.method if request.method in METHODS else "other"
+    counters.requests.labels(view, method, str(response.status_code)).inc()
+    counters.request_seconds.labels(view).observe(seconds)
+
+
+def _user_id(request: HttpRequest) -> int | None:
+    """Who it is, if that was looked up: a log line asks the database nothing."""
+    user = getattr(request, "_cached_user", None)
+    return user.pk if user is not None else None
+
+
+def _facts(request: HttpRequest, response: HttpResponse, seconds: float) -> dict[str, object]:
+    found = request.resolver_match
+    facts: dict[str, object] = {
+        "method": request.method,
+        "path": request.path,
+        "view": found.view_name if found else None,
+        "status": response.status_code,
+        "ms": round(1000 * seconds, 1),
+        "bytes": None if response.streaming else len(response.content),
+        "client": client_address(request),
+    }
+    if found and "run_id" in found.kwargs:
+        facts["run_id"] = str(found.kwargs["run_id"])
+    return facts
 
 
 class HeaderMiddleware:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from runs.operations.health import infrastructure
-from runs.operations.retention import views as retention
+from runs.operations.space import retention_views as retention
 from runs.operations.space import views as space
 
 urlpatterns = [

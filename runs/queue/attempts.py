@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.models.policies import body_of
+from runs.models.signals import announce_ends
 from runs.models.workers import from_now
-from runs.signals import announce_ends
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.recovery.retry_policy import Infrastructure
 from webagent.trajectory.faults import Fault

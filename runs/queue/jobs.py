@@ -18,10 +18,10 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.words import money
 from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
 from runs.models.leased_work import WorkState as State
 from runs.models.visibility import visibility_of
-from runs.templatetags.interface import money
 
 SHOWN = 30
 

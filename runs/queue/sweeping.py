@@ -20,11 +20,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from runs.catalogue.tasks.rows import task_record
+from runs.counters import leases_expired
 from runs.models import Run, RunStatus
 from runs.queue.attempts import announce, follow_up
 from runs.queue.messages import ask_for
 from runs.storage.records import run_columns
-from runs.telemetry.counters import leases_expired
 from webagent.environment.leftovers import end_leftovers
 from webagent.logs import logged_with
 from webagent.trajectory.bundles import run_content_hash

@@ -26,7 +26,6 @@ from runs.models import (
     Step,
     User,
 )
-from runs.storage.blob_checks import STEP_COLUMNS
 
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")
@@ -132,7 +131,7 @@ def blobs_of_runs(ids: Sequence[UUID]) -> set[str]:
     """Hashes of all files that the runs refer to, thumbnails apart."""
     steps = Step.objects.filter(run__in=ids)
     found = set(Attachment.objects.filter(run__in=ids).values_list("blob_id", flat=True))
-    for row in steps.values_list(*(f"{name}_id" for name in STEP_COLUMNS)).iterator():
+    for row in steps.values_list(*PICTURES, *TREES).iterator():
         found.update(row)
     return found - {None}
 

@@ -17,10 +17,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
+from runs.interface.words import duration, money, verdict
 from runs.models import Run, Step, User
 from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
-from runs.templatetags.interface import duration, money, verdict
 from runs.viewer.timeline.step_rows import StepRow
 from runs.viewer.timeline.timeline import timeline_context
 from webagent.sequence_matching import Compared, pieces

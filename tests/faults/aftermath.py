@@ -8,7 +8,7 @@ from typing import Any
 
 from django.test import override_settings
 
-from runs.operations.integrity.checking import violations
+from runs.operations.integrity import violations
 from tests.runs.storage.stores import STATIC
 
 BY_HAND = "it has finished without a content hash"

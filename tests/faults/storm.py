@@ -16,7 +16,7 @@ from django.test import override_settings
 
 from judging.models import EvaluationBatch, Label
 from runs.models import Blob, ImportJob, Run, Step
-from runs.storage.blob_checks import BlobReport, delete_orphans, find_orphans
+from runs.operations.blob_checks import BlobReport, delete_orphans, find_orphans
 from tests.faults import waiting_suite
 from tests.faults.aftermath import store_of, what_is_wrong
 from tests.faults.findings import Findings

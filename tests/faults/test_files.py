@@ -14,7 +14,7 @@ from django.apps import apps
 
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import ImportJob, Run
-from runs.storage.blob_checks import orphan_files
+from runs.operations.blob_checks import orphan_files
 from runs.storage.file_storage import StoreUnavailableError, blob_storage
 from tests.faults.findings import Findings
 from tests.faults.large_runs import large_bundle

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Run, User
-from runs.operations.integrity.checking import violations
+from runs.operations.integrity import violations
 from tests.fuzz.importers import BOUNDS, FoundError, Importer, read_runs
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.reading import open_runs

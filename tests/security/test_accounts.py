@@ -17,8 +17,8 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.accounts import log_in as log_in_limits
+from runs.accounts.actors import client_address
 from runs.models import AuditEntry, User
-from runs.telemetry.actors import client_address
 from tests.runs.factories import PASSWORD, make_user
 
 MOST_TRIES = 25

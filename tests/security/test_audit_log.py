@@ -23,11 +23,11 @@ from judging.studies.disputes.services import decide
 from judging.studies.labels.services import submit_label, undo_label
 from judging.studies.queue.assignment import take_up
 from judging.studies.services import add_guideline, close_study, remove_member
+from runs.accounts.actors import Acting, acting_as, of_command
 from runs.accounts.audit_log import record_entry
 from runs.launching.policies.services import save_policy
 from runs.models import ApiToken, AuditEntry, User
 from runs.models.audit_log import KINDS, RUNS_EXPORTED
-from runs.telemetry.actors import Acting, acting_as, of_command
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

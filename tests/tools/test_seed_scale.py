@@ -9,7 +9,7 @@ import pytest
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
 from runs.exports.run_bundles import bundles_of
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
-from runs.operations.integrity.checking import violations
+from runs.operations.integrity import violations
 from tests.runs.factories import make_run
 from tools.seed_scale import shares
 from tools.seed_scale.__main__ import main

@@ -53,7 +53,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "runs.operations.middleware.ActingMiddleware",
-    "runs.telemetry.logs.RequestLogMiddleware",
+    "runs.operations.middleware.RequestLogMiddleware",
     "runs.operations.middleware.HeaderMiddleware",
     "runs.operations.middleware.ProbeMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -86,7 +86,7 @@ AXES_LOCKOUT_CALLABLE = "runs.operations.error_views.locked_out"
 AXES_ENABLE_ADMIN = False
 # What comes while nobody may try is refused unread: it neither fills tables nor prolongs that.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "runs.telemetry.actors.client_address"
+AXES_CLIENT_IP_CALLABLE = "runs.accounts.actors.client_address"
 # So many reverse proxies of ours stand before the server; what others forward says nothing.
 PROXIES = ENV.PROXIES
 PASSWORD_HASHERS = [
@@ -116,6 +116,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "runs.interface.fragments.frame",
             ],
+            "libraries": {
+                "interface": "runs.interface.words",
+                "table_rows": "runs.interface.table_rows",
+            },
         },
     },
 ]
@@ -244,6 +248,19 @@ CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 BROWSERS = ENV.BROWSERS or browsers_that_fit()
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
+# All background tasks, so that Celery and the sweep know them.
+CELERY_IMPORTS = (
+    "judging.tasks",
+    "runs.api.idempotency",
+    "runs.imports.tasks",
+    "runs.knowledge.hints.writing",
+    "runs.knowledge.learning",
+    "runs.knowledge.web.jobs",
+    "runs.launching.carrying_out.tasks",
+    "runs.launching.experiments.waiting",
+    "runs.operations.space.measuring",
+    "runs.queue.sweeping",
+)
 CELERY_TASK_ROUTES = {
     "runs.tasks.execute_next_run": {"queue": "browser"},
     "judging.tasks.evaluate_batch": {"queue": "judge"},

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.wording import reason_words
 from judging.models import Cause, Repair
-from runs.templatetags.interface import cell, verdict
+from runs.interface.words import cell, verdict
 
 if TYPE_CHECKING:
     from judging.analysis.audits.causes_filter import TaggedItem

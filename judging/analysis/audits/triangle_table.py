@@ -19,7 +19,7 @@ from judging.analysis.audits.triangle import NOTHING, RunVerdicts, Said, verdict
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import EvaluatorVersion, Study
-from runs.templatetags.interface import cell, verdict
+from runs.interface.words import cell, verdict
 
 if TYPE_CHECKING:
     from judging.analysis.audits.selection import SelectedItem

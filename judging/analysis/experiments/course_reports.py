@@ -28,9 +28,9 @@ from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.reports.columns import HIGH, LOW, figure, in_files, on_pages, share, text
 from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, Words
 from judging.analysis.reports.showing import Shown, percent, rate
+from runs.interface.words import money, steps
 from runs.models import Run
 from runs.operations.health.infrastructure import error_rates
-from runs.templatetags.interface import money, steps
 from webagent.recovery.failure_kinds import Mode
 
 RESULTS = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)

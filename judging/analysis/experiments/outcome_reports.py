@@ -35,7 +35,7 @@ from judging.analysis.reports.showing import Shown, decimals, percent, percent_e
 from judging.analysis.wording import p_words
 from judging.statistics.figures import Undefined
 from judging.statistics.proportions import Share
-from runs.templatetags.interface import duration, money
+from runs.interface.words import duration, money
 
 CONFIGURATION = text("configuration", _("configuration"))
 

@@ -27,7 +27,7 @@ from judging.portability.judgements.verdicts import adjudication_record, store_a
 from judging.portability.study_bundles.importing import after_runs, before_runs
 from judging.studies.imported import IMPORTED
 from runs.models import Run, User
-from runs.storage.verdicts import Verdicts
+from runs.models.extension import Verdicts
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
@@ -35,7 +35,7 @@ R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
 
 
 class StoredVerdicts:
-    """The `runs.storage.verdicts.VerdictStore` of this app."""
+    """The `runs.models.extension.VerdictStore` of this app."""
 
     def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """Store evaluations, labels and adjudications that are not here yet."""

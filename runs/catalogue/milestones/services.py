@@ -20,7 +20,7 @@ from runs.catalogue.milestones.definitions import (
 )
 from runs.models import Milestone, Task, User
 from runs.models.audit_log import MILESTONES_CHANGED
-from runs.signals import announce_milestones
+from runs.models.signals import announce_milestones
 from webagent.field_errors import first_field_error
 from webagent.milestones.definition import Definition, digest_of
 from webagent.trajectory.bundles import Problem, RunBundle

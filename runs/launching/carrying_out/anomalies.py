@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.dispatch import receiver
 
 from runs.models import Event, Run, Step
+from runs.models.signals import runs_ended
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.recovery.anomalies import Screens, Span, find_false_completions, find_loops
 from webagent.trajectory.actions import ActionKind
@@ -43,6 +45,12 @@ class _Seen(NamedTuple):
         """Equal for steps that did the same on the same page, as `what_was_done` has it."""
         page = self.fingerprint or pages.get(self.number, self.url)
         return (self.action, page, screens.get(self.number))
+
+
+@receiver(runs_ended)
+def look_for_anomalies(sender: object, run_ids: Sequence[UUID], **_: Any) -> None:
+    """Every run that has ended is looked at once."""
+    mark_anomalies(run_ids=run_ids)
 
 
 @transaction.atomic

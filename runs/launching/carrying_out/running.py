@@ -21,6 +21,7 @@ from runs.catalogue.agents.runnable import (
 )
 from runs.catalogue.sites import sites_now
 from runs.catalogue.tasks.rows import task_record
+from runs.counters import count_attempt
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
 from runs.launching.experiments.budgets import refuse_beyond_budget
 from runs.launching.experiments.waiting import put_off_until_ready
@@ -32,7 +33,6 @@ from runs.queue.steps import Heartbeat, StepStore, retry_write
 from runs.queue.workers import is_stopping
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
-from runs.telemetry.counters import count_attempt
 from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.leftovers import end_leftovers, mark_browsers

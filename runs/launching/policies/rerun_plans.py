@@ -22,9 +22,9 @@ from runs.catalogue.agents.runnable import (
     policy_problem,
     problem_of,
 )
-from runs.launching.policies.judged import RunVerdicts, judgements
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
+from runs.models.extension import RunVerdicts, extension
 from runs.models.policies import body_of
 from runs.queue.messages import wake_workers
 from webagent.recovery.rerunning import RunFacts, decide
@@ -161,7 +161,9 @@ class _Known:
         anomalies: dict[UUID, set[str]] = defaultdict(set)
         for run_id, kind in Event.objects.filter(run__in=ids).values_list("run", "kind"):
             anomalies[run_id].add(kind)
-        return cls(anomalies, judgements().of(ids, user), _made([run.root for run in runs]))
+        return cls(
+            anomalies, extension().judgements.of(ids, user), _made([run.root for run in runs])
+        )
 
     def facts(self, run: Run) -> RunFacts:
         judged = self.judged.get(run.pk, RunVerdicts())

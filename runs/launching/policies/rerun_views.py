@@ -21,7 +21,6 @@ from runs.catalogue.agents.runnable import agent_record_for
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
-from runs.launching.policies.judged import judgements
 from runs.launching.policies.rerun_plans import (
     MOST_RUNS,
     Planned,
@@ -33,6 +32,7 @@ from runs.launching.policies.rerun_plans import (
 from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import RerunError
 from runs.models import Experiment, RetryPolicy, Run, Task, User
+from runs.models.extension import extension
 from runs.models.parsing import ids_of
 from runs.models.policies import body_of
 from webagent.trajectory.records import AgentRecord
@@ -94,7 +94,7 @@ class DryRunForm(forms.Form):
         if kind == SELECTED:
             runs = Run.objects.filter(pk__in=self.selected)
         elif kind == STUDY:
-            runs = judgements().runs_of_study(int(key), self._user)
+            runs = extension().judgements.runs_of_study(int(key), self._user)
         else:
             runs = Run.objects.filter(experiment=int(key))
         if runs is None:
@@ -104,7 +104,7 @@ class DryRunForm(forms.Form):
         return cleaned
 
     def _sources(self, asked: str) -> list[tuple[str, Any]]:
-        studies = judgements().studies(self._user)
+        studies = extension().judgements.studies(self._user)
         experiments = Experiment.objects.visible_to(self._user).order_by("-created_at", "-pk")
         grouped: list[tuple[str, Any]] = [
             (_("Studies"), _offered(STUDY, studies, asked)),

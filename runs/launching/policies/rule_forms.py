@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
-from runs.interface.number_fields import WholeNumberField
-from runs.launching.policies.judged import judgements
+from runs.launching.number_fields import WholeNumberField
 from runs.models import Run
+from runs.models.extension import extension
 from webagent.recovery.retry_policy import MAX_RULES, RerunRule, RerunWhen
 from webagent.trajectory.records import Json
 
@@ -53,7 +53,7 @@ class RuleForm(forms.Form):
 
     def __init__(self, *args: Any, agents: OfferedAgents, **options: Any) -> None:
         super().__init__(*args, **options)
-        known = judgements()
+        known = extension().judgements
         # A rule that is here already keeps what it names.
         self._offer("evaluator", known.evaluators())
         self._offer("cause", known.causes())

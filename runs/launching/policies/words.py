@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
 from runs.catalogue.agents.choices import agent_in_words
-from runs.launching.policies.judged import judgements
 from runs.models import Run
+from runs.models.extension import extension
 from webagent.recovery.policy import ClauseKey
 from webagent.recovery.policy_clauses import (
     PolicyClause,
@@ -242,7 +242,7 @@ def _value(key: str, name: str, value: Value) -> object:
     if name == "subject":
         if key != Sentence.RERUNS_MARKED:
             return value
-        return dict(judgements().causes()).get(str(value), value)
+        return dict(extension().judgements.causes()).get(str(value), value)
     if value == WORTH_RETRYING:
         return str(MAY_PASS)
     if isinstance(value, tuple):

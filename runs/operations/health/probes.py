@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from runs.accounts.actors import client_address
 from runs.operations.health.checks import (
     OK,
     check_database,
@@ -26,7 +27,6 @@ from runs.operations.health.checks import (
 from runs.operations.health.metrics import CONTENT_TYPE, exposition
 from runs.operations.health.readiness import examiner
 from runs.queue.workers import beat_ages
-from runs.telemetry.actors import client_address
 
 
 def may_watch(request: HttpRequest) -> bool:

@@ -3,7 +3,7 @@
 A process that stands still is of no use, and its supervisor starts another one at once: so it is
 ended where a task outlasts its limit, where work waits for it though it has nothing to do, and
 where nobody is left to end it. Whatever it had under way goes on elsewhere, like that of any
-worker that dies.
+worker that dies. Its log lines, and those of tasks that it asks for, carry the id of the request.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from celery.signals import (
+    before_task_publish,
     task_postrun,
     task_prerun,
     worker_init,
@@ -44,6 +45,7 @@ from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
 from webagent.environment.leftovers import end_leftovers, mark_browsers
 from webagent.environment.own_thread import forget_foreign_loop
 from webagent.environment.registry import prepare_browser
+from webagent.logs import facts_now, logged_with
 
 logger = logging.getLogger(__name__)
 
@@ -210,6 +212,32 @@ def hold_rows_no_longer_than_a_lease(connection: BaseDatabaseWrapper, **_: Any) 
             # A worker holds nothing by right for longer.
             idle = f"{settings.ENV.LEASE_S}s"
             cursor.execute("SET idle_in_transaction_session_timeout = %s", [idle])
+
+
+REQUEST_ID = "request_id"
+_logged: dict[str, AbstractContextManager[None]] = {}
+"""What the log lines of a task carry, while it is under way."""
+
+
+@before_task_publish.connect
+def _send_request_along(headers: dict[str, Any] | None = None, **_: Any) -> None:
+    request_id = facts_now().get(REQUEST_ID)
+    if headers is not None and request_id:
+        headers[REQUEST_ID] = request_id
+
+
+@task_prerun.connect
+def _begin_lines(task_id: str, task: Any, **_: Any) -> None:
+    known = logged_with(task_id=task_id, task=task.name, request_id=task.request.get(REQUEST_ID))
+    known.__enter__()
+    _logged[task_id] = known
+
+
+@task_postrun.connect
+def _end_lines(task_id: str, **_: Any) -> None:
+    """After Celery's own line about a failure."""
+    if known := _logged.pop(task_id, None):
+        known.__exit__(None, None, None)
 
 
 @worker_init.connect

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from celery import shared_task
 from django.db import IntegrityError
@@ -15,10 +14,10 @@ from django.utils import timezone
 
 from runs.imports.thumbnailing import thumbnails_wait
 from runs.models import Blob, PendingDeletion, Run, RunSpace, SpaceMeasurement
-from runs.operations.retention.services import delete_pending
+from runs.operations.blob_checks import orphan_files
+from runs.operations.space.retention import apply_retention, delete_pending
 from runs.queue.messages import ask_for
 from runs.queue.sweeping import swept
-from runs.storage.blob_checks import orphan_files
 from runs.storage.usage import KINDS, measure_runs
 
 AT_MOST_EVERY_S = 600
@@ -148,22 +147,11 @@ MEASURE = "runs.tasks.measure_space"
 AT_A_SWEEP = 2000
 
 
-Follower = TypeVar("Follower", bound=Callable[[], object])
-_followers: list[Callable[[], object]] = []
-
-
-def after_measurement(function: Follower) -> Follower:
-    """Have the function called after every measurement. It must be safe to run twice at a time."""
-    _followers.append(function)
-    return function
-
-
 @shared_task(name=MEASURE)
 def measure() -> None:
-    """Measure how full the store is, and do what depends on the time of day or less."""
+    """Measure how full the store is, and do what the rules of retention ask for."""
     measure_space()
-    for function in _followers:
-        function()
+    apply_retention()
 
 
 @swept

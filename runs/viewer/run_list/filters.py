@@ -23,9 +23,9 @@ from runs.interface.filters import (
     distinct_values,
 )
 from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, Task, TaskSet
+from runs.models.extension import extension
 from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
-from runs.viewer.run_list.orders import run_list_extension
 
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
@@ -85,7 +85,7 @@ class RunFilter(AddressFilter):
         visibility: Visibility,
     ) -> None:
         self.visibility = visibility
-        self.extension = run_list_extension()
+        self.extension = extension().run_list
         # Bound even without a query, so that superseded attempts are left out by default.
         super().__init__(data or QueryDict(), self.extension.annotate(queryset))
         self.is_bound = True

@@ -1,61 +1,20 @@
-"""The orders of the runs table, and the columns and filters that an app above adds to it.
+"""The orders of the runs table.
 
 What has many values is sorted by; what has few (an agent, an outcome) is filtered by.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
-
 from django.db.models import Q, QuerySet
 
 from runs.interface.keyset import AGES, Keyset, Lead
 from runs.models import Run
-from runs.models.hooks import Hook
 from runs.models.runs.queries import GoalStart
-
-if TYPE_CHECKING:
-    from django_filters import Filter
-    from django_tables2 import Column
-
-    from runs.models.runs.queries import RunQuerySet
 
 AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
 """A filter may annotate a run's `created_at` and key under these names, as a table that it joins
 keeps them too: the list is then read in the order of that table's index.
 """
-
-
-class RunListExtension(Protocol):
-    """Columns and filters for what only an app above knows of a run.
-
-    It sees runs that went through `visible_to` and must keep to `is_blind` and `is_anonymous`.
-    Its columns are not sorted by.
-    """
-
-    def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
-        """The runs with the fields that the columns and filters read."""
-        ...
-
-    def columns(self) -> list[tuple[str, Column]]:
-        """Columns by name, in order."""
-        ...
-
-    def filters(self) -> dict[str, Filter]:
-        """Filters by the name they have in the address."""
-        ...
-
-    def choices(self) -> dict[str, list[tuple[str, Any]]]:
-        """What each filter offers: values with their words."""
-        ...
-
-
-run_list_hook: Hook[RunListExtension] = Hook("what else the runs table shows")
-
-
-def run_list_extension() -> RunListExtension:
-    """What the app above adds."""
-    return run_list_hook.get()
 
 
 def run_keyset(

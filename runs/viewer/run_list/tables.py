@@ -21,12 +21,13 @@ from django_tables2.rows import BoundRows
 
 from runs.interface.keyset import read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
+from runs.interface.words import duration, moment, money, verdict
 from runs.models import Event, Run, RunStatus, User
+from runs.models.extension import extension
 from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
-from runs.templatetags.interface import duration, moment, money, verdict
 from runs.viewer.run_list.filters import ANOMALIES
-from runs.viewer.run_list.orders import run_keyset, run_list_extension
+from runs.viewer.run_list.orders import run_keyset
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -164,7 +165,7 @@ class RunTable(tables.Table):
         """
         self.visibility, user = visibility, visibility.user
         self.marks: dict[UUID, list[str]] = {}
-        extra = run_list_extension().columns()
+        extra = extension().run_list.columns()
         chosen = chosen_columns(user)
         hidden = [name for name in all_columns() if name not in chosen]
         if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
@@ -204,7 +205,7 @@ class RunTable(tables.Table):
         visibility, runs = self.visibility, self.data.every
         if not visibility.is_whole:
             visibility = visibility_of(visibility.user, keys)
-            runs = run_list_extension().annotate(Run.objects.visible_with(visibility).order_by())
+            runs = extension().run_list.annotate(Run.objects.visible_with(visibility).order_by())
         rows: Any = runs.named(visibility).for_table().filter(pk__among=keys)
         return list(rows)
 
@@ -268,7 +269,7 @@ def _anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
 
 def all_columns() -> dict[str, Any]:
     """Columns that may be shown or not, with their words."""
-    extra = {name: column.verbose_name for name, column in run_list_extension().columns()}
+    extra = {name: column.verbose_name for name, column in extension().run_list.columns()}
     return OPTIONAL_COLUMNS | extra
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from runs.interface.words import money
 from runs.models import Event, Run, Step
 from runs.models.runs.run import hides_something
-from runs.templatetags.interface import money
 from runs.viewer.timeline.step_rows import StepRow, shortened
 
 if TYPE_CHECKING:

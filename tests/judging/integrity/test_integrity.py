@@ -28,7 +28,7 @@ from judging.studies.disputes.services import add_message, decide
 from judging.studies.queue.assignment import next_assignment, skip
 from judging.studies.settlement import date_verdicts
 from runs.models import Run
-from runs.operations.integrity.checking import all_invariants
+from runs.operations.integrity import all_invariants
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,

@@ -26,7 +26,7 @@ from judging.portability.study_report.downloads import (
 from runs.imports.importing import import_upload
 from runs.imports.services import import_after_look, start_import
 from runs.models import User
-from runs.storage.blob_checks import unused_blobs
+from runs.operations.blob_checks import unused_blobs
 from tests.judging.factories import make_label, make_study
 from tests.runs.factories import make_run, make_user
 

@@ -13,8 +13,7 @@ from django.utils import timezone
 from judging.models import Assignment, FailureCauseTag, FailureReview, Study
 from judging.studies.services import close_study
 from runs.models import Experiment, Hint, KnowledgeSet, LearningJob, Run, User
-from runs.operations.retention.deletion_guards import kept_by
-from runs.operations.retention.services import apply_retention
+from runs.operations.space.retention import apply_retention, kept_by
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.studies.crawling import respond, undone, whole_answer
 from tests.judging.studies.url_cases import Visit

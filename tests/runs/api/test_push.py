@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from runs.exports.run_bundles import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
+from runs.models.signals import runs_ended
 from runs.models.workers import from_now
-from runs.operations.integrity.of_runs import invariants
+from runs.operations.integrity import invariants
 from runs.queue.sweeping import sweep_runs
-from runs.signals import runs_ended
 from runs.storage.blobs import BlobBatch, read_blob
 from runs.storage.file_storage import blob_storage
 from runs.storage.usage import spaces_of

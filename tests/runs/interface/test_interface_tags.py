@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.utils import translation
 
-from runs.templatetags.interface import cell, duration, moment, money, steps, verdict
+from runs.interface.words import cell, duration, moment, money, steps, verdict
 
 
 @pytest.mark.parametrize(

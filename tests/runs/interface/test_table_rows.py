@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
 from runs.interface.filters import Control, Option
-from runs.templatetags.table_rows import filter_menus, table_rows
+from runs.interface.table_rows import filter_menus, table_rows
 
 HOSTILE = '<script>alert("1")</script>\'&'
 LIBRARYS_OWN = Template(

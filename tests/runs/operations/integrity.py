@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db.models import Model
 
-from runs.operations.integrity.checking import all_invariants, violations
-from runs.operations.integrity.contract import Violation
+from runs.models.invariants import Violation
+from runs.operations.integrity import all_invariants, violations
 
 
 def everything_holds() -> None:

@@ -23,19 +23,18 @@ from runs.models import (
     RunStatus,
     Step,
 )
-from runs.operations.retention import services
-from runs.operations.retention import services as retention
-from runs.operations.retention.deletion_guards import kept_by
-from runs.operations.retention.services import (
+from runs.operations import blob_checks
+from runs.operations.blob_checks import BlobReport, check_files, check_references
+from runs.operations.space import retention
+from runs.operations.space.retention import (
     apply_retention,
     archive_runs,
     delete_archived,
     delete_pending,
+    kept_by,
     restore_runs,
     set_limits,
 )
-from runs.storage import blob_checks
-from runs.storage.blob_checks import BlobReport, check_files, check_references
 from runs.storage.usage import QuotaError, bytes_of, demand_room, measure_runs, spaces_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_text, make_user
@@ -133,7 +132,7 @@ class TestPuttingAway:
 
     def test_what_went_is_written_down_though_the_deleting_broke_off(self, monkeypatch):
         archive(make_run(steps=0), make_run(steps=0))
-        delete_whole, calls = services._delete_whole, []
+        delete_whole, calls = retention._delete_whole, []
 
         def killed(*args):
             calls.append(args)
@@ -141,8 +140,8 @@ class TestPuttingAway:
                 raise KeyboardInterrupt
             return delete_whole(*args)
 
-        monkeypatch.setattr(services, "RUNS_AT_ONCE", 1)
-        monkeypatch.setattr(services, "_delete_whole", killed)
+        monkeypatch.setattr(retention, "RUNS_AT_ONCE", 1)
+        monkeypatch.setattr(retention, "_delete_whole", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_archived(runs=all_runs(), reason="a test")
         went = DeletedRun.objects.get()
@@ -195,13 +194,13 @@ class TestDeleting:
     def test_one_whose_failure_people_described_meanwhile_stays_with_their_words(self, monkeypatch):
         run, other = make_run(steps=0), make_run(steps=0)
         archive(run, other)
-        delete_whole = services._delete_whole
+        delete_whole = retention._delete_whole
 
         def described_just_before(*args):
             FailureReview.objects.create(run=run, decision="own", by=make_user())
             return delete_whole(*args)
 
-        monkeypatch.setattr(services, "_delete_whole", described_just_before)
+        monkeypatch.setattr(retention, "_delete_whole", described_just_before)
         assert delete_archived(runs=all_runs(), reason="a test") == [other.pk]
         assert FailureReview.objects.get().run == run
 
@@ -217,7 +216,7 @@ class TestDeleting:
             delete_unused(hashes, before=before)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(services, "delete_unused", killed)
+        monkeypatch.setattr(retention, "delete_unused", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_archived(runs=all_runs(), reason="a test")
         assert [blob.pk for blob in both] == [picture.thumbnail_id]

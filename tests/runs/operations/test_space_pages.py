@@ -12,9 +12,9 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from runs.models import Blob, Experiment, Run, RunSpace, SpaceMeasurement
-from runs.operations.retention.views import preview
+from runs.operations.blob_checks import BlobReport, delete_orphans, find_orphans
 from runs.operations.space.measuring import MEASURE, is_due, measure_anew, measure_space
-from runs.storage.blob_checks import BlobReport, delete_orphans, find_orphans
+from runs.operations.space.retention_views import preview
 from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_picture, make_run, make_user
 from tests.runs.storage.stores import use_store

@@ -15,11 +15,11 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
 from runs.models import Run, RunStatus
+from runs.models.signals import runs_ended
 from runs.operations.processes.worker_processes import hold_rows_no_longer_than_a_lease
 from runs.queue.attempts import follow_up, next_attempt, wait_before_next
 from runs.queue.steps import AWAY
 from runs.queue.sweeping import sweep_runs
-from runs.signals import runs_ended
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 

@@ -19,7 +19,7 @@ from runs.imports.importing import NO_STORE, import_upload, sweep_imports
 from runs.imports.kept_uploads import is_kept, kept_places
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import Blob, ImportJob, Run
-from runs.storage.blob_checks import delete_unnamed
+from runs.operations.blob_checks import delete_unnamed
 from runs.storage.blobs import (
     BlobBatch,
     CleanedUpError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from runs.imports.reports import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar
-from runs.interface.words import survey_lines
 from runs.models.audit_log import RUNS_IMPORTED
 from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import AUTO, QUESTIONS, format_names, open_runs
@@ -160,3 +159,50 @@ def _line(problem: dict[str, Any]) -> str:
     parts = (problem["source"], problem["file"], line, problem["field"])
     where = ", ".join(dict.fromkeys(part for part in parts if part))
     return f"{where}: {problem['reason']}"
+
+
+def survey_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
+    """What was found under that name, as `webagent.trajectory.surveys` has it in JSON."""
+    yield f"{name}:"
+    for each in found["formats"]:
+        yield from _format_lines(each)
+    for question in found["questions"]:
+        yield f"  Asked: {question['text']}"
+        for choice, meaning in question["choices"].items():
+            yield f"    --answer {question['key']}={choice}: {meaning}"
+        yield f"    Without an answer: {question['unanswered']}"
+    counts = found["counts"]
+    if counts["unread"]:
+        yield f"  Files that no importer reads: {counts['unread']}, such as {found['unread'][0]}"
+    for rejected in found["rejected"]:
+        yield f"  Cannot be taken: {_where(rejected)}"
+    # What is wrong with the upload itself; what runs lack is counted above.
+    for problem in found["problems"]:
+        if problem["source"] == name:
+            yield f"  Left out: {_where(problem)}"
+
+
+def _where(problem: Mapping[str, str]) -> str:
+    where = ", ".join(dict.fromkeys(filter(None, (problem["file"], problem["field"]))))
+    return f"{where}: {problem['reason']}"
+
+
+def _format_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"  {found['format']} {found['version']}".rstrip()
+    there = f" ({found['already_there']} already there)" if found["already_there"] else ""
+    yield (
+        f"    {found['runs']} runs{there}, {found['steps']} steps,"
+        f" {found['screenshots']} screenshots"
+    )
+    yield (
+        f"    {found['labels']} labels, {found['verdicts']} settled verdicts,"
+        f" {found['evaluations']} verdicts of evaluators{_listed(found['evaluators'], ': ')}"
+    )
+    for title, key in (("Missing", "gaps"), ("Left out", "dropped"), ("Secrets", "redacted")):
+        if found[key]:
+            yield f"    {title}: {_listed(found[key])}"
+
+
+def _listed(counts: Mapping[str, int], before: str = "") -> str:
+    words = ", ".join(f"{what} {n}" for what, n in counts.items())
+    return f"{before}{words}" if words else ""

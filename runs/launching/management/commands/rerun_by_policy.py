@@ -11,11 +11,11 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.launching.policies.judged import judgements
 from runs.launching.policies.rerun_plans import RerunPlan, launch_by_policy, plan_reruns
 from runs.launching.policies.rerun_views import DryRunRow, estimate_reruns, row_in_words
 from runs.launching.reruns.services import RerunError
 from runs.models import Experiment, RetryPolicy, Run
+from runs.models.extension import extension
 
 
 class Command(BaseCommand):
@@ -94,7 +94,7 @@ def _chosen(options: dict[str, Any]) -> QuerySet[Run]:
         if experiment is None:
             raise CommandError(f"There is no experiment {options['experiment']!r}.")
         return Run.objects.filter(experiment=experiment)
-    found = judgements().runs_of_study(options["study"], None)
+    found = extension().judgements.runs_of_study(options["study"], None)
     if found is None:
         raise CommandError(f"There is no study {options['study']}.")
     return found

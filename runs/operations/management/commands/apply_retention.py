@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from runs.models import Run
-from runs.operations.retention.deletion_guards import kept_by, unkept
-from runs.operations.retention.services import apply_retention, due, past_their_time
+from runs.operations.space.retention import apply_retention, due, kept_by, past_their_time, unkept
 
 
 class Command(BaseCommand):

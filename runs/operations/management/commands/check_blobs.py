@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from runs.interface.terminal import progress_bar
 from runs.models import Blob
-from runs.storage.blob_checks import (
+from runs.operations.blob_checks import (
     BlobReport,
     check_content,
     check_references,

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from runs.interface.terminal import progress_bar
-from runs.operations.integrity.checking import all_invariants, checked_rows, checks
+from runs.operations.integrity import all_invariants, checked_rows, checks
 
 
 class Command(BaseCommand):

@@ -11,8 +11,7 @@ from django.template.defaultfilters import filesizeformat
 
 from runs.models import Experiment, Run
 from runs.models.runs.queries import RunQuerySet
-from runs.operations.retention.deletion_guards import kept_by, unkept
-from runs.operations.retention.services import archive_runs, delete_archived
+from runs.operations.space.retention import archive_runs, delete_archived, kept_by, unkept
 from runs.storage.usage import bytes_of
 
 

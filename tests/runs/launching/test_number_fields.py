@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from django import forms
 
-from runs.interface.number_fields import AmountField, WholeNumberField
+from runs.launching.number_fields import AmountField, WholeNumberField
 from runs.models.parsing import read_number
 
 WHOLE = WholeNumberField(min_value=1, max_value=20_000)

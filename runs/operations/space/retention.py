@@ -1,4 +1,8 @@
-"""Archiving, restoring and deleting runs, and the files that nothing refers to after that."""
+"""Archiving, restoring and deleting runs, and the files that nothing refers to after that.
+
+A run that is kept is told under the first reason that holds of it. Those of the app above come
+first: a run to which anybody is blinded is kept by a study, and nothing else is told of it.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,72 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F, ProtectedError, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, ProtectedError, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from runs.accounts.audit_log import record_entry
-from runs.models import DeletedRun, Experiment, PendingDeletion, Run, RunStatus, User
+from runs.models import (
+    DeletedRun,
+    Experiment,
+    Hint,
+    KnowledgeSource,
+    PendingDeletion,
+    Run,
+    RunStatus,
+    User,
+)
 from runs.models.audit_log import (
     EXPERIMENT_ARCHIVED,
     QUOTA_CHANGED,
     RETENTION_CHANGED,
     RUNS_DELETED,
 )
-from runs.operations.retention.deletion_guards import unkept
-from runs.storage.blob_checks import delete_unused, unused_blobs
+from runs.models.extension import Reason, extension
+from runs.operations.blob_checks import delete_unused, unused_blobs
 from runs.storage.usage import blobs_of_runs, deletion_row, mark_for_deletion
 
 RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500
+
+
+def _reasons_of_runs() -> list[Reason]:
+    repeats = Run.objects.filter(archived_at=None)
+    repeated = Q(Exists(repeats.filter(rerun_of=OuterRef("pk")))) | Q(
+        Exists(repeats.filter(retry_of=OuterRef("pk")))
+    )
+    learnt = Q(Exists(Hint.objects.filter(source=OuterRef("pk")))) | Q(
+        Exists(KnowledgeSource.objects.filter(run=OuterRef("pk")))
+    )
+    return [
+        Reason(_("not ended yet"), Q(status__in=RunStatus.active())),
+        Reason(_("another run repeats it"), repeated),
+        Reason(_("hints or web knowledge were made from it"), learnt),
+    ]
+
+
+def reasons() -> list[Reason]:
+    """Every reason, in the order in which they are told."""
+    return [*extension().deletion_reasons(), *_reasons_of_runs()]
+
+
+def unkept(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Those that nothing keeps."""
+    for reason in reasons():
+        runs = runs.exclude(reason.holds)
+    return runs
+
+
+def kept_by(runs: QuerySet[Run]) -> list[tuple[str | Promise, int]]:
+    """How many of the runs each reason keeps; every run under its first one."""
+    told = []
+    for reason in reasons():
+        if n := runs.filter(reason.holds).count():
+            told.append((reason.words, n))
+        runs = runs.exclude(reason.holds)
+    return told
 
 
 Noted = Callable[[Sequence[UUID]], None]

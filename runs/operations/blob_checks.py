@@ -14,7 +14,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef, ProtectedError, Q
 from django.utils import timezone
 
-from runs.models import Blob, PendingDeletion, Step
+from runs.models import Blob, PendingDeletion
 from runs.storage.blobs import MissingBlobError, read_blob, storage_name
 from runs.storage.file_storage import StoredFile, blob_storage
 
@@ -22,11 +22,6 @@ ROWS_AT_ONCE = 500
 FILES_AT_ONCE = 50
 """So many files are deleted in one transaction. Whoever stores one of them waits for it, and on
 SQLite everybody who writes: a service that speaks S3 takes 20 ms for each."""
-STEP_COLUMNS = tuple(
-    field.name
-    for field in Step._meta.concrete_fields
-    if isinstance(field, models.ForeignKey) and field.related_model is Blob
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from celery import Celery, Task
 from celery.contrib.testing.worker import start_worker
 from django.test import Client
 
-from runs.telemetry import logs
+from runs.operations.processes import worker_processes
 from webagent.logs import JsonLineFormatter, facts_now, logged_with
 
 
@@ -79,7 +79,7 @@ def test_a_task_knows_the_request_that_asked_for_it_also_when_it_breaks(
         with logged_with(run_id="run-7", attempt=2):
             raise ZeroDivisionError
 
-    assert logs.REQUEST_ID == "request_id"
+    assert worker_processes.REQUEST_ID == "request_id"
     with start_worker(app, pool="solo", perform_ping_check=False, loglevel="ERROR"):
         with logged_with(request_id="of-a-request"):
             sent = look.delay()

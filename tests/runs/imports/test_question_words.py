@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from runs.interface.words import KNOWN, in_own_words
+from runs.imports.forms import KNOWN, in_own_words
 from webagent.trajectory.online_mind2web.verdicts import QUESTION
 
 

@@ -24,15 +24,16 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.interface.fragments import AppRequest
 from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.models.runs.queries import RunQuerySet
-from runs.operations.retention.deletion_guards import kept_by, unkept
-from runs.operations.retention.services import (
+from runs.operations.blob_checks import references
+from runs.operations.space.retention import (
     archive_runs,
     delete_archived,
+    kept_by,
     restore_runs,
     set_limits,
+    unkept,
 )
 from runs.operations.space.views import may_manage
-from runs.storage.blob_checks import references
 from runs.storage.usage import blobs_of_runs, bytes_of
 
 GB = 10**9

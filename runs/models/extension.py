@@ -1,0 +1,186 @@
+"""What the app above adds to runs: one object, registered when the site starts.
+
+Runs know nothing of studies, labels and evaluators. Whatever they need of them, from who is blinded
+to a run to the verdicts in an export, they ask of this object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils.functional import Promise
+
+from runs.models.hooks import Hook, LinkedPage, addresses_hook
+from runs.models.invariants import Invariant
+from runs.models.visibility import RunPolicy, policy_hook
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+if TYPE_CHECKING:
+    from django_filters import Filter
+    from django_tables2 import Column
+
+    from runs.models import Run, User
+    from runs.models.runs.queries import RunQuerySet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """What was said of one run by evaluators and people."""
+
+    evaluations: tuple[EvaluationRecord, ...] = ()
+    labels: tuple[LabelRecord, ...] = ()
+    adjudications: tuple[AdjudicationRecord, ...] = ()
+
+
+class VerdictStore(Protocol):
+    """Stores what a file says of a run beyond the run itself, and gives it back."""
+
+    def store(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
+        """Store the bundle's verdicts; twice is as good as once. Inside a transaction.
+
+        Returns what could not be stored, and why.
+        """
+
+    def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
+        """Everything said of these runs, by run; runs without verdicts may be missing."""
+
+    def before_file(self, path: Path, user: User | None) -> None:
+        """Store what the runs of a file rest on, before the first of them."""
+
+    def after_file(self, path: Path, label: str, user: User | None) -> Sequence[Problem]:
+        """Store what a file holds beside its runs, after the last of them.
+
+        Twice is as good as once. Returns what could not be stored, and why.
+        """
+
+    def why_kept(self, run: Run) -> str:
+        """Why the run must stay as it is and may not be imported anew; empty if it may."""
+
+    def release(self, run: Run) -> Verdicts:
+        """Let go of a run that is about to be imported anew.
+
+        Returns what imports said of it, for the run that takes its place. Inside a transaction.
+        """
+
+
+class RunListExtension(Protocol):
+    """Columns and filters for what only an app above knows of a run.
+
+    It sees runs that went through `visible_to` and must keep to `is_blind` and `is_anonymous`.
+    Its columns are not sorted by.
+    """
+
+    def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
+        """The runs with the fields that the columns and filters read."""
+        ...
+
+    def columns(self) -> list[tuple[str, Column]]:
+        """Columns by name, in order."""
+        ...
+
+    def filters(self) -> dict[str, Filter]:
+        """Filters by the name they have in the address."""
+        ...
+
+    def choices(self) -> dict[str, list[tuple[str, Any]]]:
+        """What each filter offers: values with their words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunVerdicts:
+    """Verdicts on one run: True is a success; what has no verdict is None or missing."""
+
+    reference: bool | None = None
+    evaluators: Mapping[str, bool] = field(default_factory=dict)
+    causes: frozenset[str] = frozenset()
+    """Causes of failure that people marked in labels."""
+
+
+class Judgements(Protocol):
+    """Verdicts by run, and the studies that gather runs. `user` None sees everything."""
+
+    def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, RunVerdicts]:
+        """What the person may know of these runs; the caller leaves out hidden ones."""
+        ...
+
+    def evaluators(self) -> list[tuple[str, str]]:
+        """Evaluators by name, with words for each."""
+        ...
+
+    def causes(self) -> list[tuple[str, str]]:
+        """Causes of failure that studies offer, by key, with words for each."""
+        ...
+
+    def studies(self, user: User) -> QuerySet[Any]:
+        """Studies that the person may open, newest first; each has a `name`."""
+        ...
+
+    def runs_of_study(self, study_id: int, user: User | None) -> QuerySet[Run] | None:
+        """The runs in a study; None if there is none that the person may open."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why runs are kept: of which it holds, and how that is said."""
+
+    words: str | Promise
+    holds: Q
+
+
+class Extension(Protocol):
+    """Everything that the app above answers for."""
+
+    @property
+    def policy(self) -> RunPolicy:
+        """Who may see what of a run."""
+        ...
+
+    @property
+    def verdicts(self) -> VerdictStore:
+        """Verdicts of runs that are imported or exported."""
+        ...
+
+    @property
+    def run_list(self) -> RunListExtension:
+        """Columns and filters of the runs table."""
+        ...
+
+    @property
+    def judgements(self) -> Judgements:
+        """Verdicts that retry policies ask for, and the studies that gather runs."""
+        ...
+
+    def address(self, page: LinkedPage, *args: object) -> str:
+        """Where a page lies to which pages of runs link."""
+        ...
+
+    def deletion_reasons(self) -> Sequence[Reason]:
+        """Why runs may not be archived and deleted."""
+        ...
+
+    def invariants(self) -> Sequence[Invariant]:
+        """What holds of the app's rows at any moment."""
+        ...
+
+
+_hook: Hook[Extension] = Hook("studies, labels and evaluators")
+
+
+def register(given: Extension) -> None:
+    """Have the object answer from now on."""
+    _hook.use(given)
+    addresses_hook.use(given.address)
+    policy_hook.use(given.policy)
+
+
+def extension() -> Extension:
+    """The object that answers."""
+    return _hook.get()

@@ -1,1 +1,0 @@
-"""Whether the rows and the store hold what is always to hold of them."""

@@ -1,1 +1,0 @@
-"""Archiving runs, restoring them, and deleting them for good."""

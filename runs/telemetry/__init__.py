@@ -1,1 +1,0 @@
-"""Who acts, in which request or task, and what is counted as it happens."""
