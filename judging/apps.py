@@ -14,13 +14,13 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to what happens to runs; keep roles and what is derived in every database."""
-        import_module("judging.evaluating.receivers")
+        import_module("judging.evaluating.tasks")
         # Models are loaded only now.
         from judging.extension import JudgingExtension
         from runs.models.extension import register
 
         register(JudgingExtension())
-        roles = import_module("judging.studies.accounts")
+        roles = import_module("judging.studies.access")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
-        ages = import_module("judging.studies.settlement")
+        ages = import_module("judging.studies.disputes.services")
         post_migrate.connect(ages.date_verdicts, sender=self, dispatch_uid="judging.date_verdicts")

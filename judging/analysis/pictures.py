@@ -10,8 +10,7 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 
 from judging.analysis.wording import DASH, figure_words, interval_words, why_undefined
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 from runs.interface.pictures import as_picture, canvas
 
 WIDTH = 380

@@ -40,10 +40,10 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.studies.accounts import Role, create_user
+from judging.studies.access import Role, create_user
 from judging.studies.disputes.services import decide
-from judging.studies.labels.judgement import Judgement, Submission
 from judging.studies.labels.services import submit_label
+from judging.studies.labels.ticks import Judgement, Submission
 from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 from judging.evaluators.contract import Evaluator, Finding, having_read
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
-from judging.studies.audit_kinds import EVALUATOR_ADDED
+from judging.studies.access import EVALUATOR_ADDED
 from runs import counters
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus

@@ -12,9 +12,8 @@ from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.evaluating.cost_estimates import Estimate, estimate_in_words
 from judging.evaluating.evaluating import Again
-from judging.evaluating.services import estimate_batch, start_batch
+from judging.evaluating.services import Estimate, estimate_batch, estimate_in_words, start_batch
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import ModelOffer, ModelUnavailableError, evaluator_choices
 from judging.models import EvaluationBatch, Study

@@ -29,7 +29,7 @@ from judging.evaluators.registry import (
 from judging.evaluators.whole_runs import TrajectoryJudgeEvaluator
 from judging.models import Evaluation
 from judging.models.evaluations import SETTLED
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.models import Run
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client

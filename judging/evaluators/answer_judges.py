@@ -19,10 +19,8 @@ from judging.evaluators.contract import (
 )
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
-from judging.evaluators.judges.references import Reference, other_parts, read_reference
-from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
-from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge
+from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
+from judging.evaluators.judges.two_stage import Question, TwoStageJudge, TwoStageSettings
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.matching.outcome import (
     JudgeCall,
@@ -30,7 +28,13 @@ from judging.evaluators.matching.outcome import (
     MatchOutcome,
     MatchTask,
 )
-from judging.evaluators.matching.specification import ALTERNATIVES, SpecificationError
+from judging.evaluators.matching.specification import (
+    ALTERNATIVES,
+    Reference,
+    SpecificationError,
+    other_parts,
+    read_reference,
+)
 from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.whole_runs import MilestoneJudgeEvaluator, TrajectoryJudgeEvaluator
 from runs.models import Run

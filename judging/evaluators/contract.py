@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 from django.utils.translation import gettext_noop
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
-from judging.evaluators.judges.settings import JudgeSettings
+from judging.evaluators.judges.prompts import JudgeSettings
 from judging.evaluators.matching.outcome import EvaluatorIdentity, Verdict
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task

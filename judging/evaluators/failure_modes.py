@@ -21,9 +21,8 @@ from judging.evaluators.failure_detection import (
     StepSeen,
     detect,
 )
-from judging.evaluators.judges.failures import FailureJudge, FailuresJudged
-from judging.evaluators.judges.settings import FailureSettings
 from judging.evaluators.judges.shown import Trajectory
+from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
 from judging.evaluators.matching.outcome import EvaluatorIdentity, excerpt
 from judging.evaluators.whole_runs import WholeRunEvaluator
 from judging.models import Evaluation, EvaluatorVersion

@@ -13,17 +13,17 @@ from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, ModelEvaluator, finding_of, without_outcome
 from judging.evaluators.judges.asking import tokens_of
-from judging.evaluators.judges.milestones import MilestoneJudge
-from judging.evaluators.judges.settings import MilestoneSettings, ShownSettings, TrajectorySettings
+from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings
 from judging.evaluators.judges.shown import (
     Picture,
+    ShownSettings,
     StepShown,
     Trajectory,
     as_sent,
     changes_of,
     chosen,
 )
-from judging.evaluators.judges.whole_run import TrajectoryJudge
+from judging.evaluators.judges.whole_run import TrajectoryJudge, TrajectorySettings
 from judging.evaluators.milestones import JUDGED, NO_MILESTONES, progress_details, progress_score
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step

@@ -1,8 +1,9 @@
-"""What commands take: studies, amounts, numbers of runs; and the tables that they write."""
+"""What commands take: studies, amounts, numbers of runs; and the files that they write."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from django.core.management.base import CommandError
 from judging.models import Study
 from judging.portability.judgements.data_tables import Contents, DataTable
 from judging.portability.judgements.table_writing import DATA_FORMATS
-from judging.studies.audit_kinds import STUDY_EXPORTED
+from judging.studies.access import STUDY_EXPORTED
 from runs.accounts.audit_log import record_entry
 from runs.models import Experiment
 from runs.models.audit_log import RUNS_EXPORTED
@@ -77,3 +78,20 @@ def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Exp
     kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
     record_entry(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
     return f"{out}: {count} rows."
+
+
+def write_files(out: Path, files: Mapping[Path, str]) -> int:
+    """Write the texts into the folder, and say how many they are.
+
+    Raises:
+        CommandError: a file cannot be written.
+    """
+    for path, text in files.items():
+        target = out / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # CSV brings its own line ends.
+            target.write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise CommandError(f"{target} cannot be written: {error.strerror}") from error
+    return len(files)

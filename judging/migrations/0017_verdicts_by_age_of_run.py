@@ -1,6 +1,6 @@
 """Reference verdicts keep their runs' age, and are read in its order.
 
-The older code stores none; `judging.studies.settlement` fills it in after every `migrate`.
+The older code stores none; `judging.studies.disputes.services` fills it in after every `migrate`.
 """
 
 from django.db import migrations, models

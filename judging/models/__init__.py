@@ -1,7 +1,5 @@
 """What is stored of people's and evaluators' judgements."""
 
-from judging.models.adjudication import Dispute, DisputeMessage, ReferenceVerdict
-from judging.models.batches import EvaluationBatch, EvaluationBatchItem, JudgeReply
 from judging.models.causes import (
     Cause,
     CauseTag,
@@ -12,11 +10,21 @@ from judging.models.causes import (
     Repair,
     SampledFailure,
 )
-from judging.models.evaluations import Evaluation, EvaluationPatrol, EvaluatorVersion
+from judging.models.evaluations import (
+    Evaluation,
+    EvaluationBatch,
+    EvaluationBatchItem,
+    EvaluationPatrol,
+    EvaluatorVersion,
+    JudgeReply,
+)
 from judging.models.labels import (
+    Dispute,
+    DisputeMessage,
     Label,
     LabelRevision,
     MilestoneTick,
+    ReferenceVerdict,
     StepComment,
     Success,
     Unblinding,

@@ -1,4 +1,4 @@
-"""Labels: who judges which run, what they say of it, and every change of it."""
+"""What people judge: labels, disagreements about them, and the reference verdict."""
 
 from __future__ import annotations
 
@@ -147,3 +147,120 @@ class MilestoneTick(models.Model):
 
     def __str__(self) -> str:
         return f"{self.milestone_id}: {'reached' if self.achieved else 'not reached'}"
+
+
+class DisputeQuerySet(models.QuerySet["Dispute"]):
+    """Queries over disputes."""
+
+    def waiting(self) -> Self:
+        """Not decided yet, in studies that are still open; the longest waiting first."""
+        return self.filter(
+            item__status=StudyItem.Status.DISPUTED, item__study__is_open=True
+        ).order_by("opened_at")
+
+    def decided(self) -> Self:
+        """Decided ones, the latest first."""
+        return self.filter(item__status=StudyItem.Status.SETTLED).order_by(
+            "-item__verdict__decided_at"
+        )
+
+    def for_list(self) -> Self:
+        """With everything a row shows; nothing of the run that may be hidden."""
+        return self.select_related("item__study", "item__run__task", "item__verdict").defer(
+            "item__run__record", "item__run__evidence", "item__run__task__record"
+        )
+
+
+class Dispute(models.Model):
+    """Labels of one run that differ (or hold an unsure or a not executable).
+
+    `version` grows with every decision taken, so that of two adjudicators the first wins.
+    """
+
+    item = models.OneToOneField(StudyItem, models.CASCADE, related_name="dispute")
+    opened_at = models.DateTimeField(auto_now_add=True)
+    order_seed = models.BigIntegerField()
+    """Decides which label is shown as A and which as B: says nothing about who gave it."""
+    version = models.PositiveIntegerField(default=0)
+
+    objects = DisputeQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("dispute")
+
+    def __str__(self) -> str:
+        return f"dispute over {self.item_id}"
+
+
+class DisputeMessage(models.Model):
+    """A contribution to the discussion. `proposal` is the author's own verdict after it, if any."""
+
+    dispute = models.ForeignKey(Dispute, models.CASCADE, related_name="messages")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    text = models.TextField()
+    proposal = models.CharField(max_length=15, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["dispute", "created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class ReferenceVerdict(models.Model):
+    """The verdict that evaluators are held against. A run never has two authoritative ones."""
+
+    class Verdict(models.TextChoices):
+        SUCCESS = "success", _("success")
+        FAILURE = "failure", _("failure")
+        NOT_EXECUTABLE = "not_executable", _("not executable")
+
+    class Origin(models.TextChoices):
+        AGREED = "agreed", _("all annotators agreed")
+        CONSENSUS = "consensus", _("agreed in discussion")
+        ADJUDICATED = "adjudicated", _("adjudicated")
+        IMPORTED = "imported", _("imported")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    item = models.OneToOneField(StudyItem, models.CASCADE, related_name="verdict")
+    run = models.ForeignKey("runs.Run", models.PROTECT, related_name="verdicts")
+    verdict = models.CharField(max_length=15, choices=Verdict)
+    origin = models.CharField(max_length=12, choices=Origin)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
+    rationale = models.TextField(blank=True)
+    decided_at = models.DateTimeField()
+    is_authoritative = models.BooleanField(default=True)
+    run_created_at = models.DateTimeField(null=True, editable=False)
+    """The run's own `created_at`, which never changes: a list of the runs that have a verdict is
+    read in its order by an index. Empty where an older version stored it, until the next `migrate`.
+    """
+    record = models.JSONField(default=dict)
+    """The adjudication as it came in; empty where it was made here."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run"],
+                condition=models.Q(is_authoritative=True),
+                name="one_authoritative_verdict_per_run",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                # With the verdict last, so that one index serves one kind and several.
+                fields=["-run_created_at", "-run", "verdict"],
+                name="verdict_by_age_of_run",
+                condition=models.Q(is_authoritative=True),
+            ),
+            models.Index(fields=["-decided_at", "-id"], name="verdict_newest"),
+            models.Index(
+                fields=["run_created_at"],
+                name="verdict_without_age",
+                condition=models.Q(is_authoritative=True, run_created_at=None),
+            ),
+        ]
+        verbose_name = _("reference verdict")
+
+    def __str__(self) -> str:
+        return self.verdict

@@ -17,8 +17,7 @@ from judging.statistics.bootstrap import (
     resampled_kinds,
     resampled_totals,
 )
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined
 
 
 class Cell(StrEnum):

@@ -8,8 +8,7 @@ from math import atanh, inf, sqrt, tanh
 
 import numpy as np
 
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
-from judging.statistics.proportions import Share, student_quantile
+from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined, student_quantile
 from webagent.proportions import normal_quantile
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from judging.statistics.bootstrap import Floats, bootstrap_interval, divide
 from judging.statistics.comparison import Difference, paired_difference
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined
 from judging.statistics.success import TaskMean, adjusted_score, mean_pass_at_k, pass_at_k
 
 ALPHA = 0.7

@@ -9,8 +9,7 @@ from math import comb, inf, sqrt
 import numpy as np
 
 from judging.statistics.bootstrap import totals_by_cluster
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
-from judging.statistics.proportions import student_quantile
+from judging.statistics.figures import Figure, Interval, Reason, Undefined, student_quantile
 
 ROUNDING = 1e-12
 """A standard error below it is what floating numbers miss 0 by."""

@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from judging.models import Assignment, Dispute, Label, Study, StudyItem, StudyMember
-from judging.models.adjudication import DisputeQuerySet
+from judging.models.labels import DisputeQuerySet
 from runs.models import Run, User
 
 LOOKED_UP = 2000

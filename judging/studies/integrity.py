@@ -24,8 +24,8 @@ from judging.models import (
     Success,
 )
 from judging.models.evaluations import SETTLED
+from judging.studies.disputes.services import CLEAR
 from judging.studies.imported import IMPORTED
-from judging.studies.settlement import CLEAR
 from runs.models import LeasedWork
 from runs.models.invariants import Invariant, number_of
 

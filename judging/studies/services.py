@@ -13,13 +13,13 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
-from judging.studies.access import record_closing
-from judging.studies.audit_kinds import (
+from judging.studies.access import (
     GUIDELINES_CHANGED,
     MEMBER_REMOVED,
     MEMBER_SET,
     STUDY_CLOSED,
     STUDY_MADE,
+    record_closing,
 )
 from judging.studies.queue.assignment import lock_study
 from runs.accounts.audit_log import record_entry

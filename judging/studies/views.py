@@ -13,10 +13,10 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.models import Study, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
-from judging.studies.home import home_context
 from judging.studies.imported import IMPORTED
 from judging.studies.pages import (
     MANAGE,
+    home_context,
     item_counts,
     items_page,
     listed_studies,

@@ -18,8 +18,7 @@ from judging.models import Study
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 from runs.interface.words import money
 from webagent.recovery.failure_kinds import Mode, Side
 

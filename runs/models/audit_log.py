@@ -1,6 +1,6 @@
 """The audit log: its entries, and their kinds by name with the words that the page shows.
 
-`judging.studies.audit_kinds` adds those of judging.
+`judging.studies.access` adds those of judging.
 """
 
 from __future__ import annotations

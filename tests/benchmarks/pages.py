@@ -29,7 +29,7 @@ from django.test.utils import (
     teardown_test_environment,
 )
 
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from runs.models import Run, User
 from tests.benchmarks.clock import tell, work_side_by_side
 from tests.runs.factories import make_run, make_task

@@ -18,7 +18,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from judging.models import Dispute, EvaluatorVersion, Study, StudyItem
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from runs.models import Experiment, Run, Task, TaskSet, User
 from tests.benchmarks.clock import processor_seconds
 from tools.seed_scale import PEOPLE

@@ -18,8 +18,8 @@ from playwright.sync_api import Page, Request
 
 from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.demo import recovery
+from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
-from judging.demo.stub_actors import CAREFUL, FORGETFUL
 from judging.models import Dispute, EvaluatorVersion, Study
 from runs.models import Experiment, RetryPolicy, Run, Task, User
 from tests.browser.conftest import OpenPage

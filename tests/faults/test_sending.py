@@ -28,8 +28,8 @@ MAY_SEND = {
     ("runs/queue/messages.py", "dispatch"): "takes rows that are there",
     ("runs/queue/messages.py", "wake_workers"): "asks for rows that are there",
     ("runs/queue/messages.py", "ask_for"): "names no row",
-    ("judging/evaluating/receivers.py", "_dispatch_run"): "handed to on_commit",
-    ("judging/evaluating/receivers.py", "_dispatch"): "handed to on_commit",
+    ("judging/evaluating/tasks.py", "_dispatch_run"): "handed to on_commit",
+    ("judging/evaluating/tasks.py", "_dispatch"): "handed to on_commit",
 }
 """Where messages are sent, and why no worker can come to a row that is not there."""
 

@@ -18,8 +18,8 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.studies.labels.judgement import Judgement, Submission
 from judging.studies.labels.services import submit_label
+from judging.studies.labels.ticks import Judgement, Submission
 from judging.studies.queue.assignment import next_assignment
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from judging.studies.accounts import TAG_FAILURES
+from judging.studies.access import TAG_FAILURES
 
 ROOMS: Mapping[str, str] = {
     r"judging:(audit|batch_|what_if|experiment_|hint_)\w*": "judging.view_audit",

@@ -17,8 +17,7 @@ from judging.evaluating.evaluating import version_of
 from judging.evaluating.services import cancel_batch, resume_batch, start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, Label, Unblinding
-from judging.studies.access import record_unblinding, record_unblindings
-from judging.studies.accounts import Role, create_user
+from judging.studies.access import Role, create_user, record_unblinding, record_unblindings
 from judging.studies.disputes.services import decide
 from judging.studies.labels.services import submit_label, undo_label
 from judging.studies.queue.assignment import take_up

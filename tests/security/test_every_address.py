@@ -21,7 +21,7 @@ from django.test.signals import template_rendered
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from judging.models import Study
-from judging.studies.accounts import TAG_FAILURES
+from judging.studies.access import TAG_FAILURES
 from runs.models import Run, Task, User
 from tests.judging.portability.test_study_report import report_of
 from tests.judging.studies.blind_world import World

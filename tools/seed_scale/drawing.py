@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from tools.seed_scale import shares
 from tools.seed_scale.plan import Plan, TaskGroup
 from tools.seed_scale.pool import STEP_COLUMNS, Pool

@@ -8,7 +8,7 @@ from random import Random
 from django.db import connection, transaction
 
 from judging.models import Study, StudyMember
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Event, Experiment, ExperimentState, Run, Step, User

@@ -23,7 +23,7 @@ from judging.models import (
     Study,
     StudyItem,
 )
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from runs.models import User
 from tools.seed_scale import shares
 from tools.seed_scale.bulk import Bulk

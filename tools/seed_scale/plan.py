@@ -11,7 +11,7 @@ from random import Random
 from judging.evaluating.evaluating import version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluatorVersion
-from judging.studies.accounts import Role, create_user
+from judging.studies.access import Role, create_user
 from runs.models import AgentConfiguration, Task, TaskSet, User
 from tools.seed_scale import PEOPLE, TASK_SETS, shares
 from tools.seed_scale.pool import Pool

@@ -13,8 +13,7 @@ from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.analysis.audits.population import FAILURE, SUCCESS
 from judging.models import Cause, CauseTag, Evaluation, Repair, Study
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.figures import Reason
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Reason, Share
 from runs.models import Task
 
 REPAIRABLE = (Repair.TASK_DATA, Repair.EVALUATION_LOGIC)

@@ -15,8 +15,7 @@ from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSource
 from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix, intervals_by_task
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

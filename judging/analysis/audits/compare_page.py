@@ -32,7 +32,7 @@ from judging.analysis.pictures_flips import FlipsBar, flips_picture
 from judging.analysis.reports.html import HtmlTable, html_tables
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))

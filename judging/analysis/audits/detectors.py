@@ -19,8 +19,7 @@ from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, FileColumn, Report
 from judging.analysis.reports.showing import Shown, show
 from judging.models import Label, Study, StudyItem, Success
-from judging.statistics.figures import Reason
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Reason, Share
 from judging.studies.protocols import anomaly_meant
 from runs.models import Event
 from runs.viewer.run_list.filters import ANOMALIES

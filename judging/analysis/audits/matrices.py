@@ -21,8 +21,15 @@ from judging.analysis.audits.population import (
 )
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
-from judging.statistics.proportions import Share, rogan_gladen_interval, rogan_gladen_of
+from judging.statistics.figures import (
+    Figure,
+    Interval,
+    Reason,
+    Share,
+    Undefined,
+    rogan_gladen_interval,
+    rogan_gladen_of,
+)
 
 NOT_EVALUATED = gettext_noop("not evaluated yet")
 NO_REASON = gettext_noop("no reason given")

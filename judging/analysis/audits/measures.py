@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.matrices import EvaluatorAudit
 from judging.analysis.audits.resampling import Resampled
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from judging.analysis.audits.population import FAILURE, INFEASIBLE, SUCCESS, Gro
 from judging.analysis.audits.resampling import Resampled
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.models import ReferenceVerdict, Study, StudyItem
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from judging.studies.access import studies_hidden_from
 from runs.models import User
 

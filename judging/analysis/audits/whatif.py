@@ -22,7 +22,7 @@ from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.models import Run, Task
 
 if TYPE_CHECKING:

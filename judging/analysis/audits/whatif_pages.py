@@ -20,7 +20,7 @@ from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
 from judging.evaluators.registry import model_asked_by
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.models import TaskSet
 
 CHANGES: Mapping[Change, tuple[Promise, str]] = {

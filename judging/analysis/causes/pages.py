@@ -20,7 +20,7 @@ from judging.analysis.audits.causes_picture import CauseBar, causes_picture
 from judging.analysis.audits.cells import Shown, items_in_cells, read_cells
 from judging.analysis.causes.forms import CauseForm
 from judging.models import CauseTag, EvaluatorVersion, Repair, Study, StudyItem
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.models import User
 
 TAG = "judging.add_causetag"

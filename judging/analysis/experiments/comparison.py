@@ -9,7 +9,7 @@ from judging.analysis.experiments.figures import figures_of
 from judging.analysis.experiments.pairs import By, Cell, Pair, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

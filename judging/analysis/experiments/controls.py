@@ -16,7 +16,7 @@ from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.experiments.population import COUNTED, Scope
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
 from judging.models import Evaluation, EvaluatorVersion
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.services import Launched, launch_experiment
 from runs.models import Experiment, Task, User

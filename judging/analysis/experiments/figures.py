@@ -13,8 +13,7 @@ from django.db.models import Count, Max, Min, Sum
 
 from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.statistics.figures import Interval
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Interval, Share
 from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
 from runs.catalogue.agents.choices import setting_in_words
 from runs.models import AgentConfiguration

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.figures import ExperimentFigures, Trials
 from judging.analysis.experiments.population import RunResult
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from judging.statistics.success import Mean, clustered_rate
 from runs.models import Task
 from runs.models.parsing import read_number

@@ -33,8 +33,7 @@ from judging.analysis.reports.columns import (
 from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Words
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate, show
 from judging.analysis.wording import p_words
-from judging.statistics.figures import Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share, Undefined
 from runs.interface.words import duration, money
 
 CONFIGURATION = text("configuration", _("configuration"))

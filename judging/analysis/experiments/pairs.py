@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.statistics.comparison import McNemar, mcnemar
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.models import AgentConfiguration
 
 

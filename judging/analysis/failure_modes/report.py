@@ -13,7 +13,7 @@ from judging.analysis.failure_modes.words import mode_words
 from judging.analysis.reports.columns import in_files, share, text
 from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown, percent, percent_ends
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from webagent.recovery.failure_kinds import Mode, Side
 
 Link = Callable[[int, str, ModeSource], str]

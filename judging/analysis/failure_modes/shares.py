@@ -11,8 +11,7 @@ from django.db.models import QuerySet
 
 from judging.analysis.failure_modes.sources import ModeSource, with_modes
 from judging.models import FailureReview
-from judging.statistics.figures import Reason
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Reason, Share
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 
 

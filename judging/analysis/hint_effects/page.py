@@ -23,7 +23,7 @@ from judging.analysis.hint_effects.words import (
     standing_words,
     undecided_words,
 )
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 from runs.launching.hint_experiments.plans import Condition
 from runs.models import Hint, HintChoice, Task, User
 from webagent.knowledge.entries import Relatedness

@@ -13,9 +13,9 @@ from django.db.models import Case, Exists, OuterRef, Value, When
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.milestone_proposals.proposing import ProposalsMade, request_for
-from judging.evaluating.cost_estimates import cost_of
+from judging.evaluating.services import cost_of
 from judging.evaluators.judges.asking import tokens_of
-from judging.evaluators.judges.settings import ProposalSettings
+from judging.evaluators.judges.milestones import ProposalSettings
 from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import ReferenceVerdict
 from runs.models import LearningItem, LearningJob, Run, RunStatus, Task

@@ -9,8 +9,7 @@ from django.conf import settings as site
 from pydantic import BaseModel, JsonValue
 
 from judging.evaluators.contract import NO_VERDICT, REASONS
-from judging.evaluators.judges.proposals import MilestoneProposer, Proposed
-from judging.evaluators.judges.settings import ProposalSettings
+from judging.evaluators.judges.milestones import MilestoneProposer, ProposalSettings, Proposed
 from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.registry import Unasked
 from judging.evaluators.whole_runs import trajectory_of

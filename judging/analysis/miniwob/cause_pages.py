@@ -15,7 +15,7 @@ from judging.analysis.miniwob.causes import sampled
 from judging.analysis.miniwob.forms import FailureCauseForm
 from judging.analysis.miniwob.proposing import Fault
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
-from judging.studies.accounts import TAG_FAILURES
+from judging.studies.access import TAG_FAILURES
 from runs.models import Experiment, User
 from runs.models.parsing import read_number
 

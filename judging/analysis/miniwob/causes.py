@@ -13,7 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import Scope
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 
 _LISTED = (
     *("sample_id", "position", "proposal", "run__goal", "run__seed", "run__end_reason"),

@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.statistics.figures import Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Interval, Share, Undefined
 from judging.statistics.success import Mean, mean, mean_interval
 from runs.models import Run
 from webagent.environment.miniwob_suite import (

@@ -38,8 +38,7 @@ from judging.analysis.reports.columns import (
 )
 from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value, Words
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
-from judging.statistics.figures import Interval
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Interval, Share
 from runs.models import Run
 from webagent.environment.miniwob_suite import (
     EXCLUDED,

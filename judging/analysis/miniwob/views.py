@@ -22,7 +22,7 @@ from judging.analysis.miniwob.causes import causes_of, failure_rows, next_untold
 from judging.analysis.miniwob.forms import FailureCauseForm, SampleForm
 from judging.analysis.miniwob.services import NoFailuresError, draw_sample, tag_cause, undo_cause
 from judging.models import FailureCause
-from judging.studies.accounts import TAG_FAILURES
+from judging.studies.access import TAG_FAILURES
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.models import AgentConfiguration
 from runs.models.parsing import read_number

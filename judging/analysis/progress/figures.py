@@ -14,6 +14,7 @@ from judging.analysis.experiments.groups import Placed
 from judging.analysis.progress.measured import Missing
 from judging.analysis.progress.rows import RunRow, Stop
 from judging.statistics.comparison import Difference
+from judging.statistics.figures import Share
 from judging.statistics.progress import (
     AdjustedScore,
     AtStep,
@@ -23,7 +24,6 @@ from judging.statistics.progress import (
     progress_curve,
     reached,
 )
-from judging.statistics.proportions import Share
 from judging.statistics.success import Mean, clustered_mean
 
 LIMITS = (10, 20, 30, 50)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.progress.sources import ProgressSource
 from judging.evaluators.milestones import StoredFinding, StoredProgress, stored_progress
 from judging.models import Evaluation, Label, Study, StudyItem
-from judging.studies.labels.judgement import ticked_finding
+from judging.studies.labels.ticks import ticked_finding
 from runs.catalogue.milestones.definitions import definition_of
 from runs.models import Milestone
 from webagent.milestones.definition import Definition, digest_of, weights_of

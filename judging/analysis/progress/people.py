@@ -35,8 +35,8 @@ from judging.statistics.correspondence import (
     intraclass,
     pearson,
 )
+from judging.statistics.figures import Share
 from judging.statistics.progress import MilestoneMatch, match_milestone
-from judging.statistics.proportions import Share
 from runs.models import Run
 
 

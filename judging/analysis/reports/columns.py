@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.reports.report import Column, FileColumn, Value, Words
 from judging.analysis.reports.showing import Shown, rate_interval, show
 from judging.analysis.wording import DASH, why_undefined
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean
 
 LOW, HIGH = _("lower end, 95 %, Wilson"), _("upper end, 95 %, Wilson")

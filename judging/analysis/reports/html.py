@@ -8,7 +8,7 @@ from typing import Any
 
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.wording import DASH
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,7 @@ from judging.analysis.wording import (
     why_undefined,
 )
 from judging.statistics.comparison import Difference
-from judging.statistics.figures import Figure, Interval, Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean, mean_interval
 
 

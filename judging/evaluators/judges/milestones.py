@@ -1,5 +1,5 @@
-"""The milestone judge: how far did the run get, going by what happened?
-
+"""Milestones by a model: which ones a run reached, and which ones a task could have.
+|
 All milestones of a task are judged in one reply. The judge says of each whether it was reached,
 where, and whether it was lost again; the progress is computed from that, never asked for.
 """
@@ -8,26 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from judging.evaluators.judges.asking import (
     BOOLEAN,
     INTEGER,
+    NUMBER,
     TEXT,
     InvalidReplyError,
+    ask,
     one_of,
     read_json,
     record,
     rows,
 )
 from judging.evaluators.judges.outcome import Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.settings import MilestoneSettings
-from judging.evaluators.judges.shown import Trajectory, indices_shown
+from judging.evaluators.judges.prompts import (
+    Fenced,
+    Prompt,
+    fence,
+    load_prompt,
+)
+from judging.evaluators.judges.shown import ShownSettings, Trajectory, indices_shown, texts_of
 from judging.evaluators.judges.whole_run import ReplyForm, RunQuestion
 from judging.evaluators.matching.outcome import Verdict
-from webagent.llm.interface import LanguageModel, Request
+from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import bounded
 from webagent.milestones.definition import Definition, weights_of
 from webagent.milestones.findings import Finding, Progress, in_order, track
@@ -88,11 +95,11 @@ class _Milestone(BaseModel):
 _STEPS_GIVEN = {"reached": (True, False), "lost": (True, True), "not_reached": (False, False)}
 
 
-class _Form(ReplyForm):
+class _MilestonesReply(ReplyForm):
     milestones: list[_Milestone]
 
 
-_SCHEMA = record(
+_MILESTONES_SCHEMA = record(
     milestones=rows(
         number=INTEGER,
         rationale=TEXT,
@@ -122,7 +129,9 @@ class MilestoneJudge:
         """
         known = indices_shown(trajectory, self.settings)
         answered = self.question.ask(
-            trajectory, lambda text: _read(text, len(milestones), known), self.texts_of(milestones)
+            trajectory,
+            lambda text: _read_milestones(text, len(milestones), known),
+            self.texts_of(milestones),
         )
         form = answered.form
         if form is None:
@@ -152,7 +161,7 @@ class MilestoneJudge:
             language_model=self.language_model,
             settings=self.settings,
             name=StageName.MILESTONES,
-            schema=_SCHEMA,
+            schema=_MILESTONES_SCHEMA,
         )
 
     def texts_of(self, milestones: Sequence[Definition]) -> dict[str, str]:
@@ -165,7 +174,7 @@ class MilestoneJudge:
         return {"milestones": "\n".join(lines)}
 
 
-def _with_criteria(stage: Stage, form: _Form, milestones: Sequence[Definition]) -> Stage:
+def _with_criteria(stage: Stage, form: _MilestonesReply, milestones: Sequence[Definition]) -> Stage:
     """The stage with the judgement of each milestone."""
     return replace(
         stage,
@@ -181,8 +190,8 @@ def _with_criteria(stage: Stage, form: _Form, milestones: Sequence[Definition]) 
     )
 
 
-def _read(text: str, count: int, known: set[int]) -> _Form:
-    form = read_json(text, _Form)
+def _read_milestones(text: str, count: int, known: set[int]) -> _MilestonesReply:
+    form = read_json(text, _MilestonesReply)
     wanted = list(range(1, count + 1))
     if [judged.number for judged in form.milestones] != wanted:
         raise InvalidReplyError(f"milestones must have the numbers {wanted}, each once, in order")
@@ -194,3 +203,145 @@ def _read(text: str, count: int, known: set[int]) -> _Form:
 
 def _step(number: int) -> int | None:
     return None if number == NOWHERE else number
+
+
+LONGEST_NAME = 200
+MOST_PROPOSED = 20
+HEAVIEST = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One milestone that a model proposes, and why."""
+
+    name: str
+    rationale: str
+    weight: float
+    is_ordered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What came of the question. No proposals where the stage says why."""
+
+    stage: Stage
+    proposals: tuple[Proposal, ...] = ()
+
+
+class _Proposal(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    rationale: str
+    weight: Annotated[float, Field(gt=0, le=HEAVIEST, allow_inf_nan=False)]
+    ordered: bool
+
+
+class _ProposalsReply(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    milestones: list[_Proposal]
+    steering: bool
+    control: str
+
+
+_PROPOSALS_SCHEMA = record(
+    milestones=rows(name=TEXT, rationale=TEXT, weight=NUMBER, ordered=BOOLEAN),
+    steering=BOOLEAN,
+    control=TEXT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilestoneProposer:
+    """Asks one question about a task and its successful runs, without pictures."""
+
+    language_model: LanguageModel
+    settings: ProposalSettings
+
+    def propose(self, task: str, runs: Sequence[Trajectory]) -> Proposed:
+        """The proposals in the order in which they are usually reached."""
+        prompt, fenced = self._prompt(), self._fenced(task, runs)
+        asked = ask(
+            self.language_model,
+            self._request(prompt, fenced),
+            _read_proposals,
+            name=StageName.PROPOSALS,
+            prompt=prompt,
+        )
+        form = asked.value
+        if form is None:
+            return Proposed(stage=asked.stage)
+        stage = replace(asked.stage, steering=form.steering, verdict=Verdict.PASSED)
+        if fenced.canary in form.control.lower():
+            return Proposed(stage=stage.manipulated())
+        return Proposed(
+            stage=stage,
+            proposals=tuple(
+                Proposal(
+                    name=" ".join(each.name.split()),
+                    rationale=each.rationale,
+                    weight=each.weight,
+                    is_ordered=each.ordered,
+                )
+                for each in form.milestones
+            ),
+        )
+
+    def request(self, task: str, runs: Sequence[Trajectory]) -> Request:
+        """What is asked, without repair attempts."""
+        return self._request(self._prompt(), self._fenced(task, runs))
+
+    def _prompt(self) -> Prompt:
+        return load_prompt(self.settings.family, self.settings.prompts, "milestones")
+
+    def _fenced(self, task: str, runs: Sequence[Trajectory]) -> Fenced:
+        shown = []
+        for number, run in enumerate(runs[: self.settings.most_runs], 1):
+            texts = texts_of(run, self.settings)
+            shown.append(f"run {number}:\n{texts['steps']}\nits final answer: {texts['answer']}")
+        texts = {
+            "task": bounded(task, self.settings.longest_text),
+            "runs": "\n\n".join(shown) or "(no run of it succeeded yet)",
+        }
+        return fence(texts, longest=None)
+
+    def _request(self, prompt: Prompt, fenced: Fenced) -> Request:
+        message = prompt.filled(fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks)
+        return Request(
+            model=self.settings.model,
+            messages=(Message.user(message),),
+            system=prompt.system,
+            schema=_PROPOSALS_SCHEMA,
+            schema_name="milestone_proposals",
+            max_tokens=self.settings.max_tokens,
+            temperature=self.settings.temperature,
+        )
+
+
+def _read_proposals(text: str) -> _ProposalsReply:
+    form = read_json(text, _ProposalsReply)
+    if not 1 <= len(form.milestones) <= MOST_PROPOSED:
+        raise InvalidReplyError(f"milestones must be 1 to {MOST_PROPOSED}")
+    names = [" ".join(each.name.split()).casefold() for each in form.milestones]
+    if not all(names):
+        raise InvalidReplyError("a milestone has no name")
+    if len(set(names)) < len(names):
+        raise InvalidReplyError("two milestones have the same name")
+    return form
+
+
+class MilestoneSettings(ShownSettings):
+    """Nothing but what is shown. The agent's own word on its success is not, by default."""
+
+    family: ClassVar[str] = "milestones"
+
+
+class ProposalSettings(ShownSettings):
+    """`most_runs`: so many successful runs are shown, without pictures."""
+
+    family: ClassVar[str] = "proposals"
+
+    pictures: int = Field(default=0, ge=0, le=0)
+    most_steps: int = Field(default=40, ge=2, le=1000)
+    most_runs: int = Field(default=3, ge=0, le=10)

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from webagent.llm.untrusted import bounded, marked_block, visible, word_outside
 
@@ -120,3 +123,30 @@ def fence(texts: Mapping[str, str], *, longest: int | None = LONGEST) -> Fenced:
         remarks=marked_block("remarks", mark, _CANARY.format(canary=canary)),
         canary=canary,
     )
+
+
+class JudgeSettings(BaseModel):
+    """How a model is asked. `model` is a name of the model registry.
+
+    `max_tokens` has room for models that think before they reply. `longest_text`: characters of
+    one text that the judge is shown; longer ones are cut with a note. `temperature` None leaves
+    it to the provider.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    family: ClassVar[str]
+    """The folder of its prompts."""
+
+    model: str = Field(min_length=1)
+    prompts: str = "1"
+    max_tokens: int = Field(default=2048, ge=16)
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    longest_text: int = Field(default=LONGEST, ge=200)
+
+    @field_validator("prompts")
+    @classmethod
+    def _known(cls, version: str) -> str:
+        if version not in (known := prompt_versions(cls.family)):
+            raise ValueError(f"{cls.family} has no prompts {version}; there are {known}")
+        return version

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from PIL import Image
+from pydantic import Field
 
-from judging.evaluators.judges.settings import ShownSettings
+from judging.evaluators.judges.prompts import JudgeSettings
 from webagent.llm.interface import ImagePart, Message, TextPart
 from webagent.llm.untrusted import bounded
 from webagent.trajectory.images import FORMATS, MEDIA_TYPES, ImageError
@@ -179,3 +181,20 @@ def _difference(one: bytes | None, other: bytes | None) -> float:
     if one is None or other is None:
         return 1.0
     return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / (255 * len(one))
+
+
+class ShownSettings(JudgeSettings):
+    """What of a whole run is shown.
+
+    `selection`: pictures where the page changed most, or evenly spread; first and last always.
+    `longest_side` of a picture in pixels, `longest_action` of an action in characters.
+    """
+
+    max_tokens: int = Field(default=4096, ge=16)
+    pictures: int = Field(default=6, ge=0, le=20)
+    selection: Literal["changes", "even"] = "changes"
+    longest_side: int = Field(default=1280, ge=64, le=4096)
+    most_steps: int = Field(default=80, ge=2, le=1000)
+    longest_action: int = Field(default=400, ge=40)
+    show_thoughts: bool = False
+    show_answer: bool = True

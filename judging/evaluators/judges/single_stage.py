@@ -12,11 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from judging.evaluators.judges.asking import Answer, InvalidReplyError, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
-from judging.evaluators.judges.settings import SingleStageSettings
+from judging.evaluators.judges.prompts import (
+    Fenced,
+    JudgeSettings,
+    Prompt,
+    fence,
+    load_prompt,
+)
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import LanguageModel, Message, Request
 
@@ -162,3 +170,17 @@ def _obeys(reply: str, canary: str) -> bool:
     """Whether the reply brings the canary on a line of its own; quoting it is no obedience."""
     lines = (line.strip(_DECORATION).lower() for line in reply.splitlines())
     return any(line in (canary, f"control: {canary}") for line in lines)
+
+
+class SingleStageSettings(JudgeSettings):
+    """`mode` strict: as published, quirks included and without protection; final_line: repaired.
+
+    `calls` published: only what the published evaluator asks a judge (`fuzzy_match`);
+    every_reference: each item of the reference, whatever it would be compared by.
+    """
+
+    family: ClassVar[str] = "single_stage"
+
+    mode: Literal["strict", "final_line"] = "strict"
+    calls: Literal["published", "every_reference"] = "published"
+    max_tokens: int = Field(default=768, ge=16)

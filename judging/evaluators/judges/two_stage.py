@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from judging.evaluators.judges.asking import (
     BOOLEAN,
@@ -28,10 +28,15 @@ from judging.evaluators.judges.asking import (
     rows,
 )
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
-from judging.evaluators.judges.references import Reference
-from judging.evaluators.judges.settings import TwoStageSettings
+from judging.evaluators.judges.prompts import (
+    Fenced,
+    JudgeSettings,
+    Prompt,
+    fence,
+    load_prompt,
+)
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
+from judging.evaluators.matching.specification import Reference
 from webagent.llm.interface import LanguageModel, Message, Request
 
 
@@ -232,3 +237,24 @@ def _settled(asked: Answer[_Form], fenced: Fenced) -> Stage:
 
 def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
+class TwoStageSettings(JudgeSettings):
+    """`stages`: both, or one alone. `show_actions`: so many of the agent's last actions."""
+
+    family: ClassVar[str] = "two_stage"
+
+    stages: tuple[StageName, ...] = (StageName.EQUIVALENCE, StageName.INCLUSION)
+    show_actions: int = Field(default=0, ge=0, le=50)
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[StageName, ...]) -> tuple[StageName, ...]:
+        allowed = [
+            (StageName.EQUIVALENCE, StageName.INCLUSION),
+            (StageName.EQUIVALENCE,),
+            (StageName.INCLUSION,),
+        ]
+        if stages not in allowed:
+            raise ValueError("stages are equivalence, inclusion, or both in this order")
+        return stages

@@ -1,17 +1,19 @@
-"""One question about a whole run: how it is put, and what every reply to it brings.
-
-The trajectory judge: did the agent do what the task asks, going by what happened?
-
-For runs without a reference answer. It sees the task, the actions, some pictures and the final
-answer; what the agent thought only where that is switched on, since thoughts talk judges into
-passing what failed.
+"""Questions about a whole run: did the agent do what the task asked, and what went wrong?
+|
+The trajectory judge is for runs without a reference answer. It sees the task, the actions, some
+pictures and the final answer; what the agent thought only where that is switched on, since
+thoughts talk judges into passing what failed.
+|
+The failure judge is not shown whether the run failed, so its answer depends on no verdict; and
+it says nothing of success. It sees the agent's thoughts: how a page was read and what was
+planned stands nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,11 +29,22 @@ from judging.evaluators.judges.asking import (
     rows,
 )
 from judging.evaluators.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, Prompt, fence, load_prompt
-from judging.evaluators.judges.settings import ShownSettings, TrajectorySettings
-from judging.evaluators.judges.shown import Trajectory, indices_shown, texts_of, with_pictures
+from judging.evaluators.judges.prompts import (
+    Fenced,
+    Prompt,
+    fence,
+    load_prompt,
+)
+from judging.evaluators.judges.shown import (
+    ShownSettings,
+    Trajectory,
+    indices_shown,
+    texts_of,
+    with_pictures,
+)
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import LanguageModel, Request
+from webagent.recovery.failure_kinds import Mode, Side
 
 
 class ReplyForm(BaseModel):
@@ -135,12 +148,12 @@ class _Criterion(BaseModel):
     verdict: Literal["yes", "no", "unclear", "not_applicable"]
 
 
-class _Form(ReplyForm):
+class _TrajectoryReply(ReplyForm):
     criteria: list[_Criterion]
     evidence_steps: list[int]
 
 
-_SCHEMA = record(
+_TRAJECTORY_SCHEMA = record(
     criteria=rows(
         name=one_of(*CRITERIA),
         rationale=TEXT,
@@ -167,7 +180,7 @@ class TrajectoryJudge:
         Side effects count where the settings say so; they are reported in any case.
         """
         known = indices_shown(trajectory, self.settings)
-        answered = self.question.ask(trajectory, lambda text: _read(text, known))
+        answered = self.question.ask(trajectory, lambda text: _read_trajectory(text, known))
         if answered.form is None:
             return Judged.by(answered.stage)
         stage = _with_criteria(answered.stage, answered.form)
@@ -184,7 +197,7 @@ class TrajectoryJudge:
             language_model=self.language_model,
             settings=self.settings,
             name=StageName.TRAJECTORY,
-            schema=_SCHEMA,
+            schema=_TRAJECTORY_SCHEMA,
         )
 
     def _decided(self, stage: Stage) -> Stage:
@@ -201,7 +214,7 @@ class TrajectoryJudge:
         return replace(stage, verdict=Verdict.PASSED)
 
 
-def _with_criteria(stage: Stage, form: _Form) -> Stage:
+def _with_criteria(stage: Stage, form: _TrajectoryReply) -> Stage:
     return replace(
         stage,
         evidence_steps=tuple(dict.fromkeys(form.evidence_steps)),
@@ -217,8 +230,8 @@ def _with_criteria(stage: Stage, form: _Form) -> Stage:
     )
 
 
-def _read(text: str, known: set[int]) -> _Form:
-    form = read_json(text, _Form)
+def _read_trajectory(text: str, known: set[int]) -> _TrajectoryReply:
+    form = read_json(text, _TrajectoryReply)
     if tuple(each.name for each in form.criteria) != CRITERIA:
         raise InvalidReplyError(f"criteria must be {', '.join(CRITERIA)}, each once, in this order")
     if form.criteria[0].verdict == "not_applicable":
@@ -227,3 +240,136 @@ def _read(text: str, known: set[int]) -> _Form:
     if missing := sorted(named - known):
         raise InvalidReplyError(f"evidence_steps names steps that are not listed: {missing[:10]}")
     return form
+
+
+JUDGED = tuple(mode for mode in Mode if mode is not Mode.MAX_STEPS)
+"""All but the one that is a fact and needs no judging."""
+NO_SIDE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeJudged:
+    """One mode with the judge's reasons."""
+
+    rationale: str
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresJudged:
+    """The answer. `modes` is None where the judge came to no usable reply."""
+
+    judged: Judged
+    modes: Mapping[Mode, ModeJudged] | None = None
+    side: Side | None = None
+
+
+class _Mode(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    mode: Literal[
+        "repetitive",
+        "early_stop",
+        "invalid_action",
+        "plan_error",
+        "misread_observation",
+        "environment",
+    ]
+    rationale: str
+    evidence_steps: list[int]
+
+
+class _FailuresReply(ReplyForm):
+    modes: list[_Mode]
+    side: Literal["operation", "reasoning", "both", "none"]
+
+    def fault(self, known: set[int]) -> str:
+        """What is wrong with it, in words for the model; empty where nothing is."""
+        named = [each.mode for each in self.modes]
+        if len(named) != len(set(named)):
+            return "modes names a mode twice"
+        if Mode.ENVIRONMENT in named and len(named) > 1:
+            return '"environment" stands alone or not at all'
+        for each in self.modes:
+            if not each.evidence_steps:
+                return f'"{each.mode}" names no step that shows it'
+            if missing := sorted(set(each.evidence_steps) - known):
+                return f"evidence_steps names steps that are not listed: {missing[:10]}"
+        is_agents = bool(named) and Mode.ENVIRONMENT not in named
+        if is_agents == (self.side == NO_SIDE):
+            return f'the side "{self.side}" does not go with the modes {named}'
+        return ""
+
+
+_FAILURES_SCHEMA = record(
+    rationale=TEXT,
+    modes=rows(mode=one_of(*JUDGED), rationale=TEXT, evidence_steps=INTEGERS),
+    side=one_of(*Side, NO_SIDE),
+    steering=BOOLEAN,
+    control=TEXT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureJudge:
+    """Asks one question about a whole run. Equal questions are equal requests."""
+
+    language_model: LanguageModel
+    settings: FailureSettings
+
+    def judge(self, trajectory: Trajectory) -> FailuresJudged:
+        """The modes and the side; none of either where nothing went wrong."""
+        known = indices_shown(trajectory, self.settings)
+        answered = self.question.ask(trajectory, lambda text: _read_failures(text, known))
+        stage, form = answered.stage, answered.form
+        if form is None:
+            return FailuresJudged(judged=Judged.by(stage))
+        if answered.is_manipulated:
+            return FailuresJudged(judged=Judged.by(stage.manipulated()))
+        return FailuresJudged(
+            judged=Judged.by(replace(stage, verdict=Verdict.NOT_APPLICABLE)),
+            modes={
+                Mode(each.mode): ModeJudged(
+                    rationale=each.rationale, steps=tuple(dict.fromkeys(each.evidence_steps))
+                )
+                for each in form.modes
+            },
+            side=None if form.side == NO_SIDE else Side(form.side),
+        )
+
+    def requests(self, trajectory: Trajectory) -> list[Request]:
+        """What is asked, without repair attempts."""
+        return [self.question.request(trajectory)]
+
+    @property
+    def question(self) -> RunQuestion:
+        """How it asks."""
+        return RunQuestion(
+            language_model=self.language_model,
+            settings=self.settings,
+            name=StageName.FAILURES,
+            schema=_FAILURES_SCHEMA,
+        )
+
+
+def _read_failures(text: str, known: set[int]) -> _FailuresReply:
+    form = read_json(text, _FailuresReply)
+    if fault := form.fault(known):
+        raise InvalidReplyError(fault)
+    return form
+
+
+class TrajectorySettings(ShownSettings):
+    """What counts besides the task: side effects too, unless switched off."""
+
+    family: ClassVar[str] = "trajectory"
+
+    side_effects_fail: bool = True
+
+
+class FailureSettings(ShownSettings):
+    """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
+
+    family: ClassVar[str] = "failures"
+
+    show_thoughts: bool = True

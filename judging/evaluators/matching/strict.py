@@ -44,6 +44,7 @@ from judging.evaluators.matching.outcome import (
     not_applicable,
     settle,
 )
+from judging.evaluators.matching.specification import NOT_ACHIEVABLE
 
 LOWER_CASE_STARTERS = frozenset({"administrators", "b-week", "r-revised", "z-holiday"})
 ABBREVIATING_LETTERS = frozenset("cdefghklmnprstvw")
@@ -71,9 +72,6 @@ def _tokenizer() -> Callable[[str], list[str]]:
 def word_tokens(text: str) -> list[str]:
     """Tokens of a lower-cased text, in order."""
     return _tokenizer()(text)
-
-
-NOT_ACHIEVABLE = "N/A"
 
 
 def clean_answer(answer: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.studies.accounts import Role, create_user
+from judging.studies.access import Role, create_user
 
 
 class Command(BaseCommand):

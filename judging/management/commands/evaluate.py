@@ -15,9 +15,14 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.evaluating.batch_asking import BatchAsking, Collected, StillWaitingError
 from judging.evaluating.batches import StoredReplies, carry_out
-from judging.evaluating.cost_estimates import estimate_in_words, result_in_words
 from judging.evaluating.evaluating import BATCH, Again, runs_of, runs_without
-from judging.evaluating.services import chosen_runs, estimate_batch, start_batch
+from judging.evaluating.services import (
+    chosen_runs,
+    estimate_batch,
+    estimate_in_words,
+    result_in_words,
+    start_batch,
+)
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import (
     ModelUnavailableError,

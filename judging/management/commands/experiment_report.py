@@ -14,7 +14,7 @@ from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
 from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.files import write_files
+from judging.management.arguments import write_files
 from runs.models import Experiment
 
 

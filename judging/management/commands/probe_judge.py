@@ -15,8 +15,7 @@ from judging.evaluating.probing import AttackResult, Probe, judgements, probe, p
 from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.registry import REGISTRY, ModelUnavailableError, UnknownEvaluatorError
 from judging.management.arguments import at_most, dollars, study_named
-from judging.statistics.figures import Undefined
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Share, Undefined
 from runs.interface.terminal import progress_bar
 
 FEW = 20

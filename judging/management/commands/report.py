@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.audits.reports import TABLES, report_files, whole_report
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import study_named
-from judging.management.files import write_files
+from judging.management.arguments import study_named, write_files
 from judging.models import Study
 
 

@@ -20,10 +20,9 @@ from judging.portability.judgements.labels import KnownLabels, store_labels
 from judging.portability.judgements.row_records import RunsNamed, record_of
 from judging.portability.judgements.rows import Row, read_rows
 from judging.portability.judgements.verdicts import store_adjudications
-from judging.studies.access import record_unblindings
-from judging.studies.audit_kinds import LABELS_IMPORTED
+from judging.studies.access import LABELS_IMPORTED, record_unblindings
+from judging.studies.disputes.services import closing_row
 from judging.studies.imported import Places, account_name, check_study_name
-from judging.studies.settlement import closing_row
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy

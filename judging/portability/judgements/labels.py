@@ -18,7 +18,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.studies.imported import NOT_ENTERED, Places, study_name
-from judging.studies.labels.judgement import read_ticks, written_tick
+from judging.studies.labels.ticks import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware, stored_json

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
 from judging.portability.judgements.labels import RECORD
+from judging.studies.disputes.services import close_if_complete
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
-from judging.studies.settlement import close_if_complete
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import aware, stored_json

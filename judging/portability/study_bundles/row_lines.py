@@ -50,7 +50,7 @@ def place_in(numbers: Mapping[int, int], row: Any) -> dict[str, Any]:
 
 
 FIELD = re.compile(r"^milestone_(\w+?)(_step|_lost_step)?$")
-"""A field of a label's form that speaks of a milestone; see `judging.studies.labels.judgement`."""
+"""A field of a label's form that speaks of a milestone; see `judging.studies.labels.ticks`."""
 GUIDELINE = "guideline"
 
 

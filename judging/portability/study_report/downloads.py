@@ -19,8 +19,7 @@ from judging.models import Study, StudyDownload, StudyDownloadPart
 from judging.portability.study_bundles.writing import write_study
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
-from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
-from judging.studies.audit_kinds import STUDY_EXPORTED
+from judging.studies.access import AUDIT, STUDY_EXPORTED, record_unblindings, studies_hidden_from
 from judging.studies.blinding import items_with_open_labels
 from runs.accounts.audit_log import record_entry
 from runs.models import User

@@ -22,8 +22,7 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.models.adjudication import DisputeQuerySet
-from judging.models.labels import LabelQuerySet
+from judging.models.labels import DisputeQuerySet, LabelQuerySet
 from judging.studies.access import AUDIT
 from judging.studies.blinding import disputes_open_to, is_blind_on
 from judging.studies.disputes.services import is_adjudicator

@@ -13,9 +13,10 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Success
-from judging.studies.labels.judgement import Judgement, Submission
 from judging.studies.labels.services import draft_of, own_label
-from judging.studies.labels.tick_forms import (
+from judging.studies.labels.ticks import (
+    Judgement,
+    Submission,
     TickRow,
     clean_ticks,
     drafted_ticks,

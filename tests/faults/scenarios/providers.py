@@ -6,18 +6,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from judging.evaluators.judges.failures import FailureJudge
-from judging.evaluators.judges.milestones import MilestoneJudge
-from judging.evaluators.judges.settings import (
+from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings
+from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
+from judging.evaluators.judges.two_stage import TwoStageJudge, TwoStageSettings
+from judging.evaluators.judges.whole_run import (
+    FailureJudge,
     FailureSettings,
-    MilestoneSettings,
-    SingleStageSettings,
+    TrajectoryJudge,
     TrajectorySettings,
-    TwoStageSettings,
 )
-from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.two_stage import TwoStageJudge
-from judging.evaluators.judges.whole_run import TrajectoryJudge
 from tests.faults.fault_reports import Database
 from tests.faults.findings import Findings
 from tests.faults.scenarios import Place, Scenario

@@ -18,8 +18,8 @@ from judging.analysis.audits.matrices import audit_of
 from judging.analysis.audits.whatif import Change, compare
 from judging.analysis.audits.whatif_settings import read_setting
 from judging.demo import STUDIES, recovery
+from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
-from judging.demo.stub_actors import CAREFUL, FORGETFUL
 from judging.demo.stub_judge import MODEL, OWN_WORDS
 from judging.evaluators.registry import ModelUnavailableError, evaluator_choices, usable_entry
 from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study

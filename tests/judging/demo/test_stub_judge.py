@@ -6,11 +6,10 @@ import pytest
 
 from judging.demo.stub_judge import MODEL, OWN_WORDS, StubJudge
 from judging.evaluators.judges.outcome import Judged, StageName
-from judging.evaluators.judges.references import Reference
-from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
-from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge
+from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
+from judging.evaluators.judges.two_stage import Question, TwoStageJudge, TwoStageSettings
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
+from judging.evaluators.matching.specification import Reference
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
 from webagent.llm.registry import is_stub
 

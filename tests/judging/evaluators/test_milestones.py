@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from judging.evaluating.evaluating import Again, evaluate_runs, version_of
-from judging.evaluating.receivers import retire_progress
-from judging.evaluating.tasks import evaluate_task
+from judging.evaluating.tasks import evaluate_task, retire_progress
 from judging.evaluators.contract import having_read
 from judging.evaluators.matchers import PLACEHOLDER
 from judging.evaluators.milestones import (

@@ -44,7 +44,7 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from runs.models import (
     ApiAnswer,
     Attachment,

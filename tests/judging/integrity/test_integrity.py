@@ -24,9 +24,8 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.studies.disputes.services import add_message, decide
+from judging.studies.disputes.services import add_message, date_verdicts, decide
 from judging.studies.queue.assignment import next_assignment, skip
-from judging.studies.settlement import date_verdicts
 from runs.models import Run
 from runs.operations.integrity import all_invariants
 from tests.judging.factories import (

@@ -22,9 +22,11 @@ from judging.statistics.confusion import (
     cell,
     evaluator_intervals,
 )
-from judging.statistics.figures import Interval, Reason, Undefined
-from judging.statistics.proportions import (
+from judging.statistics.figures import (
+    Interval,
+    Reason,
     Share,
+    Undefined,
     rogan_gladen,
     rogan_gladen_interval,
     wilson_interval,

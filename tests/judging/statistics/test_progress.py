@@ -19,7 +19,7 @@ from judging.statistics.correspondence import (
     intraclass,
     pearson,
 )
-from judging.statistics.figures import Figure, Interval, Reason, Undefined
+from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined
 from judging.statistics.progress import (
     TaskProgress,
     adjusted,
@@ -29,7 +29,6 @@ from judging.statistics.progress import (
     progress_curve,
     reached,
 )
-from judging.statistics.proportions import Share
 
 WRIGHT = [494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427]
 MINI = [512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451]

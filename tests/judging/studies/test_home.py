@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.studies.disputes.services import add_message
-from judging.studies.home import begin_visit
+from judging.studies.pages import begin_visit
 from runs.models import User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import make_run, make_user

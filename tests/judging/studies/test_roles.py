@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from judging.studies.accounts import ENGINEER, TAG_FAILURES, Role, sync_roles
+from judging.studies.access import ENGINEER, TAG_FAILURES, Role, sync_roles
 from runs.models import User
 
 pytestmark = pytest.mark.django_db

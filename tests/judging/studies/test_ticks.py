@@ -7,14 +7,8 @@ from django.test import Client
 
 from judging.models import Assignment, Dispute, Label, LabelRevision, MilestoneTick, Study
 from judging.studies.labels.forms import LabelForm
-from judging.studies.labels.judgement import (
-    Tick,
-    field_name,
-    read_ticks,
-    ticked_finding,
-    written_tick,
-)
 from judging.studies.labels.services import undo_label
+from judging.studies.labels.ticks import Tick, field_name, read_ticks, ticked_finding, written_tick
 from judging.studies.queue.assignment import next_assignment
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Run, User

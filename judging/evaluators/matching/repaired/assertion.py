@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from judging.evaluators.matching.repaired.numerals import Numeral, numerals
+from judging.evaluators.matching.repaired.amounts import Numeral, numerals
 from judging.evaluators.matching.repaired.rules import Rule, Rules
 from judging.evaluators.matching.repaired.texts import Mention, Question
 

@@ -21,11 +21,11 @@ from judging.evaluators.matching.outcome import (
     settle,
 )
 from judging.evaluators.matching.repaired.answers import (
+    extra_items,
     is_plain_not_achievable,
     published_verdict,
     says,
 )
-from judging.evaluators.matching.repaired.items import extra_items
 from judging.evaluators.matching.repaired.mentions import is_checkable
 from judging.evaluators.matching.repaired.pages import content_passes, url_passes
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule, Rules, decisive_rules

@@ -9,8 +9,7 @@ from judging.analysis.audits.causes_filter import TagFilter, read_tag_filter, wi
 from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair
-from judging.statistics.figures import Interval
-from judging.statistics.proportions import Share
+from judging.statistics.figures import Interval, Share
 from runs.models import User
 from tests.judging.analysis import audited
 

@@ -17,7 +17,7 @@ from judging.analysis.miniwob.services import (
     undo_cause,
 )
 from judging.models import FailureCause, FailureCauseTag, FailureSample
-from judging.studies.accounts import Role
+from judging.studies.access import Role
 from runs.models import AgentConfiguration, Experiment, Run
 from tests.judging.analysis.miniwob import made
 from tests.judging.factories import make_study

@@ -19,7 +19,7 @@ from django.urls import reverse
 from scipy.stats import pearsonr
 
 from judging.models import Label, Study, Unblinding
-from judging.studies.labels.judgement import Tick
+from judging.studies.labels.ticks import Tick
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run

@@ -14,7 +14,7 @@ from django.urls import reverse
 from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import Study
-from judging.studies.labels.judgement import Tick
+from judging.studies.labels.ticks import Tick
 from runs.catalogue.milestones.services import set_milestones
 from runs.imports.storing import import_bundle
 from runs.models import Run, Step

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from judging.evaluators.judges.settings import SingleStageSettings, TwoStageSettings
+from judging.evaluators.judges.single_stage import SingleStageSettings
+from judging.evaluators.judges.two_stage import TwoStageSettings
 from webagent.llm.interface import ModelFailure, Reply, Request, TextPart, Usage
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from judging.evaluators.judges.failures import FailureJudge, FailuresJudged
 from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.prompts import fence
-from judging.evaluators.judges.settings import FailureSettings
 from judging.evaluators.judges.shown import StepShown, Trajectory, texts_of
+from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub, fail

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from judging.evaluators.judges.injections import ATTACKS, Attack
-from judging.evaluators.judges.milestones import MilestoneJudge, MilestonesJudged
-from judging.evaluators.judges.settings import MilestoneSettings
+from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings, MilestonesJudged
 from judging.evaluators.judges.shown import StepShown, Trajectory
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from tests.webagent.llm.protocols import Asked

@@ -7,14 +7,9 @@ import json
 import pytest
 
 from judging.evaluators.judges.outcome import Judged
-from judging.evaluators.judges.settings import (
-    SingleStageSettings,
-    TrajectorySettings,
-    TwoStageSettings,
-)
-from judging.evaluators.judges.single_stage import SingleStageJudge
-from judging.evaluators.judges.two_stage import TwoStageJudge
-from judging.evaluators.judges.whole_run import TrajectoryJudge
+from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
+from judging.evaluators.judges.two_stage import TwoStageJudge, TwoStageSettings
+from judging.evaluators.judges.whole_run import TrajectoryJudge, TrajectorySettings
 from tests.judging.evaluators.judges.scripted import equivalence, inclusion
 from tests.judging.evaluators.judges.test_single_stage import CALL
 from tests.judging.evaluators.judges.test_trajectory import FINE, ORDER, reply

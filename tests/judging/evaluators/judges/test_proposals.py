@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from judging.evaluators.judges.proposals import MilestoneProposer, Proposal, Proposed
-from judging.evaluators.judges.settings import ProposalSettings
+from judging.evaluators.judges.milestones import (
+    MilestoneProposer,
+    Proposal,
+    ProposalSettings,
+    Proposed,
+)
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from tests.judging.evaluators.judges.test_milestones import ORDER
 

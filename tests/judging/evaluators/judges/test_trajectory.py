@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from judging.evaluators.judges.outcome import Judged
-from judging.evaluators.judges.settings import TrajectorySettings
 from judging.evaluators.judges.shown import (
     Picture,
     StepShown,
@@ -20,7 +19,7 @@ from judging.evaluators.judges.shown import (
     changes_of,
     chosen,
 )
-from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge
+from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge, TrajectorySettings
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.images import ImageError

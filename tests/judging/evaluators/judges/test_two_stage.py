@@ -11,10 +11,9 @@ import pytest
 from judging.evaluators.judges.injections import ATTACKS, Attack, Way
 from judging.evaluators.judges.outcome import Judged
 from judging.evaluators.judges.prompts import fence
-from judging.evaluators.judges.references import Reference, read_reference
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
-from judging.evaluators.matching.specification import SpecificationError
+from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
 from tests.judging.evaluators.judges.scripted import (
     Scripted,
     equivalence,

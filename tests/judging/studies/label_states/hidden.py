@@ -23,11 +23,11 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
+from judging.studies.disputes.services import CLEAR, closing_row
 from judging.studies.labels import services as label_services
-from judging.studies.labels.judgement import Submission
 from judging.studies.labels.services import LabelRefusedError, submit_label
+from judging.studies.labels.ticks import Submission
 from judging.studies.services import MemberError, set_member
-from judging.studies.settlement import CLEAR, closing_row
 from runs.models import AgentConfiguration, Run, User
 from tests.judging.factories import make_submission
 from tests.judging.studies.blind_world import turn_run
