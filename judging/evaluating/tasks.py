@@ -1,5 +1,5 @@
 """What brings evaluations about: ended runs, tasks of workers, and the walk through missed runs.
-|
+
 The walk goes through the runs that came or ended lately, in the order they came, resumed where
 it stopped and started again now and then. What it finds missing is evaluated on the spot, so
 that nothing more can be lost on the way. Runs of longer ago are left out, or each walk would

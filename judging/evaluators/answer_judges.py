@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from django.conf import settings as site
@@ -19,8 +19,8 @@ from judging.evaluators.contract import (
 )
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
-from judging.evaluators.judges.single_stage import SingleStageJudge, SingleStageSettings
-from judging.evaluators.judges.two_stage import Question, TwoStageJudge, TwoStageSettings
+from judging.evaluators.judges.single_stage import SingleStageJudge
+from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
 from judging.evaluators.matching.outcome import (
     JudgeCall,
@@ -30,7 +30,6 @@ from judging.evaluators.matching.outcome import (
 )
 from judging.evaluators.matching.specification import (
     ALTERNATIVES,
-    Reference,
     SpecificationError,
     other_parts,
     read_reference,
@@ -56,16 +55,6 @@ class _NothingToJudge(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """What a run leaves to be judged: the answer and what it is held against."""
-
-    evaluation: Mapping[str, object]
-    task: str
-    reference: Reference
-    answer: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _AnswerEvaluator(ModelEvaluator):
     """Judges the answer alone: what else the task's specification compares is left to matchers and
     pipelines, and named in the details.
@@ -78,25 +67,25 @@ class _AnswerEvaluator(ModelEvaluator):
 
     def evaluate(self, run: Run) -> Finding:
         try:
-            asked = _asked(run)
-            judged = self.judged(asked, run)
+            question = _question(run)
+            judged = self.judged(question, run)
         except _NothingToJudge as nothing:
             return nothing.finding
-        return finding_of(judged, _checks(asked, judged))
+        return finding_of(judged, _checks(question, judged, other_parts(run.task.spec or {})))
 
     def estimate(self, run: Run) -> tuple[int, int]:
         """Input tokens, roughly, and output tokens at most, if everything is asked."""
         try:
-            return tokens_of(self.requests(_asked(run), run))
+            return tokens_of(self.requests(_question(run), run))
         except _NothingToJudge:
             return 0, 0
 
     @abstractmethod
-    def judged(self, asked: _Question, run: Run) -> Judged:
+    def judged(self, question: Question, run: Run) -> Judged:
         """The model's judgement. Raises _NothingToJudge."""
 
     @abstractmethod
-    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
+    def requests(self, question: Question, run: Run) -> Sequence[Request]:
         """What it is asked, without repair attempts. Raises _NothingToJudge."""
 
 
@@ -105,28 +94,21 @@ class TwoStageEvaluator(_AnswerEvaluator):
     """`two-stage-judge`: the same meaning as the reference answer, or else its key information."""
 
     name: ClassVar[str] = TWO_STAGE
-    settings_type: ClassVar[type[TwoStageSettings]] = TwoStageSettings
+    judge_type: ClassVar[type[TwoStageJudge]] = TwoStageJudge
 
-    settings: TwoStageSettings
+    judge: TwoStageJudge
 
-    def judged(self, asked: _Question, run: Run) -> Judged:
-        return self._judge.judge(self._question(asked, run))
+    def judged(self, question: Question, run: Run) -> Judged:
+        return self.judge.judge(self._with_actions(question, run))
 
-    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
-        return self._judge.requests(self._question(asked, run))
+    def requests(self, question: Question, run: Run) -> Sequence[Request]:
+        return self.judge.requests(self._with_actions(question, run))
 
-    @property
-    def _judge(self) -> TwoStageJudge:
-        return TwoStageJudge(language_model=self.language_model, settings=self.settings)
-
-    def _question(self, asked: _Question, run: Run) -> Question:
-        actions: tuple[str, ...] = ()
-        if self.settings.show_actions:
-            last = run.steps.order_by("-index").values_list("action", flat=True)
-            actions = tuple(reversed(last[: self.settings.show_actions]))
-        return Question(
-            task=asked.task, reference=asked.reference, answer=asked.answer, actions=actions
-        )
+    def _with_actions(self, question: Question, run: Run) -> Question:
+        if not (most := self.judge.settings.show_actions):
+            return question
+        last = run.steps.order_by("-index").values_list("action", flat=True)[:most]
+        return replace(question, actions=tuple(reversed(last)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,33 +116,31 @@ class SingleStageEvaluator(_AnswerEvaluator):
     """`single-stage-judge`: correct or not, as the published evaluator asks it."""
 
     name: ClassVar[str] = SINGLE_STAGE
-    settings_type: ClassVar[type[SingleStageSettings]] = SingleStageSettings
+    judge_type: ClassVar[type[SingleStageJudge]] = SingleStageJudge
 
-    settings: SingleStageSettings
+    judge: SingleStageJudge
 
-    def judged(self, asked: _Question, run: Run) -> Judged:
-        return self._judge.judge(self._calls(asked))
+    def judged(self, question: Question, run: Run) -> Judged:
+        return self.judge.judge(self._calls(question, run))
 
-    def requests(self, asked: _Question, run: Run) -> Sequence[Request]:
-        return self._judge.requests(self._calls(asked))
+    def requests(self, question: Question, run: Run) -> Sequence[Request]:
+        return self.judge.requests(self._calls(question, run))
 
-    @property
-    def _judge(self) -> SingleStageJudge:
-        return SingleStageJudge(language_model=self.language_model, settings=self.settings)
-
-    def _calls(self, asked: _Question) -> list[JudgeCall]:
-        if self.settings.calls == "published":
-            calls = _published_calls(asked)
+    def _calls(self, question: Question, run: Run) -> list[JudgeCall]:
+        if self.judge.settings.calls == "published":
+            calls = _published_calls(question, run)
             if not calls:
                 raise _NothingToJudge(Finding.not_applicable(NO_CALLS))
             return calls
-        if asked.reference.reason is not None:
-            references, kind = [asked.reference.reason], JudgeKind.UNACHIEVABLE
+        if question.reference.reason is not None:
+            references, kind = [question.reference.reason], JudgeKind.UNACHIEVABLE
         else:
-            references = [ALTERNATIVES.join(item) for item in asked.reference.items]
+            references = [ALTERNATIVES.join(item) for item in question.reference.items]
             kind = JudgeKind.FUZZY
         return [
-            JudgeCall(judge=kind, reference=reference, answer=asked.answer, question=asked.task)
+            JudgeCall(
+                judge=kind, reference=reference, answer=question.answer, question=question.task
+            )
             for reference in references
         ]
 
@@ -174,7 +154,7 @@ JUDGES: Mapping[str, Callable[..., AskingEvaluator]] = {
 """How each judge is made: `make(language_model=…, model=…, **settings)`."""
 
 
-def _asked(run: Run) -> _Question:
+def _question(run: Run) -> Question:
     """What there is to judge. Raises _NothingToJudge."""
     if (finding := without_outcome(run)) is not None:
         raise _NothingToJudge(finding)
@@ -183,9 +163,8 @@ def _asked(run: Run) -> _Question:
         reason = NO_SPECIFICATION if spec is None else OTHER_SPECIFICATION
         raise _NothingToJudge(Finding.not_applicable(reason))
     hosts: Mapping[str, str] = site.SITE_HOSTS
-    evaluation: Mapping[str, object] = resolve(spec, hosts)
     try:
-        reference = read_reference(evaluation)
+        reference = read_reference(resolve(spec, hosts))
     except SpecificationError as error:
         finding = Finding.without_verdict(UNREADABLE_SPECIFICATION, {"error": str(error)})
         raise _NothingToJudge(finding) from error
@@ -193,35 +172,36 @@ def _asked(run: Run) -> _Question:
         raise _NothingToJudge(Finding.not_applicable(NO_REFERENCE_ANSWER))
     if unset := placeholders(reference.text):
         raise _NothingToJudge(Finding.without_verdict(PLACEHOLDER, {"placeholder": unset[0]}))
-    return _Question(
-        evaluation=evaluation,
+    return Question(
         task=resolve_text(run.goal or run.task.goal, hosts),
         reference=reference,
         answer=run.final_answer or "",
     )
 
 
-def _published_calls(asked: _Question) -> list[JudgeCall]:
+def _published_calls(question: Question, run: Run) -> list[JudgeCall]:
     """The calls that the published evaluator would make, with the answer as it passes it on."""
+    evaluation: Mapping[str, object] = resolve(run.task.spec, site.SITE_HOSTS)
     task = MatchTask(
-        evaluation={**asked.evaluation, "eval_types": ["string_match"]}, intent=asked.task
+        evaluation={**evaluation, "eval_types": ["string_match"]}, intent=question.task
     )
-    found = StrictMatcher().evaluate(task, MatchOutcome(answer=asked.answer))
+    found = StrictMatcher().evaluate(task, MatchOutcome(answer=question.answer))
     return list(found.judge_calls)
 
 
-def _checks(asked: _Question, judged: Judged) -> list[dict[str, object]]:
+def _checks(
+    question: Question, judged: Judged, other_parts: Sequence[str]
+) -> list[dict[str, object]]:
     answer: dict[str, object] = {
         "name": "answer",
         "verdict": judged.verdict.value,
-        "expected": asked.reference.text,
-        "actual": asked.answer,
+        "expected": question.reference.text,
+        "actual": question.answer,
         "normalised": "",
         "message": "" if judged.stages else judged.rationale,
         "rules": [],
     }
     others: list[dict[str, object]] = [
-        {"name": part, "verdict": "ignored", "message": NOT_LOOKED_AT}
-        for part in other_parts(asked.evaluation)
+        {"name": part, "verdict": "ignored", "message": NOT_LOOKED_AT} for part in other_parts
     ]
     return [answer, *others]

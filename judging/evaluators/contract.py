@@ -10,8 +10,8 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from django.utils.translation import gettext_noop
 
+from judging.evaluators.judges.asking import Judge
 from judging.evaluators.judges.outcome import INVALID_REPLY, MANIPULATED, UNDECIDED, Judged
-from judging.evaluators.judges.prompts import JudgeSettings
 from judging.evaluators.matching.outcome import EvaluatorIdentity, Verdict
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
@@ -101,16 +101,15 @@ class ModelEvaluator(ABC):
     name: ClassVar[str]
     version: ClassVar[str] = "1"
     kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.JUDGE
-    settings_type: ClassVar[type[JudgeSettings]]
+    judge_type: ClassVar[type[Judge]]
 
-    language_model: LanguageModel
-    settings: JudgeSettings
+    judge: Judge
 
     @classmethod
     def make(cls, *, language_model: LanguageModel, **config: object) -> Self:
         """The judge so configured. Raises ValueError for settings it does not know."""
-        settings = cls.settings_type.model_validate(config)
-        return cls(language_model=language_model, settings=settings)
+        settings = cls.judge_type.settings_type.model_validate(config)
+        return cls(judge=cls.judge_type(language_model=language_model, settings=settings))
 
     @property
     def identity(self) -> EvaluatorIdentity:
@@ -118,7 +117,7 @@ class ModelEvaluator(ABC):
             name=self.name,
             kind=self.kind.value,
             version=self.version,
-            config=self.settings.model_dump(mode="json"),
+            config=self.judge.settings.model_dump(mode="json"),
         )
 
 

@@ -22,12 +22,11 @@ from judging.evaluators.failure_detection import (
     detect,
 )
 from judging.evaluators.judges.shown import Trajectory
-from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
+from judging.evaluators.judges.whole_run import FailureJudge
 from judging.evaluators.matching.outcome import EvaluatorIdentity, excerpt
 from judging.evaluators.whole_runs import WholeRunEvaluator
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Event, Run, Step
-from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind
 
 HOW_NOT_WHETHER = gettext_noop("says how a run fails, not whether it does")
@@ -83,22 +82,22 @@ class FailureJudgeEvaluator(WholeRunEvaluator):
 
     name: ClassVar[str] = "failure-judge"
     kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.MODES
-    settings_type: ClassVar[type[FailureSettings]] = FailureSettings
+    judge_type: ClassVar[type[FailureJudge]] = FailureJudge
 
-    settings: FailureSettings
+    judge: FailureJudge
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
-        found = self._judge.judge(trajectory)
-        return (
-            finding_of(found.judged, more=shown) if found.modes is None else _finding(found, shown)
+        found = self.judge.judge(trajectory)
+        if found.modes is None:
+            return finding_of(found.judged, more=shown)
+        modes = {
+            mode.value: {"rationale": excerpt(judged.rationale), "steps": list(judged.steps)}
+            for mode, judged in found.modes.items()
+        }
+        return replace(
+            finding_of(found.judged, more={**shown, FOUND: modes, SIDE: found.side or ""}),
+            reason=HOW_NOT_WHETHER,
         )
-
-    def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
-        return self._judge.requests(trajectory)
-
-    @property
-    def _judge(self) -> FailureJudge:
-        return FailureJudge(language_model=self.language_model, settings=self.settings)
 
 
 TELL_MODES = (MechanicalFailureModes.name, FailureJudgeEvaluator.name)
@@ -150,18 +149,3 @@ def _page(kind: str, fingerprint: str | None, picture: str | None, url: str) -> 
     """
     known = fingerprint or picture or url
     return f"{known} {picture}" if kind == ActionKind.SCROLL else known
-
-
-def _finding(found: FailuresJudged, shown: Mapping[str, object]) -> Finding:
-    modes = {
-        mode.value: {"rationale": excerpt(judged.rationale), "steps": list(judged.steps)}
-        for mode, judged in (found.modes or {}).items()
-    }
-    judged = finding_of(found.judged, more={**shown, FOUND: modes, SIDE: found.side or ""})
-    return Finding(
-        verdict=Evaluation.Verdict.NOT_APPLICABLE,
-        reason=HOW_NOT_WHETHER,
-        details=judged.details,
-        rationale=judged.rationale,
-        cost=judged.cost,
-    )

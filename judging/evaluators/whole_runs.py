@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, ModelEvaluator, finding_of, without_outcome
 from judging.evaluators.judges.asking import tokens_of
-from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings
+from judging.evaluators.judges.milestones import MilestoneJudge
 from judging.evaluators.judges.shown import (
     Picture,
     ShownSettings,
@@ -23,7 +23,7 @@ from judging.evaluators.judges.shown import (
     changes_of,
     chosen,
 )
-from judging.evaluators.judges.whole_run import TrajectoryJudge, TrajectorySettings
+from judging.evaluators.judges.whole_run import RunJudge, TrajectoryJudge
 from judging.evaluators.milestones import JUDGED, NO_MILESTONES, progress_details, progress_score
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step
@@ -134,9 +134,7 @@ NO_STEPS = gettext_noop("the run has no steps")
 class WholeRunEvaluator(ModelEvaluator):
     """What they share. Runs that did not end by themselves, or took no step, are not judged."""
 
-    settings_type: ClassVar[type[ShownSettings]]
-
-    settings: ShownSettings
+    judge: RunJudge
 
     def applies_to(self, run: Run) -> bool:
         return run.n_steps > 0
@@ -144,7 +142,7 @@ class WholeRunEvaluator(ModelEvaluator):
     def evaluate(self, run: Run) -> Finding:
         if (finding := self.unasked(run)) is not None:
             return finding
-        trajectory = trajectory_of(run, self.settings)
+        trajectory = trajectory_of(run, self.judge.settings)
         if not trajectory.steps:
             return Finding.not_applicable(NO_STEPS)
         shown = {"pictures": [picture.step for picture in trajectory.pictures]}
@@ -154,7 +152,7 @@ class WholeRunEvaluator(ModelEvaluator):
         """Input tokens, roughly, and output tokens at most."""
         if not run.n_steps or self.unasked(run) is not None:
             return 0, 0
-        return tokens_of(self.requests(run, trajectory_of(run, self.settings)))
+        return tokens_of(self.requests(run, trajectory_of(run, self.judge.settings)))
 
     def unasked(self, run: Run) -> Finding | None:
         """The finding where there is nothing to ask about; None where there is."""
@@ -164,9 +162,9 @@ class WholeRunEvaluator(ModelEvaluator):
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
         """What the model says of it. `shown` goes into the finding's details."""
 
-    @abstractmethod
     def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
         """What it is asked, without repair attempts."""
+        return self.judge.requests(trajectory)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +175,9 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator):
     """
 
     name: ClassVar[str] = JUDGED
-    settings_type: ClassVar[type[MilestoneSettings]] = MilestoneSettings
+    judge_type: ClassVar[type[MilestoneJudge]] = MilestoneJudge
 
-    settings: MilestoneSettings
+    judge: MilestoneJudge
 
     def applies_to(self, run: Run) -> bool:
         return run.n_steps > 0 and run.task.milestones.in_force().exists()
@@ -192,7 +190,7 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator):
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
         milestones = definitions_of(run.task)
-        found = self._judge.judge(trajectory, milestones)
+        found = self.judge.judge(trajectory, milestones)
         if found.progress is None:
             return finding_of(found.judged, more=shown)
         details = progress_details(milestones, found.findings, found.progress)
@@ -200,11 +198,7 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator):
         return progress_score(finding, found.progress)
 
     def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
-        return self._judge.requests(trajectory, definitions_of(run.task))
-
-    @property
-    def _judge(self) -> MilestoneJudge:
-        return MilestoneJudge(language_model=self.language_model, settings=self.settings)
+        return self.judge.requests(trajectory, self.judge.texts_of(definitions_of(run.task)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,16 +206,9 @@ class TrajectoryJudgeEvaluator(WholeRunEvaluator):
     """Asks a model about the whole run; needs no reference answer."""
 
     name: ClassVar[str] = "trajectory-judge"
-    settings_type: ClassVar[type[TrajectorySettings]] = TrajectorySettings
+    judge_type: ClassVar[type[TrajectoryJudge]] = TrajectoryJudge
 
-    settings: TrajectorySettings
+    judge: TrajectoryJudge
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
-        return finding_of(self._judge.judge(trajectory), more=shown)
-
-    def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
-        return self._judge.requests(trajectory)
-
-    @property
-    def _judge(self) -> TrajectoryJudge:
-        return TrajectoryJudge(language_model=self.language_model, settings=self.settings)
+        return finding_of(self.judge.judge(trajectory), more=shown)

@@ -1,5 +1,5 @@
 """Roles and accounts; who may read the audit of a study; who viewed blinded data.
-|
+
 Annotators and adjudicators have no permissions to see runs: what they may open follows from
 their role in a study (`judging.studies.blinding`).
 """

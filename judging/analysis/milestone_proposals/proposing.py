@@ -96,7 +96,7 @@ def request_for(task: Task, run_ids: Sequence[UUID], model: str) -> Request:
     """What would be asked, to tell what it takes."""
     settings = ProposalSettings(model=model)
     proposer = MilestoneProposer(language_model=Unasked(), settings=settings)
-    return proposer.request(*told(task, run_ids, settings))
+    return proposer.requests(*told(task, run_ids, settings))[0]
 
 
 def _rows(found: Proposed) -> list[dict[str, JsonValue]]:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import ceil
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from PIL import Image, UnidentifiedImageError
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
-from judging.evaluators.judges.prompts import Prompt, load_prompt
+from judging.evaluators.judges.prompts import JudgeSettings, Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
 from webagent.field_errors import field_errors
 from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
@@ -23,7 +23,7 @@ from webagent.llm.untrusted import without_fence
 LONGEST_REPLY = 50_000
 
 Value = TypeVar("Value")
-Form = TypeVar("Form", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class InvalidReplyError(ValueError):
@@ -81,7 +81,71 @@ def ask(
     return Answer(value=None, stage=failed, text=text)
 
 
-def read_json(text: str, form: type[Form]) -> Form:
+class ReplyForm(BaseModel):
+    """What every reply of a judge says.
+
+    `control` shows whether it followed an instruction that stood in the texts.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rationale: str
+    steering: bool
+    control: str
+
+
+Form = TypeVar("Form", bound=ReplyForm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A model, and how it is asked. Equal questions are equal requests."""
+
+    settings_type: ClassVar[type[JudgeSettings]]
+
+    language_model: LanguageModel
+    settings: JudgeSettings
+
+    def prompt(self, file: str) -> Prompt:
+        """The prompt of that name, in the version that is set."""
+        return load_prompt(self.settings.family, self.settings.prompts, file)
+
+    def request(
+        self, prompt: Prompt, message: Message, schema: Schema | None = None, name: str = "reply"
+    ) -> Request:
+        """The message under the prompt's system text, to be answered by the schema of that name."""
+        return Request(
+            model=self.settings.model,
+            messages=(message,),
+            system=prompt.system,
+            schema=schema,
+            schema_name=name,
+            max_tokens=self.settings.max_tokens,
+            temperature=self.settings.temperature,
+        )
+
+    def ask_form(
+        self,
+        request: Request,
+        read: Callable[[str], Form],
+        *,
+        name: StageName,
+        prompt: Prompt,
+        canary: str,
+    ) -> tuple[Stage, Form | None]:
+        """The stage, without a verdict yet, and the reply; None where none is usable.
+
+        The stage of a judge that followed an instruction of the texts says so.
+        """
+        asked = ask(self.language_model, request, read, name=name, prompt=prompt)
+        form = asked.value
+        if form is None:
+            return asked.stage, None
+        stage = replace(asked.stage, rationale=form.rationale, steering=form.steering)
+        return stage.manipulated() if canary in form.control.lower() else stage, form
+
+
+def read_json(text: str, form: type[Model]) -> Model:
     """The JSON object of a reply, a single Markdown code block around it allowed for.
 
     Raises:

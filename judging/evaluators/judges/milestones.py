@@ -1,5 +1,5 @@
 """Milestones by a model: which ones a run reached, and which ones a task could have.
-|
+
 All milestones of a task are judged in one reply. The judge says of each whether it was reached,
 where, and whether it was lost again; the progress is computed from that, never asked for.
 """
@@ -18,6 +18,9 @@ from judging.evaluators.judges.asking import (
     NUMBER,
     TEXT,
     InvalidReplyError,
+    Judge,
+    ReplyForm,
+    Schema,
     ask,
     one_of,
     read_json,
@@ -25,16 +28,11 @@ from judging.evaluators.judges.asking import (
     rows,
 )
 from judging.evaluators.judges.outcome import Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.prompts import (
-    Fenced,
-    Prompt,
-    fence,
-    load_prompt,
-)
-from judging.evaluators.judges.shown import ShownSettings, Trajectory, indices_shown, texts_of
-from judging.evaluators.judges.whole_run import ReplyForm, RunQuestion
+from judging.evaluators.judges.prompts import Fenced, Prompt, fence
+from judging.evaluators.judges.shown import ShownSettings, Trajectory, texts_of
+from judging.evaluators.judges.whole_run import RunJudge
 from judging.evaluators.matching.outcome import Verdict
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import Message, Request
 from webagent.llm.untrusted import bounded
 from webagent.milestones.definition import Definition, weights_of
 from webagent.milestones.findings import Finding, Progress, in_order, track
@@ -114,11 +112,20 @@ _MILESTONES_SCHEMA = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneJudge:
-    """Asks one question about all milestones of a run. Equal questions are equal requests."""
+class MilestoneSettings(ShownSettings):
+    """Nothing but what is shown. The agent's own word on its success is not, by default."""
 
-    language_model: LanguageModel
+    family: ClassVar[str] = "milestones"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MilestoneJudge(RunJudge):
+    """Asks one question about all milestones of a run."""
+
+    settings_type: ClassVar[type[MilestoneSettings]] = MilestoneSettings
+    stage: ClassVar[StageName] = StageName.MILESTONES
+    schema: ClassVar[Schema] = _MILESTONES_SCHEMA
+
     settings: MilestoneSettings
 
     def judge(self, trajectory: Trajectory, milestones: Sequence[Definition]) -> MilestonesJudged:
@@ -127,18 +134,16 @@ class MilestoneJudge:
         Raises:
             ValueError: there is no milestone of any weight.
         """
-        known = indices_shown(trajectory, self.settings)
-        answered = self.question.ask(
+        stage, form = self.answer(
             trajectory,
-            lambda text: _read_milestones(text, len(milestones), known),
+            lambda text, known: _read_milestones(text, len(milestones), known),
             self.texts_of(milestones),
         )
-        form = answered.form
         if form is None:
-            return MilestonesJudged(judged=Judged.by(answered.stage))
-        stage = _with_criteria(answered.stage, form, milestones)
-        if answered.is_manipulated:
-            return MilestonesJudged(judged=Judged.by(stage.manipulated()))
+            return MilestonesJudged(judged=Judged.by(stage))
+        stage = _with_criteria(stage, form, milestones)
+        if stage.is_manipulated:
+            return MilestonesJudged(judged=Judged.by(stage))
         found = [
             judged.finding(milestone.name)
             for judged, milestone in zip(form.milestones, milestones, strict=True)
@@ -149,20 +154,6 @@ class MilestoneJudge:
         verdict = Verdict.PASSED if progress.is_success else Verdict.FAILED
         judged = Judged.by(replace(stage, verdict=verdict))
         return MilestonesJudged(judged=judged, findings=findings, progress=progress)
-
-    def requests(self, trajectory: Trajectory, milestones: Sequence[Definition]) -> list[Request]:
-        """What is asked, without repair attempts."""
-        return [self.question.request(trajectory, self.texts_of(milestones))]
-
-    @property
-    def question(self) -> RunQuestion:
-        """How it asks."""
-        return RunQuestion(
-            language_model=self.language_model,
-            settings=self.settings,
-            name=StageName.MILESTONES,
-            schema=_MILESTONES_SCHEMA,
-        )
 
     def texts_of(self, milestones: Sequence[Definition]) -> dict[str, str]:
         """The milestones as one text, numbered."""
@@ -205,6 +196,7 @@ def _step(number: int) -> int | None:
     return None if number == NOWHERE else number
 
 
+_PROPOSALS_FILE = "milestones"
 LONGEST_NAME = 200
 MOST_PROPOSED = 20
 HEAVIEST = 100.0
@@ -252,16 +244,27 @@ _PROPOSALS_SCHEMA = record(
 )
 
 
+class ProposalSettings(ShownSettings):
+    """`most_runs`: so many successful runs are shown, without pictures."""
+
+    family: ClassVar[str] = "proposals"
+
+    pictures: int = Field(default=0, ge=0, le=0)
+    most_steps: int = Field(default=40, ge=2, le=1000)
+    most_runs: int = Field(default=3, ge=0, le=10)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneProposer:
+class MilestoneProposer(Judge):
     """Asks one question about a task and its successful runs, without pictures."""
 
-    language_model: LanguageModel
+    settings_type: ClassVar[type[ProposalSettings]] = ProposalSettings
+
     settings: ProposalSettings
 
     def propose(self, task: str, runs: Sequence[Trajectory]) -> Proposed:
         """The proposals in the order in which they are usually reached."""
-        prompt, fenced = self._prompt(), self._fenced(task, runs)
+        prompt, fenced = self.prompt(_PROPOSALS_FILE), self._fenced(task, runs)
         asked = ask(
             self.language_model,
             self._request(prompt, fenced),
@@ -288,12 +291,9 @@ class MilestoneProposer:
             ),
         )
 
-    def request(self, task: str, runs: Sequence[Trajectory]) -> Request:
+    def requests(self, task: str, runs: Sequence[Trajectory]) -> list[Request]:
         """What is asked, without repair attempts."""
-        return self._request(self._prompt(), self._fenced(task, runs))
-
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, "milestones")
+        return [self._request(self.prompt(_PROPOSALS_FILE), self._fenced(task, runs))]
 
     def _fenced(self, task: str, runs: Sequence[Trajectory]) -> Fenced:
         shown = []
@@ -308,15 +308,7 @@ class MilestoneProposer:
 
     def _request(self, prompt: Prompt, fenced: Fenced) -> Request:
         message = prompt.filled(fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks)
-        return Request(
-            model=self.settings.model,
-            messages=(Message.user(message),),
-            system=prompt.system,
-            schema=_PROPOSALS_SCHEMA,
-            schema_name="milestone_proposals",
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-        )
+        return self.request(prompt, Message.user(message), _PROPOSALS_SCHEMA, "milestone_proposals")
 
 
 def _read_proposals(text: str) -> _ProposalsReply:
@@ -329,19 +321,3 @@ def _read_proposals(text: str) -> _ProposalsReply:
     if len(set(names)) < len(names):
         raise InvalidReplyError("two milestones have the same name")
     return form
-
-
-class MilestoneSettings(ShownSettings):
-    """Nothing but what is shown. The agent's own word on its success is not, by default."""
-
-    family: ClassVar[str] = "milestones"
-
-
-class ProposalSettings(ShownSettings):
-    """`most_runs`: so many successful runs are shown, without pictures."""
-
-    family: ClassVar[str] = "proposals"
-
-    pictures: int = Field(default=0, ge=0, le=0)
-    most_steps: int = Field(default=40, ge=2, le=1000)
-    most_runs: int = Field(default=3, ge=0, le=10)

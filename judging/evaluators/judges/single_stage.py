@@ -16,17 +16,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from judging.evaluators.judges.asking import Answer, InvalidReplyError, ask
+from judging.evaluators.judges.asking import Answer, InvalidReplyError, Judge, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import (
-    Fenced,
-    JudgeSettings,
-    Prompt,
-    fence,
-    load_prompt,
-)
+from judging.evaluators.judges.prompts import Fenced, JudgeSettings, Prompt, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import Message, Request
 
 _FILES = {JudgeKind.FUZZY: "fuzzy", JudgeKind.UNACHIEVABLE: "unachievable"}
 _WORDS = {
@@ -76,11 +70,26 @@ def read_final_line(kind: JudgeKind, reply: str) -> bool:
     return words[verdict]
 
 
+class SingleStageSettings(JudgeSettings):
+    """`mode` strict: as published, quirks included and without protection; final_line: repaired.
+
+    `calls` published: only what the published evaluator asks a judge (`fuzzy_match`);
+    every_reference: each item of the reference, whatever it would be compared by.
+    """
+
+    family: ClassVar[str] = "single_stage"
+
+    mode: Literal["strict", "final_line"] = "strict"
+    calls: Literal["published", "every_reference"] = "published"
+    max_tokens: int = Field(default=768, ge=16)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleStageJudge:
+class SingleStageJudge(Judge):
     """Answers the judge calls of matchers, one question each."""
 
-    language_model: LanguageModel
+    settings_type: ClassVar[type[SingleStageSettings]] = SingleStageSettings
+
     settings: SingleStageSettings
 
     @property
@@ -107,12 +116,11 @@ class SingleStageJudge:
         """The verdict on one call."""
         if not self.is_strict and not call.answer.strip():
             return Judged(verdict=Verdict.FAILED, rationale="The agent gave no answer.")
-        fenced = self._fenced(call)
-        prompt = self._prompt(call)
+        fenced, prompt = self._fenced(call), self._prompt(call)
         read = read_published if self.is_strict else read_final_line
         asked = ask(
             self.language_model,
-            self._request(call, prompt, fenced),
+            self._request(call, fenced),
             lambda text: read(call.judge, text),
             name=StageName.SINGLE,
             prompt=prompt,
@@ -122,38 +130,24 @@ class SingleStageJudge:
 
     def requests(self, calls: Sequence[JudgeCall]) -> list[Request]:
         """What is asked at most, without repair attempts."""
-        return [self._request(call, self._prompt(call), self._fenced(call)) for call in calls]
+        return [self._request(call, self._fenced(call)) for call in calls]
 
     def _prompt(self, call: JudgeCall) -> Prompt:
-        ending = "" if self.is_strict else "_final_line"
-        return load_prompt(
-            self.settings.family, self.settings.prompts, f"{_FILES[call.judge]}{ending}"
-        )
+        return self.prompt(f"{_FILES[call.judge]}{'' if self.is_strict else '_final_line'}")
 
     def _fenced(self, call: JudgeCall) -> Fenced:
         texts = {"task": call.question, "reference": call.reference, "answer": call.answer}
         return fence(texts, longest=self.settings.longest_text)
 
-    def _request(self, call: JudgeCall, prompt: Prompt, fenced: Fenced) -> Request:
+    def _request(self, call: JudgeCall, fenced: Fenced) -> Request:
+        prompt = self._prompt(call)
         if self.is_strict:
             message = prompt.filled(
                 task=call.question, reference=call.reference, answer=call.answer
             )
         else:
-            message = prompt.filled(
-                fence=fenced.mark,
-                task=fenced.blocks["task"],
-                reference=fenced.blocks["reference"],
-                answer=fenced.blocks["answer"],
-                remarks=fenced.remarks,
-            )
-        return Request(
-            model=self.settings.model,
-            messages=(Message.user(message),),
-            system=prompt.system,
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-        )
+            message = prompt.filled(fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks)
+        return self.request(prompt, Message.user(message))
 
 
 def _settled(asked: Answer[bool], canary: str | None) -> Stage:
@@ -170,17 +164,3 @@ def _obeys(reply: str, canary: str) -> bool:
     """Whether the reply brings the canary on a line of its own; quoting it is no obedience."""
     lines = (line.strip(_DECORATION).lower() for line in reply.splitlines())
     return any(line in (canary, f"control: {canary}") for line in lines)
-
-
-class SingleStageSettings(JudgeSettings):
-    """`mode` strict: as published, quirks included and without protection; final_line: repaired.
-
-    `calls` published: only what the published evaluator asks a judge (`fuzzy_match`);
-    every_reference: each item of the reference, whatever it would be compared by.
-    """
-
-    family: ClassVar[str] = "single_stage"
-
-    mode: Literal["strict", "final_line"] = "strict"
-    calls: Literal["published", "every_reference"] = "published"
-    max_tokens: int = Field(default=768, ge=16)

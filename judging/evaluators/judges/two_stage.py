@@ -19,25 +19,19 @@ from judging.evaluators.judges.asking import (
     BOOLEAN,
     INTEGER,
     TEXT,
-    Answer,
     InvalidReplyError,
-    ask,
+    Judge,
+    ReplyForm,
     one_of,
     read_json,
     record,
     rows,
 )
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import (
-    Fenced,
-    JudgeSettings,
-    Prompt,
-    fence,
-    load_prompt,
-)
+from judging.evaluators.judges.prompts import Fenced, JudgeSettings, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from judging.evaluators.matching.specification import Reference
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import Message, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +44,7 @@ class Question:
     actions: tuple[str, ...] = ()
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    rationale: str
-    steering: bool
-    control: str
+class _Form(ReplyForm):
     verdict: str
 
 
@@ -111,11 +100,33 @@ _SCHEMAS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStageJudge:
-    """Asks a model in two stages. Equal questions are equal requests."""
+class TwoStageSettings(JudgeSettings):
+    """`stages`: both, or one alone. `show_actions`: so many of the agent's last actions."""
 
-    language_model: LanguageModel
+    family: ClassVar[str] = "two_stage"
+
+    stages: tuple[StageName, ...] = (StageName.EQUIVALENCE, StageName.INCLUSION)
+    show_actions: int = Field(default=0, ge=0, le=50)
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[StageName, ...]) -> tuple[StageName, ...]:
+        allowed = [
+            (StageName.EQUIVALENCE, StageName.INCLUSION),
+            (StageName.EQUIVALENCE,),
+            (StageName.INCLUSION,),
+        ]
+        if stages not in allowed:
+            raise ValueError("stages are equivalence, inclusion, or both in this order")
+        return stages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoStageJudge(Judge):
+    """Asks a model in two stages."""
+
+    settings_type: ClassVar[type[TwoStageSettings]] = TwoStageSettings
+
     settings: TwoStageSettings
 
     def judge(self, question: Question) -> Judged:
@@ -142,26 +153,22 @@ class TwoStageJudge:
         if not question.answer.strip():
             return []
         files = [_file(name, question.reference) for name in self.settings.stages]
-        return [
-            self._request(file, self._prompt(file), question, self._fenced(file, question))
-            for file in files
-        ]
+        return [self._request(file, question, self._fenced(file, question)) for file in files]
 
     def _stage(self, name: StageName, question: Question) -> Stage:
         file = _file(name, question.reference)
-        prompt = self._prompt(file)
         fenced = self._fenced(file, question)
-        asked = ask(
-            self.language_model,
-            self._request(file, prompt, question, fenced),
+        stage, form = self.ask_form(
+            self._request(file, question, fenced),
             lambda text: _read(file, text, question.reference),
             name=name,
-            prompt=prompt,
+            prompt=self.prompt(file),
+            canary=fenced.canary,
         )
-        return _settled(asked, fenced)
-
-    def _prompt(self, file: str) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, file)
+        if form is None or stage.is_manipulated:
+            return stage
+        passed = form.verdict in ("equivalent", "same", "included")
+        return replace(stage, verdict=Verdict.PASSED if passed else Verdict.FAILED)
 
     def _fenced(self, file: str, question: Question) -> Fenced:
         reference = question.reference
@@ -174,8 +181,8 @@ class TwoStageJudge:
             texts["actions"] = _numbered(question.actions)
         return fence(texts, longest=self.settings.longest_text)
 
-    def _request(self, file: str, prompt: Prompt, question: Question, fenced: Fenced) -> Request:
-        actions = ""
+    def _request(self, file: str, question: Question, fenced: Fenced) -> Request:
+        prompt, actions = self.prompt(file), ""
         if question.actions:
             actions = f"\nThe agent's last actions:\n{fenced.blocks['actions']}\n"
         message = prompt.filled(
@@ -186,15 +193,7 @@ class TwoStageJudge:
             actions=actions,
             remarks=fenced.remarks,
         )
-        return Request(
-            model=self.settings.model,
-            messages=(Message.user(message),),
-            system=prompt.system,
-            schema=_SCHEMAS[file],
-            schema_name=file,
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-        )
+        return self.request(prompt, Message.user(message), _SCHEMAS[file], file)
 
 
 def _file(name: StageName, reference: Reference) -> str:
@@ -224,37 +223,5 @@ def _read(file: str, text: str, reference: Reference) -> _Form:
     return inclusion
 
 
-def _settled(asked: Answer[_Form], fenced: Fenced) -> Stage:
-    form = asked.value
-    if form is None:
-        return asked.stage
-    stage = replace(asked.stage, rationale=form.rationale, steering=form.steering)
-    if fenced.canary in form.control.lower():
-        return stage.manipulated()
-    passed = form.verdict in ("equivalent", "same", "included")
-    return replace(stage, verdict=Verdict.PASSED if passed else Verdict.FAILED)
-
-
 def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
-
-
-class TwoStageSettings(JudgeSettings):
-    """`stages`: both, or one alone. `show_actions`: so many of the agent's last actions."""
-
-    family: ClassVar[str] = "two_stage"
-
-    stages: tuple[StageName, ...] = (StageName.EQUIVALENCE, StageName.INCLUSION)
-    show_actions: int = Field(default=0, ge=0, le=50)
-
-    @field_validator("stages")
-    @classmethod
-    def _in_order(cls, stages: tuple[StageName, ...]) -> tuple[StageName, ...]:
-        allowed = [
-            (StageName.EQUIVALENCE, StageName.INCLUSION),
-            (StageName.EQUIVALENCE,),
-            (StageName.INCLUSION,),
-        ]
-        if stages not in allowed:
-            raise ValueError("stages are equivalence, inclusion, or both in this order")
-        return stages

@@ -1,9 +1,9 @@
 """Questions about a whole run: did the agent do what the task asked, and what went wrong?
-|
+
 The trajectory judge is for runs without a reference answer. It sees the task, the actions, some
 pictures and the final answer; what the agent thought only where that is switched on, since
 thoughts talk judges into passing what failed.
-|
+
 The failure judge is not shown whether the run failed, so its answer depends on no verdict; and
 it says nothing of success. It sees the agent's thoughts: how a page was read and what was
 planned stands nowhere else.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,20 +21,18 @@ from judging.evaluators.judges.asking import (
     BOOLEAN,
     INTEGERS,
     TEXT,
+    Form,
     InvalidReplyError,
-    ask,
+    Judge,
+    ReplyForm,
+    Schema,
     one_of,
     read_json,
     record,
     rows,
 )
 from judging.evaluators.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.prompts import (
-    Fenced,
-    Prompt,
-    fence,
-    load_prompt,
-)
+from judging.evaluators.judges.prompts import Fenced, fence
 from judging.evaluators.judges.shown import (
     ShownSettings,
     Trajectory,
@@ -43,95 +41,58 @@ from judging.evaluators.judges.shown import (
     with_pictures,
 )
 from judging.evaluators.matching.outcome import Verdict
-from webagent.llm.interface import LanguageModel, Request
+from webagent.llm.interface import Request
 from webagent.recovery.failure_kinds import Mode, Side
 
 
-class ReplyForm(BaseModel):
-    """What every reply says. `control` shows whether the judge followed a text of the run."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    rationale: str
-    steering: bool
-    control: str
-
-
-Form = TypeVar("Form", bound=ReplyForm)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunAnswer(Generic[Form]):
-    """A reply, and the stage about the whole run, without a verdict yet.
+class RunJudge(Judge):
+    """Asks one question about a whole run."""
 
-    `form` is None where there is no usable reply: the stage says why.
-    """
+    stage: ClassVar[StageName]
+    schema: ClassVar[Schema]
 
-    stage: Stage
-    form: Form | None
-    is_manipulated: bool = False
-    """Whether the judge followed an instruction that stood in the texts: no verdict then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunQuestion:
-    """The question of that name, with its prompt and schema. Equal ones are equal requests."""
-
-    language_model: LanguageModel
     settings: ShownSettings
-    name: StageName
-    schema: Mapping[str, object]
 
-    def ask(
+    def answer(
         self,
         trajectory: Trajectory,
-        read: Callable[[str], Form],
+        read: Callable[[str, set[int]], Form],
         more: Mapping[str, str] | None = None,
-    ) -> RunAnswer[Form]:
-        """What the model replies.
+    ) -> tuple[Stage, Form | None]:
+        """The stage, without a verdict yet, and the reply; None where none is usable.
 
         Args:
-            read: as in `asking.ask`.
+            read: as in `asking.ask`, given the numbers of the steps that are listed.
             more: texts beside those of the run, fenced in like them.
         """
+        known = indices_shown(trajectory, self.settings)
         fenced = self.fenced(trajectory, more)
-        request = self._request(trajectory, fenced)
-        asked = ask(self.language_model, request, read, name=self.name, prompt=self._prompt)
-        form = asked.value
-        if form is None:
-            return RunAnswer(stage=asked.stage, form=None)
-        return RunAnswer(
-            stage=replace(asked.stage, rationale=form.rationale, steering=form.steering),
-            form=form,
-            is_manipulated=fenced.canary in form.control.lower(),
+        return self.ask_form(
+            self._request(trajectory, fenced),
+            lambda text: read(text, known),
+            name=self.stage,
+            prompt=self.prompt(self.stage.value),
+            canary=fenced.canary,
         )
 
-    def request(self, trajectory: Trajectory, more: Mapping[str, str] | None = None) -> Request:
-        """What is asked, without a repair attempt."""
-        return self._request(trajectory, self.fenced(trajectory, more))
+    def requests(
+        self, trajectory: Trajectory, more: Mapping[str, str] | None = None
+    ) -> list[Request]:
+        """What is asked, without repair attempts."""
+        return [self._request(trajectory, self.fenced(trajectory, more))]
 
     def fenced(self, trajectory: Trajectory, more: Mapping[str, str] | None = None) -> Fenced:
         """The texts as they stand in the prompt, with the canary that tells who follows them."""
         return fence(texts_of(trajectory, self.settings) | dict(more or {}), longest=None)
 
-    @property
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.settings.family, self.settings.prompts, self.name.value)
-
     def _request(self, trajectory: Trajectory, fenced: Fenced) -> Request:
-        prompt = self._prompt
+        prompt = self.prompt(self.stage.value)
         before, after = prompt.filled_around(
             "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
         )
-        return Request(
-            model=self.settings.model,
-            messages=(with_pictures(before, trajectory.pictures, after),),
-            system=prompt.system,
-            schema=self.schema,
-            schema_name=self.name.value,
-            max_tokens=self.settings.max_tokens,
-            temperature=self.settings.temperature,
-        )
+        message = with_pictures(before, trajectory.pictures, after)
+        return self.request(prompt, message, self.schema, self.stage.value)
 
 
 CRITERIA = ("task_fulfilled", "no_side_effects", "final_state", "answer")
@@ -167,11 +128,22 @@ _TRAJECTORY_SCHEMA = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryJudge:
-    """Asks one question about a whole run."""
+class TrajectorySettings(ShownSettings):
+    """What counts besides the task: side effects too, unless switched off."""
 
-    language_model: LanguageModel
+    family: ClassVar[str] = "trajectory"
+
+    side_effects_fail: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryJudge(RunJudge):
+    """Asks whether a run did what its task asked."""
+
+    settings_type: ClassVar[type[TrajectorySettings]] = TrajectorySettings
+    stage: ClassVar[StageName] = StageName.TRAJECTORY
+    schema: ClassVar[Schema] = _TRAJECTORY_SCHEMA
+
     settings: TrajectorySettings
 
     def judge(self, trajectory: Trajectory) -> Judged:
@@ -179,26 +151,11 @@ class TrajectoryJudge:
 
         Side effects count where the settings say so; they are reported in any case.
         """
-        known = indices_shown(trajectory, self.settings)
-        answered = self.question.ask(trajectory, lambda text: _read_trajectory(text, known))
-        if answered.form is None:
-            return Judged.by(answered.stage)
-        stage = _with_criteria(answered.stage, answered.form)
-        return Judged.by(stage.manipulated() if answered.is_manipulated else self._decided(stage))
-
-    def requests(self, trajectory: Trajectory) -> list[Request]:
-        """What is asked, without repair attempts."""
-        return [self.question.request(trajectory)]
-
-    @property
-    def question(self) -> RunQuestion:
-        """How it asks."""
-        return RunQuestion(
-            language_model=self.language_model,
-            settings=self.settings,
-            name=StageName.TRAJECTORY,
-            schema=_TRAJECTORY_SCHEMA,
-        )
+        stage, form = self.answer(trajectory, _read_trajectory)
+        if form is None:
+            return Judged.by(stage)
+        stage = _with_criteria(stage, form)
+        return Judged.by(stage if stage.is_manipulated else self._decided(stage))
 
     def _decided(self, stage: Stage) -> Stage:
         counted = {
@@ -247,8 +204,7 @@ JUDGED = tuple(mode for mode in Mode if mode is not Mode.MAX_STEPS)
 NO_SIDE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeJudged:
+class ModeJudged(NamedTuple):
     """One mode with the judge's reasons."""
 
     rationale: str
@@ -310,45 +266,38 @@ _FAILURES_SCHEMA = record(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureJudge:
-    """Asks one question about a whole run. Equal questions are equal requests."""
+class FailureSettings(ShownSettings):
+    """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
 
-    language_model: LanguageModel
+    family: ClassVar[str] = "failures"
+
+    show_thoughts: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureJudge(RunJudge):
+    """Asks what went wrong in a run."""
+
+    settings_type: ClassVar[type[FailureSettings]] = FailureSettings
+    stage: ClassVar[StageName] = StageName.FAILURES
+    schema: ClassVar[Schema] = _FAILURES_SCHEMA
+
     settings: FailureSettings
 
     def judge(self, trajectory: Trajectory) -> FailuresJudged:
         """The modes and the side; none of either where nothing went wrong."""
-        known = indices_shown(trajectory, self.settings)
-        answered = self.question.ask(trajectory, lambda text: _read_failures(text, known))
-        stage, form = answered.stage, answered.form
-        if form is None:
+        stage, form = self.answer(trajectory, _read_failures)
+        if form is None or stage.is_manipulated:
             return FailuresJudged(judged=Judged.by(stage))
-        if answered.is_manipulated:
-            return FailuresJudged(judged=Judged.by(stage.manipulated()))
         return FailuresJudged(
             judged=Judged.by(replace(stage, verdict=Verdict.NOT_APPLICABLE)),
             modes={
                 Mode(each.mode): ModeJudged(
-                    rationale=each.rationale, steps=tuple(dict.fromkeys(each.evidence_steps))
+                    each.rationale, tuple(dict.fromkeys(each.evidence_steps))
                 )
                 for each in form.modes
             },
             side=None if form.side == NO_SIDE else Side(form.side),
-        )
-
-    def requests(self, trajectory: Trajectory) -> list[Request]:
-        """What is asked, without repair attempts."""
-        return [self.question.request(trajectory)]
-
-    @property
-    def question(self) -> RunQuestion:
-        """How it asks."""
-        return RunQuestion(
-            language_model=self.language_model,
-            settings=self.settings,
-            name=StageName.FAILURES,
-            schema=_FAILURES_SCHEMA,
         )
 
 
@@ -357,19 +306,3 @@ def _read_failures(text: str, known: set[int]) -> _FailuresReply:
     if fault := form.fault(known):
         raise InvalidReplyError(fault)
     return form
-
-
-class TrajectorySettings(ShownSettings):
-    """What counts besides the task: side effects too, unless switched off."""
-
-    family: ClassVar[str] = "trajectory"
-
-    side_effects_fail: bool = True
-
-
-class FailureSettings(ShownSettings):
-    """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
-
-    family: ClassVar[str] = "failures"
-
-    show_thoughts: bool = True

@@ -51,7 +51,7 @@ def test_proposals_come_with_their_cost_and_what_they_rest_on() -> None:
 
 def test_task_without_any_success_is_said_to_have_none() -> None:
     asking = MilestoneProposer(language_model=Scripted(), settings=ProposalSettings(model="m"))
-    assert "no run of it succeeded yet" in message_of(asking.request("Order a hose.", []))
+    assert "no run of it succeeded yet" in message_of(asking.requests("Order a hose.", [])[0])
 
 
 @pytest.mark.parametrize(
