@@ -153,28 +153,11 @@ def _is_range(head: str, after: str) -> bool:
 _UNITS = {
     word: value
     for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ]
+        re.findall(
+            r"\w+",
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+            " fifteen sixteen seventeen eighteen nineteen",
+        )
     )
 }
 _TENS = {
@@ -213,36 +196,12 @@ _PLACE_ASKED = r"coordinate|latitude|longitude|\bdd format"
 _NONE_FOUND = re.compile(r"\b(?:no|none|zero)\b(?:\s+(?:of\s+)?(?:the\s+)?([a-z-]+))?")
 _NOUN_AFTER = re.compile(r"\s+([a-z-]+)")
 _ATTACHABLE = frozenset(
-    [
-        "km",
-        "m",
-        "cm",
-        "mm",
-        "mi",
-        "ft",
-        "in",
-        "kg",
-        "g",
-        "lb",
-        "lbs",
-        "oz",
-        "h",
-        "hr",
-        "hrs",
-        "min",
-        "mins",
-        "s",
-        "sec",
-        "secs",
-        "usd",
-        "eur",
-        "gbp",
-        "c",
-        "f",
-        "k",
-        "°",
-    ]
+    re.findall(
+        r"\S+",
+        "km m cm mm mi ft in kg g lb lbs oz h hr hrs min mins s sec secs usd eur gbp c f k °",
+    )
 )
+"""Units, currencies and the like that may be written onto a number."""
 
 
 @dataclass(frozen=True, slots=True)

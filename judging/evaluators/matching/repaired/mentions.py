@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from judging.evaluators.matching.hosts import (
@@ -131,30 +130,26 @@ _COORDINATES_ASKED = r"coordinate|latitude|longitude|\bdd format"
 _PHONE_ASKED = r"phone|\bfax\b"
 _POSTAL_ASKED = r"\bzip\b|post(?:al)? ?code"
 
-S = TypeVar("S", bound=q.Spanned)
+_DIMENSIONS: Sequence[tuple[Callable[[str], Iterable[q.Quantity]], Rule]] = (
+    (q.measures, Rule.UNITS),
+    (q.durations, Rule.DURATIONS),
+    (q.days, Rule.DATES),
+    (q.months, Rule.DATES),
+)
 
 
 def quantity_mentions(reference: str, text: str, question: Question, rules: Rules) -> list[Mention]:
     """Where a text says a reference that is a quantity, a day, a place or a line."""
+    readers = list(_DIMENSIONS)
+    if question.asks(_COORDINATES_ASKED):
+        readers.append((q.degrees, Rule.COORDINATES))
+    if question.asks(_PHONE_ASKED):
+        readers.append((q.phones, Rule.PHONES))
     found: list[Mention] = []
-    measure = _only(q.measures(reference), reference)
-    if measure and rules.allow(Rule.UNITS):
-        found += _matching(q.measures(text), measure.equals)
-    duration = _only(q.durations(reference), reference)
-    if duration and rules.allow(Rule.DURATIONS):
-        found += _matching(q.durations(text), duration.equals)
-    day = _only(q.days(reference), reference)
-    if day and rules.allow(Rule.DATES):
-        found += _matching(q.days(text), day.equals)
-    month = _only(q.months(reference), reference)
-    if month and rules.allow(Rule.DATES):
-        found += _matching(q.months(text), month.equals)
-    place = _only(q.degrees(reference), reference)
-    if place and question.asks(_COORDINATES_ASKED) and rules.allow(Rule.COORDINATES):
-        found += _matching(q.degrees(text), lambda each: each.says(place))
-    phone = _only(q.phones(reference), reference)
-    if phone and question.asks(_PHONE_ASKED) and rules.allow(Rule.PHONES):
-        found += _matching(q.phones(text), phone.equals)
+    for read, rule in readers:
+        wanted = _only(read(reference), reference)
+        if wanted and rules.allow(rule):
+            found += [Mention(each.start, each.end) for each in read(text) if each.says(wanted)]
     if re.fullmatch(r"\d{5}", reference) and question.asks(_POSTAL_ASKED):
         pattern = rf"(?<![\w.-]){reference}-\d{{4}}(?![\w-])"
         if rules.allow(Rule.POSTAL_CODES):
@@ -164,22 +159,12 @@ def quantity_mentions(reference: str, text: str, question: Question, rules: Rule
 
 def is_quantity(reference: str) -> bool:
     """Whether the whole reference is a length, weight, duration, day or month."""
-    readers: list[Callable[[str], Iterable[q.Spanned]]] = [
-        q.measures,
-        q.durations,
-        q.days,
-        q.months,
-    ]
-    return any(_only(read(reference), reference) is not None for read in readers)
+    return any(_only(read(reference), reference) for read, _ in _DIMENSIONS)
 
 
-def _only(found: Iterable[S], text: str) -> S | None:
+def _only(found: Iterable[q.Quantity], text: str) -> q.Quantity | None:
     """The quantity that makes up the whole text, if one does."""
     return next((each for each in found if (each.start, each.end) == (0, len(text))), None)
-
-
-def _matching(found: Iterable[S], says: Callable[[S], bool]) -> list[Mention]:
-    return [Mention(each.start, each.end) for each in found if says(each)]
 
 
 _LABELLED = re.compile(r"(?P<label>[^:]{2,80}): (?P<value>[^:]{1,80})")

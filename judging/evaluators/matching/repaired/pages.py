@@ -39,7 +39,7 @@ def _equal(reference: str, content: str, rules: Rules) -> bool:
     if amounts[0] and amounts[1] and not amounts[0].is_code and not amounts[1].is_code:
         return amounts[0].equals(amounts[1]) and rules.allow(Rule.NUMBER_FORMAT)
     days = [[d for d in q.days(text) if d.end - d.start == len(text)] for text in (wanted, own)]
-    return all(days) and days[0][0].equals(days[1][0]) and rules.allow(Rule.DATES)
+    return all(days) and days[0][0].says(days[1][0]) and rules.allow(Rule.DATES)
 
 
 def _holds(reference: str, content: str, rules: Rules) -> bool:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
-from typing import Protocol
+from typing import Self
 
 
-class Spanned(Protocol):
+@dataclass(frozen=True, slots=True)
+class Quantity(ABC):
     """Something found in a text, from `start` to before `end`."""
 
-    @property
-    def start(self) -> int: ...
+    start: int
+    end: int
 
-    @property
-    def end(self) -> int: ...
+    @abstractmethod
+    def says(self, reference: Self) -> bool:
+        """Whether it says what the reference says."""
 
 
 _METRES = {
@@ -57,24 +60,22 @@ _MEASURE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Quantity):
     """A length in metres or a weight in grams, with the worth of its last written digit."""
 
-    start: int
-    end: int
     dimension: str
     value: Decimal
     last_digit: Decimal
     significant: int
 
-    def equals(self, other: Measure) -> bool:
+    def says(self, reference: Self) -> bool:
         """Same value, or one is the other rounded to the two or more digits that it shows."""
-        if self.dimension != other.dimension:
+        if self.dimension != reference.dimension:
             return False
-        gap = abs(self.value - other.value)
+        gap = abs(self.value - reference.value)
         if not gap:
             return True
-        coarse = self if self.last_digit >= other.last_digit else other
+        coarse = self if self.last_digit >= reference.last_digit else reference
         return coarse.significant >= 2 and gap <= coarse.last_digit / 2
 
 
@@ -109,18 +110,16 @@ _CLOCK_DURATION = re.compile(rf"(?<![\w.:])(\d{{1,3}}):([0-5]\d)(?::([0-5]\d))?(
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Quantity):
     """A duration in seconds, and whether seconds were written."""
 
-    start: int
-    end: int
     seconds: Decimal
     to_the_second: bool
 
-    def equals(self, other: Duration) -> bool:
+    def says(self, reference: Self) -> bool:
         """Same duration; where only one side writes seconds, within half a minute."""
-        slack = 30 if self.to_the_second != other.to_the_second else 0
-        return abs(self.seconds - other.seconds) <= slack
+        slack = 30 if self.to_the_second != reference.to_the_second else 0
+        return abs(self.seconds - reference.seconds) <= slack
 
 
 def durations(text: str) -> Iterator[Duration]:
@@ -144,20 +143,10 @@ def durations(text: str) -> Iterator[Duration]:
         yield Duration(match.start(), match.end(), seconds, match[3] is not None)
 
 
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS = re.findall(
+    r"\w+",
+    "january february march april may june july august september october november december",
+)
 _MONTH = "|".join([*_MONTHS, *(f"{name[:3]}\\.?" for name in _MONTHS), "sept\\.?"])
 _DAY_PATTERNS = (
     re.compile(rf"\b(?P<m>{_MONTH}) (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b"),
@@ -172,16 +161,14 @@ _DAY_PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class Day(Quantity):
     """A calendar day, fully written."""
 
-    start: int
-    end: int
     day: date
 
-    def equals(self, other: Day) -> bool:
+    def says(self, reference: Self) -> bool:
         """The same day."""
-        return self.day == other.day
+        return self.day == reference.day
 
 
 def days(text: str) -> Iterator[Day]:
@@ -213,17 +200,15 @@ _MONTH_PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Month:
+class Month(Quantity):
     """A month of a year, without a day."""
 
-    start: int
-    end: int
     year: int
     month: int
 
-    def equals(self, other: Month) -> bool:
+    def says(self, reference: Self) -> bool:
         """The same month of the same year."""
-        return (self.year, self.month) == (other.year, other.month)
+        return (self.year, self.month) == (reference.year, reference.month)
 
 
 def months(text: str) -> Iterator[Month]:
@@ -240,15 +225,13 @@ _DEGREES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Degrees:
+class Degrees(Quantity):
     """A latitude or longitude in decimal degrees, south and west negative."""
 
-    start: int
-    end: int
     value: Decimal
     decimals: int
 
-    def says(self, reference: Degrees) -> bool:
+    def says(self, reference: Self) -> bool:
         """Cut or rounded to the reference's decimals it is the reference, or one unit beyond.
 
         The references were cut, not rounded, so the rounded true value may be a unit larger.
@@ -278,16 +261,14 @@ _PHONE = re.compile(r"(?<![\w.+])\+?\(?\d(?:[ ().-]{0,2}\d){6,14}(?![\w]|[.-]\d)
 
 
 @dataclass(frozen=True, slots=True)
-class Phone:
+class Phone(Quantity):
     """A telephone number, by its digits."""
 
-    start: int
-    end: int
     digits: str
 
-    def equals(self, other: Phone) -> bool:
+    def says(self, reference: Self) -> bool:
         """The same line; the country code 1 is optional."""
-        shorter, longer = sorted((self.digits, other.digits), key=len)
+        shorter, longer = sorted((self.digits, reference.digits), key=len)
         return shorter == longer or (len(shorter) == 10 and longer == f"1{shorter}")
 
 
