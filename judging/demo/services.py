@@ -42,8 +42,7 @@ from judging.models import (
 )
 from judging.studies.access import Role, create_user
 from judging.studies.disputes.services import decide
-from judging.studies.labels.services import submit_label
-from judging.studies.labels.ticks import Judgement, Submission
+from judging.studies.labels.services import Submission, submit_label
 from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
@@ -228,6 +227,6 @@ def _label(item: StudyItem, user: User, label: Entry) -> None:
     assignment = Assignment.objects.create(
         item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)
     )
-    judgement = Judgement(**label | {"success": Success(label["success"])})
-    submission = Submission(judgement, key=uuid.uuid4().hex, seconds=0)
+    fields = label | {"success": Success(label["success"])}
+    submission = Submission(**fields, key=uuid.uuid4().hex, seconds=0)
     submit_label(assignment=assignment, user=user, submission=submission)

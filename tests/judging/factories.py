@@ -18,8 +18,7 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.studies.labels.services import submit_label
-from judging.studies.labels.ticks import Judgement, Submission
+from judging.studies.labels.services import Submission, submit_label
 from judging.studies.queue.assignment import next_assignment
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User
@@ -77,11 +76,10 @@ def _members(study: Study, part: str) -> list[User]:
 
 
 def make_submission(success: str = "success", **fields: Any) -> Submission:
-    """What a form sends; fields of the judgement and of the submission may be mixed."""
-    outer = {name: fields.pop(name) for name in ("key", "version", "seconds") if name in fields}
-    outer.setdefault("key", f"key-{next(_numbers)}")
-    outer.setdefault("seconds", 0.0)
-    return Submission(judgement=Judgement(success=Success(success), **fields), **outer)
+    """What a form sends."""
+    fields.setdefault("key", f"key-{next(_numbers)}")
+    fields.setdefault("seconds", 0.0)
+    return Submission(success=Success(success), **fields)
 
 
 def label_next(study: Study, user: User, success: str = "success", **fields: Any) -> Label:

@@ -13,10 +13,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Success
-from judging.studies.labels.services import draft_of, own_label
+from judging.studies.labels.services import Submission, draft_of, own_label
 from judging.studies.labels.ticks import (
-    Judgement,
-    Submission,
     TickRow,
     clean_ticks,
     drafted_ticks,
@@ -163,14 +161,12 @@ class LabelForm(forms.Form):
         """What the valid form says."""
         data = self.cleaned_data
         return Submission(
-            judgement=Judgement(
-                success=Success(data["success"]),
-                confidence=data["confidence"],
-                causes=data["causes"],
-                failure_step=data["failure_step"],
-                rationale=data["rationale"].strip(),
-                ticks=data.get("ticks", ()),
-            ),
+            success=Success(data["success"]),
+            confidence=data["confidence"],
+            causes=data["causes"],
+            failure_step=data["failure_step"],
+            rationale=data["rationale"].strip(),
+            ticks=data.get("ticks", ()),
             key=data["key"],
             version=data["version"],
             seconds=data["seconds"],

@@ -5,6 +5,7 @@ a label needs is the item's lock: that closes each pair once, and people on othe
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -18,12 +19,13 @@ from judging.models import (
     MilestoneTick,
     StepComment,
     StudyItem,
+    Success,
 )
 from judging.models.labels import UNDO_S
 from judging.studies.access import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.studies.disputes.services import closing_row
 from judging.studies.labels.state import LabelState, held_assignment, label_state_of
-from judging.studies.labels.ticks import Submission, Tick, tick_fields
+from judging.studies.labels.ticks import Tick, tick_fields
 from judging.studies.queue.assignment import add_active_time, is_annotator, lease_length
 from runs.accounts.audit_log import record_entry
 from runs.models import User
@@ -50,6 +52,33 @@ class LabelledElsewhereError(LabelRefusedError):
     """The person has labelled this run meanwhile, in another tab or session."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a person says of a run, and how it came about.
+
+    Attributes:
+        key: made once per form shown; the same key twice is one submission.
+        version: of the person's label that the form changes; None for a first label.
+        seconds: active time since the last save; None where the page could not measure it.
+        guideline: key of the version that was on the page; the newest counts where it is none.
+    """
+
+    success: Success
+    confidence: int | None = None
+    causes: list[str] = field(default_factory=list)
+    failure_step: int | None = None
+    rationale: str = ""
+    ticks: tuple[Tick, ...] = ()
+    key: str
+    version: int | None = None
+    seconds: float | None = None
+    guideline: int | None = None
+
+
+LABEL_FIELDS = ("success", "confidence", "causes", "failure_step", "rationale")
+"""Columns of a label that the submission and the form have too."""
+
+
 def submit_label(*, assignment: Assignment, user: User, submission: Submission) -> Label:
     """The person's label, stored; the run is settled or disputed if it was the last one awaited.
 
@@ -73,34 +102,15 @@ def store_label(*, held: Assignment, user: User, submission: Submission) -> Labe
     Raises:
         LabelRefusedError: one of its kinds, with nothing changed.
     """
-    item, assignment = held.item, held
-    label_state = label_state_of(
-        assignment,
-        item,
-        success=submission.judgement.success,
-        guideline=submission.guideline,
-    )
-    label: Label | None = own_label(assignment) if label_state.has_label else None
+    label_state = label_state_of(held, success=submission.success, guideline=submission.guideline)
+    label: Label | None = own_label(held) if label_state.has_label else None
     if label and label.idempotency_key == submission.key:
         return label
     if not label_state.may_label:
         raise NotAnnotatorError
     if label:
-        return _change(label, item, assignment, submission, label_state)
-    return _first(item, assignment, user, submission, label_state)
-
-
-def _lock(assignment: Assignment, user: User) -> tuple[StudyItem, Assignment]:
-    """The item and the assignment as they are now, nobody else's until the transaction ends.
-
-    Raises:
-        Assignment.DoesNotExist: it is gone, or somebody else's.
-    """
-    both = Assignment.objects.select_related("item").select_for_update(
-        of=("item", "self"), no_key=True
-    )
-    locked = both.get(pk=assignment.pk, user=user)
-    return locked.item, locked
+        return _change(label, held, submission, label_state)
+    return _first(held, user, submission, label_state)
 
 
 def own_label(assignment: Assignment) -> Any:
@@ -115,13 +125,9 @@ def own_label(assignment: Assignment) -> Any:
 
 
 def _first(
-    item: StudyItem,
-    assignment: Assignment,
-    user: User,
-    submission: Submission,
-    label_state: LabelState,
+    assignment: Assignment, user: User, submission: Submission, label_state: LabelState
 ) -> Label:
-    now = timezone.now()
+    item, now = assignment.item, timezone.now()
     if not label_state.has_place:
         raise PlaceLostError
     add_active_time(assignment, submission.seconds, now)
@@ -133,10 +139,10 @@ def _first(
         guideline_id=label_state.guideline,
         submitted_at=now,
         idempotency_key=submission.key,
-        **submission.judgement.columns,
+        **{name: getattr(submission, name) for name in LABEL_FIELDS},
     )
     label.save(force_insert=True)
-    MilestoneTick.objects.bulk_create(_ticks(label, submission.judgement.ticks))
+    MilestoneTick.objects.bulk_create(_ticks(label, submission.ticks))
     _finish(assignment)
     if not assignment.is_repeat:
         item.n_labels += 1
@@ -149,11 +155,7 @@ def _first(
 
 
 def _change(
-    label: Label,
-    item: StudyItem,
-    assignment: Assignment,
-    submission: Submission,
-    label_state: LabelState,
+    label: Label, assignment: Assignment, submission: Submission, label_state: LabelState
 ) -> Label:
     if submission.version is None or submission.version != label.revisions.count():
         raise LabelledElsewhereError
@@ -161,16 +163,16 @@ def _change(
         raise LabelClosedError
     LabelRevision.objects.create(label=label, content=content_of(label))
     add_active_time(assignment, submission.seconds, timezone.now())
-    for name, value in submission.judgement.columns.items():
-        setattr(label, name, value)
+    for name in LABEL_FIELDS:
+        setattr(label, name, getattr(submission, name))
     label.seconds = assignment.seconds
     label.guideline_id = label_state.guideline
     label.idempotency_key = submission.key
     label.save()
     label.ticks.all().delete()
-    MilestoneTick.objects.bulk_create(_ticks(label, submission.judgement.ticks))
+    MilestoneTick.objects.bulk_create(_ticks(label, submission.ticks))
     _finish(assignment)
-    _record(LABEL_CHANGED, item, assignment.user, submission.version + 1)
+    _record(LABEL_CHANGED, assignment.item, assignment.user, submission.version + 1)
     return label
 
 
@@ -221,12 +223,15 @@ def undo_label(*, label: Label, user: User) -> Assignment:
         LabelClosedError: too late, or the person may know others' labels of the run.
         NotAnnotatorError: the study is closed, or the person is no annotator of it any more.
     """
-    assignment = Assignment.objects.get(item=label.item_id, user=user, is_repeat=label.is_repeat)
-    item, assignment = _lock(assignment, user)
+    both = Assignment.objects.select_related("item").select_for_update(
+        of=("item", "self"), no_key=True
+    )
+    assignment = both.get(item=label.item_id, user=user, is_repeat=label.is_repeat)
+    item = assignment.item
     current = Label.objects.filter(pk=label.pk, annotator=user).first()
     if current is None:  # undone already, by the other of two clicks
         return assignment
-    label_state = label_state_of(assignment, item, success=current.success, guideline=None)
+    label_state = label_state_of(assignment, success=current.success, guideline=None)
     if not label_state.may_label:
         raise NotAnnotatorError
     now = timezone.now()
@@ -248,14 +253,8 @@ def undo_label(*, label: Label, user: User) -> Assignment:
 
 def draft_of(label: Label) -> dict[str, Any]:
     """The label as the fields of the form."""
-    return {
-        "success": label.success,
-        "confidence": label.confidence,
-        "causes": label.causes,
-        "failure_step": label.failure_step,
-        "rationale": label.rationale,
-        **tick_fields(label.ticks.all()),
-    }
+    fields = {name: getattr(label, name) for name in LABEL_FIELDS}
+    return fields | tick_fields(label.ticks.all())
 
 
 @transaction.atomic

@@ -83,9 +83,7 @@ class LabelState:
     guideline: int | None
 
 
-def label_state_of(
-    assignment: Assignment, item: StudyItem, *, success: str, guideline: int | None
-) -> LabelState:
+def label_state_of(assignment: Assignment, *, success: str, guideline: int | None) -> LabelState:
     """How the assignment's person stands to its item, who says `success` of it.
 
     The caller holds the locks of both, and asks only now: what was read with the locks may be as
@@ -94,6 +92,7 @@ def label_state_of(
     Args:
         guideline: the guidelines that the person was shown, as the form sent it.
     """
+    item = assignment.item
     asked: dict[str, int | str | None] = {
         "item": item.pk,
         "user": assignment.user_id,

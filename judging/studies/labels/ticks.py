@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django import forms
@@ -93,55 +92,13 @@ def ticked_finding(tick: MilestoneTick, n_steps: int) -> Finding:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """What a person says of one milestone, named by its key; steps by their indices."""
 
     milestone: int
     achieved: bool
     step: int | None = None
     lost_step: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a person says of a run."""
-
-    success: Success
-    confidence: int | None = None
-    causes: list[str] = field(default_factory=list)
-    failure_step: int | None = None
-    rationale: str = ""
-    ticks: tuple[Tick, ...] = ()
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """What stands in the label's own row; the ticks have theirs."""
-        return {
-            "success": self.success,
-            "confidence": self.confidence,
-            "causes": self.causes,
-            "failure_step": self.failure_step,
-            "rationale": self.rationale,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A judgement with how it came about.
-
-    Attributes:
-        key: made once per form shown; the same key twice is one submission.
-        version: of the person's label that the form changes; None for a first label.
-        seconds: active time since the last save; None where the page could not measure it.
-        guideline: key of the version that was on the page; the newest counts where it is none.
-    """
-
-    judgement: Judgement
-    key: str
-    version: int | None = None
-    seconds: float | None = None
-    guideline: int | None = None
 
 
 ASKED_FOR = (Success.SUCCESS, Success.FAILURE)

@@ -25,8 +25,7 @@ from judging.models import (
 )
 from judging.studies.disputes.services import CLEAR, closing_row
 from judging.studies.labels import services as label_services
-from judging.studies.labels.services import LabelRefusedError, submit_label
-from judging.studies.labels.ticks import Submission
+from judging.studies.labels.services import LabelRefusedError, Submission, submit_label
 from judging.studies.services import MemberError, set_member
 from runs.models import AgentConfiguration, Run, User
 from tests.judging.factories import make_submission
