@@ -11,6 +11,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
 from judging.studies.access import (
@@ -32,17 +34,25 @@ from runs.viewer.run_list.filters import RunFilter
 class MemberError(Exception):
     """The person cannot take this role in the study. Subclasses say why."""
 
+    words: str | Promise
+
 
 class MayNotAdjudicateError(MemberError):
     """Their role does not allow it."""
+
+    words = _("%(person)s is no adjudicator. An administrator can give the role.")
 
 
 class HasLabelledError(MemberError):
     """Who has labelled runs of a study cannot adjudicate it."""
 
+    words = _("%(person)s has labelled in this study and cannot adjudicate it.")
+
 
 class HasAdjudicatedError(MemberError):
     """Who has adjudicated in a study has seen labels, and cannot label in it."""
+
+    words = _("%(person)s has seen labels of this study and cannot annotate in it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,7 @@ def set_member(*, study: Study, user: User, part: StudyMember.Part) -> StudyMemb
         before=now.part if now else "",
         after=str(part),
     )
-    member, _ = StudyMember.objects.update_or_create(
+    member, _is_new = StudyMember.objects.update_or_create(
         study=study, user=user, defaults={"part": part, "left_at": None}
     )
     return member

@@ -2,23 +2,21 @@
 
 from django.urls import path
 
-from judging.studies import views as home
-from judging.studies import views as members
 from judging.studies import views as studies
 from judging.studies.disputes import views as disputes
 from judging.studies.labels import views as annotate
 
 urlpatterns = [
-    path("", home.home, name="home"),
+    path("", studies.home, name="home"),
     path("studies/", studies.study_list, name="study_list"),
     path("studies/new/", studies.study_create, name="study_create"),
     path("studies/<int:study_id>/", studies.study_detail, name="study_detail"),
     path("studies/<int:study_id>/close/", studies.study_close, name="study_close"),
     path("studies/<int:study_id>/guidelines/", studies.guidelines, name="guidelines"),
-    path("studies/<int:study_id>/members/", members.member_add, name="member_add"),
+    path("studies/<int:study_id>/members/", studies.member_add, name="member_add"),
     path(
         "studies/<int:study_id>/members/<int:user_id>/remove/",
-        members.member_remove,
+        studies.member_remove,
         name="member_remove",
     ),
     path("studies/<int:study_id>/annotate/", annotate.annotate, name="annotate"),

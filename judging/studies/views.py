@@ -30,9 +30,6 @@ from judging.studies.pages import (
 from judging.studies.protocols import PRESETS, cause_choices, preset, render_markdown
 from judging.studies.services import (
     MAX_RUNS,
-    HasAdjudicatedError,
-    HasLabelledError,
-    MayNotAdjudicateError,
     MemberError,
     add_guideline,
     close_study,
@@ -216,7 +213,7 @@ def member_add(request: AppRequest, study_id: int) -> HttpResponse:
     try:
         set_member(study=study, user=person, part=StudyMember.Part(form.cleaned_data["part"]))
     except MemberError as refused:
-        messages.error(request, _why(refused) % {"person": person})
+        messages.error(request, refused.words % {"person": person})
     return redirect("judging:study_detail", study.pk)
 
 
@@ -232,19 +229,6 @@ def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpRespo
         _("%(person)s has left the study. Existing labels stay.") % {"person": member.user},
     )
     return redirect("judging:study_detail", study.pk)
-
-
-def _why(refused: MemberError) -> str:
-    words = {
-        MayNotAdjudicateError: _(
-            "%(person)s is no adjudicator. An administrator can give the role."
-        ),
-        HasLabelledError: _("%(person)s has labelled in this study and cannot adjudicate it."),
-        HasAdjudicatedError: _(
-            "%(person)s has seen labels of this study and cannot annotate in it."
-        ),
-    }
-    return words[type(refused)]
 
 
 @require_safe

@@ -9,6 +9,8 @@ from typing import Any
 from django.db import connections, transaction
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from judging.models import (
     Dispute,
@@ -95,7 +97,7 @@ AT_ONCE = 2_000
 """Verdicts that are changed in one transaction, so that nobody waits long for one of them."""
 
 
-def date_verdicts(using: str = "default", **_: Any) -> None:
+def date_verdicts(using: str = "default", **_options: Any) -> None:
     """Give each verdict its run's `created_at` where it has another or none.
 
     Called after every `migrate`: an older version, at work beside this one, stores none.
@@ -127,9 +129,13 @@ Origin = ReferenceVerdict.Origin
 class DisputeError(Exception):
     """The dispute was not changed. Subclasses say why."""
 
+    words: str | Promise = _("This page is out of date. Reload it.")
+
 
 class NotAdjudicatorError(DisputeError):
     """Only the study's adjudicators decide, and only its labellers and they discuss."""
+
+    words = _("Only annotators and adjudicators of this run may do this.")
 
 
 class DecidedMeanwhileError(DisputeError):
@@ -142,6 +148,8 @@ class DecidedMeanwhileError(DisputeError):
 
 class ClosedStudyError(DisputeError):
     """The study was closed before the dispute was decided."""
+
+    words = _("The study was closed before this was decided.")
 
 
 @transaction.atomic

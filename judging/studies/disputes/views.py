@@ -1,7 +1,5 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
-from typing import NoReturn
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -23,10 +21,8 @@ from judging.studies.disputes.pages import (
     waiting_disputes,
 )
 from judging.studies.disputes.services import (
-    ClosedStudyError,
     DecidedMeanwhileError,
     DisputeError,
-    NotAdjudicatorError,
     add_message,
     decide,
 )
@@ -86,7 +82,7 @@ def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
     except DecidedMeanwhileError:
         return _conflict(request, dispute, form.cleaned_data["text"], "")
     except DisputeError as refused:
-        _refuse(refused)
+        raise PermissionDenied(refused.words) from refused
     if verdict:
         messages.success(request, _("You agree: the run is settled."))
     return redirect("judging:dispute_detail", dispute.pk)
@@ -112,7 +108,7 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
     except DecidedMeanwhileError:
         return _conflict(request, dispute, data["rationale"], data["verdict"])
     except DisputeError as refused:
-        _refuse(refused)
+        raise PermissionDenied(refused.words) from refused
     messages.success(request, _("Decided. All annotators can read why."))
     return redirect("judging:dispute_detail", dispute.pk)
 
@@ -132,11 +128,3 @@ def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) ->
     context = dispute_context(dispute, request.user)
     mine = {"late_text": text, "late_verdict": verdict}
     return render(request, "judging/studies/dispute.html", context | mine, status=409)
-
-
-def _refuse(refused: DisputeError) -> NoReturn:
-    words = {
-        NotAdjudicatorError: _("Only annotators and adjudicators of this run may do this."),
-        ClosedStudyError: _("The study was closed before this was decided."),
-    }
-    raise PermissionDenied(words.get(type(refused), _("This page is out of date. Reload it.")))

@@ -11,6 +11,8 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from judging.models import (
     Assignment,
@@ -35,21 +37,35 @@ from runs.models.audit_log import AuditKind
 class LabelRefusedError(Exception):
     """The label was not taken; nothing was changed. Subclasses say why."""
 
+    words: str | Promise
+    """What happened, to what, and what to do."""
+
 
 class NotAnnotatorError(LabelRefusedError):
     """The study is closed, or the person is no annotator of it (any more)."""
+
+    words = _("The study was closed, so this label was not saved.")
 
 
 class PlaceLostError(LabelRefusedError):
     """The lease ran out and others have judged the run, or have it in work now."""
 
+    words = _(
+        "Your time on this run is over, and somebody else has it now. Your "
+        "label was not saved; your draft is kept."
+    )
+
 
 class LabelClosedError(LabelRefusedError):
     """The person may know others' labels of the run, so the label stays."""
 
+    words = _("All labels of this run have arrived, so yours can no longer be changed.")
+
 
 class LabelledElsewhereError(LabelRefusedError):
     """The person has labelled this run meanwhile, in another tab or session."""
+
+    words = _("You already labelled this run in another tab. Change the label here if it is wrong.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

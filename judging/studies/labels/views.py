@@ -112,7 +112,7 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
         messages.warning(request, _("Others are working on this run, or have judged it."))
         return redirect("judging:annotate", study.pk)
     if assignment.state == Assignment.State.SUBMITTED and item.status != item.Status.OPEN:
-        messages.warning(request, _refusal(LabelClosedError()))
+        messages.warning(request, LabelClosedError.words)
         return redirect("judging:study_detail", study.pk)
     return render(
         request, "judging/studies/annotate.html", annotate_context(assignment, request.user)
@@ -139,7 +139,7 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     except LabelRefusedError as refused:
         if isinstance(refused, PlaceLostError):
             _keep(request, assignment)
-        messages.warning(request, _refusal(refused))
+        messages.warning(request, refused.words)
         if isinstance(refused, LabelledElsewhereError):
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
         return redirect("judging:study_detail", study.pk)
@@ -156,24 +156,6 @@ def _keep(request: AppRequest, assignment: Assignment) -> None:
         draft=read_draft(request.POST),
         seconds=read_seconds(request.POST),
     )
-
-
-def _refusal(refused: LabelRefusedError) -> str:
-    """What happened, to what, and what to do."""
-    words = {
-        NotAnnotatorError: _("The study was closed, so this label was not saved."),
-        PlaceLostError: _(
-            "Your time on this run is over, and somebody else has it now. Your "
-            "label was not saved; your draft is kept."
-        ),
-        LabelClosedError: _(
-            "All labels of this run have arrived, so yours can no longer be changed."
-        ),
-        LabelledElsewhereError: _(
-            "You already labelled this run in another tab. Change the label here if it is wrong."
-        ),
-    }
-    return words[type(refused)]
 
 
 @require_POST
@@ -247,7 +229,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
             wrong = (error for errors in form.errors.values() for error in errors)
             messages.error(request, " ".join(map(str, wrong)))
     except NotAnnotatorError as refused:
-        messages.warning(request, _refusal(refused))
+        messages.warning(request, refused.words)
     if not wants_partial(request):
         if assignment.state == Assignment.State.SUBMITTED:
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
