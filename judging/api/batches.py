@@ -9,6 +9,7 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from judging.api.figures import filled
 from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, evaluator_out
 from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, EvaluationRequest, selected_runs
 from judging.evaluating.pages import batches_shown_to
@@ -225,22 +226,15 @@ def _batch(request: ApiRequest, batch_id: UUID) -> EvaluationBatch:
 
 
 def _out(batch: EvaluationBatch) -> BatchOut:
-    return BatchOut(
+    return filled(
+        BatchOut,
+        batch,
         id=batch.pk,
-        state=batch.state,
-        is_active=batch.is_active,
-        problem=batch.problem,
         study=batch.study_id,
         evaluator=evaluator_out(batch.evaluator),
         model=batch.model or None,
-        again=batch.again,
-        n_total=batch.n_total,
-        n_done=batch.n_done,
         verdicts={value: getattr(batch, f"n_{value}") for value in Evaluation.Verdict.values},
         spent=float(batch.spent),
         max_cost=None if batch.max_cost is None else float(batch.max_cost),
         is_cancelling=batch.cancel_requested_at is not None,
-        created_at=batch.created_at,
-        started_at=batch.started_at,
-        ended_at=batch.ended_at,
     )

@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 from judging.analysis.experiments.access import PERMISSIONS, facts_of, scope_of
 from judging.analysis.experiments.figures import Amount, Configuration
 from judging.analysis.experiments.reports import registry_of
-from judging.analysis.experiments.sources import Choice, Source
+from judging.analysis.experiments.sources import Choice
 from judging.analysis.reports.views import record_reading
-from judging.api.figures import FigureOut, TableOut, figure_out, table_out
+from judging.api.figures import FigureOut, TableOut, figure_out, filled, table_out
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import RowId, known_only
 from runs.api.problems import not_found
@@ -102,7 +102,7 @@ def read_experiment_figures(
     figures = facts.figures
     return FiguresOut(
         experiment=facts.experiment.pk,
-        source=_source(facts.source),
+        source=filled(SourceOut, facts.source),
         choices=[_choice(each) for each in facts.choices],
         counted=figures.counted,
         decided=figures.decided,
@@ -137,33 +137,21 @@ def read_experiment_table(
     return table_out(registry.make(key, facts))
 
 
-def _source(source: Source) -> SourceOut:
-    return SourceOut(key=source.key, name=source.name, rule=source.rule)
-
-
 def _choice(choice: Choice) -> SourceChoiceOut:
     return SourceChoiceOut(key=choice.source.key, name=choice.source.name, verdicts=choice.verdicts)
 
 
 def _amount(amount: Amount) -> AmountOut:
     total = None if amount.total is None else float(amount.total)
-    return AmountOut(total=total, mean=amount.mean, known=amount.known, runs=amount.runs)
+    return filled(AmountOut, amount, total=total)
 
 
 def _configuration(each: Configuration) -> ConfigurationOut:
-    return ConfigurationOut(
+    return filled(
+        ConfigurationOut,
+        each,
         agent=each.agent.pk,
-        name=each.name,
-        tasks=each.tasks,
-        counted=each.counted,
-        decided=each.decided,
-        successes=each.successes,
-        failures=each.failures,
-        undecided=each.undecided,
         accuracy=figure_out(each.accuracy.value, each.accuracy.interval),
         standard_error=figure_out(each.clustered.standard_error),
-        seconds=_amount(each.seconds),
-        steps=_amount(each.steps),
-        cost=_amount(each.cost),
-        spent=_amount(each.spent),
+        **{name: _amount(getattr(each, name)) for name in ("seconds", "steps", "cost", "spent")},
     )

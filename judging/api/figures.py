@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -46,15 +46,22 @@ class TableOut(BaseModel):
     rows: list[dict[str, Any]] = Field(description="Values by the key of their column.")
 
 
+Out = TypeVar("Out", bound=BaseModel)
+
+
+def filled(form: type[Out], row: object, **given: Any) -> Out:
+    """The form with what is given; all its other fields by their names from the row."""
+    names = form.model_fields.keys() - given.keys()
+    return form(**{name: getattr(row, name) for name in names}, **given)
+
+
 def figure_out(value: Figure | None, interval: Interval | Undefined | None = None) -> FigureOut:
     """The figure with its interval, if there are any."""
     is_undefined = isinstance(value, Undefined)
     return FigureOut(
         value=None if is_undefined else value,
         reason=str(value.reason.value) if isinstance(value, Undefined) else None,
-        interval=IntervalOut.model_validate(interval, from_attributes=True)
-        if isinstance(interval, Interval)
-        else None,
+        interval=filled(IntervalOut, interval) if isinstance(interval, Interval) else None,
     )
 
 

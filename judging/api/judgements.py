@@ -7,6 +7,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from judging.analysis.audits.judgements import judgements_of, opened_items
+from judging.api.figures import filled
 from judging.api.studies import EvaluationOut, evaluation_out
 from judging.studies.access import record_unblindings
 from runs.api.authentication import ApiRequest, Bearer
@@ -59,14 +60,7 @@ def read_judgements(request: ApiRequest, run_id: UUID) -> Any:
         run=run_id,
         is_blind=found.is_blind,
         references=[
-            ReferenceOut(
-                study=each.item.study_id,
-                verdict=each.verdict,
-                origin=each.origin,
-                is_authoritative=each.is_authoritative,
-                rationale=each.rationale,
-            )
-            for each in found.references
+            filled(ReferenceOut, each, study=each.item.study_id) for each in found.references
         ],
         evaluations=[
             JudgedBy(**evaluation_out(line.evaluation).model_dump(), cell=line.cell or None)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.analysis.audits.measures import MEASURES, measure
 from judging.analysis.audits.population import Group
-from judging.api.figures import FigureOut, figure_out
+from judging.api.figures import FigureOut, figure_out, filled
 from judging.api.studies import READS, EvaluatorOut, audited_study, evaluator_out
 from runs.api.authentication import ApiRequest
 from runs.api.paging import RowId, known_only
@@ -114,19 +114,10 @@ def _matrices(audit: Audit) -> MatricesOut:
 
 
 def _matrix(audit: EvaluatorAudit) -> MatrixOut:
-    matrix = audit.matrix
     measured = [measure(audit, each) for each in MEASURES]
     return MatrixOut(
         evaluator=evaluator_out(audit.evaluator),
-        cells=Cells(
-            tp=matrix.tp,
-            fn=matrix.fn,
-            tn=matrix.tn,
-            fp=matrix.fp,
-            no_verdict=matrix.no_verdict,
-            no_verdict_on_success=matrix.no_verdict_on_success,
-            no_verdict_on_failure=matrix.no_verdict_on_failure,
-        ),
+        cells=filled(Cells, audit.matrix),
         no_verdict=[Reason(reason=reason, runs=n) for reason, n in audit.reasons],
         figures={each.measure.key: figure_out(each.value, each.interval) for each in measured},
     )

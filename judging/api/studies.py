@@ -10,8 +10,8 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from judging.analysis.audits.reports import PER_RUN, TABLES
-from judging.api.figures import TableOut, table_out
-from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study
+from judging.api.figures import TableOut, filled, table_out
+from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
@@ -126,7 +126,7 @@ def list_studies(request: ApiRequest, paging: Paged) -> Any:
     shown = Study.objects.listed_for(request.user)
     rows, following = page_of(shown, paging, "-id")
     return StudyPage(
-        items=[StudyOut.model_validate(study, from_attributes=True) for study in rows],
+        items=[filled(StudyOut, study) for study in rows],
         next=following,
     )
 
@@ -143,7 +143,7 @@ def read_study(request: ApiRequest, study_id: RowId) -> Any:
     study = Study.objects.listed_for(request.user).filter(pk=study_id).first()
     if study is None:
         raise not_found("study")
-    return StudyOut.model_validate(study, from_attributes=True)
+    return filled(StudyOut, study)
 
 
 @router.get(
@@ -161,7 +161,11 @@ def list_verdicts(request: ApiRequest, study_id: RowId, paging: Paged) -> Any:
     rows, following = page_of(items, paging, "position", "id")
     record_unblindings(user=request.user, items=rows, reason="verdicts by the API")
     return VerdictPage(
-        items=[_verdict_out(item.position, item.verdict) for item in rows], next=following
+        items=[
+            filled(VerdictOut, item.verdict, run=item.run_id, position=item.position)
+            for item in rows
+        ],
+        next=following,
     )
 
 
@@ -215,39 +219,22 @@ def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:
     """The version as the API gives it."""
-    return EvaluatorOut(
+    return filled(
+        EvaluatorOut,
+        version,
         id=version.pk,
-        name=version.name,
         version=version.full_version,
-        kind=version.kind,
         model=version.model or None,
     )
 
 
 def evaluation_out(row: Evaluation) -> EvaluationOut:
     """An evaluation that was read with its evaluator."""
-    return EvaluationOut(
+    return filled(
+        EvaluationOut,
+        row,
         id=row.pk,
         run=row.run_id,
         evaluator=evaluator_out(row.evaluator),
-        verdict=row.verdict,
-        score=row.score,
-        reason=row.reason,
-        rationale=row.rationale,
-        details=row.details,
         cost=None if row.cost is None else float(row.cost),
-        seconds=row.seconds,
-        created_at=row.created_at,
-    )
-
-
-def _verdict_out(position: int, verdict: ReferenceVerdict) -> VerdictOut:
-    return VerdictOut(
-        run=verdict.run_id,
-        position=position,
-        verdict=verdict.verdict,
-        origin=verdict.origin,
-        is_authoritative=verdict.is_authoritative,
-        rationale=verdict.rationale,
-        decided_at=verdict.decided_at,
     )
