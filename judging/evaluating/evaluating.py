@@ -82,8 +82,8 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
     if again == Again.NEVER:
         return runs_without(version, runs)
     if again == Again.NO_VERDICT:
-        spoken = _current(version).filter(_spoken(version), run=OuterRef("pk"))
-        return runs.exclude(Exists(spoken))
+        answered = _current(version).filter(_is_answer(version), run=OuterRef("pk"))
+        return runs.exclude(Exists(answered))
     return runs
 
 
@@ -181,7 +181,7 @@ def store_evaluations(
     return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
 
 
-def _spoken(version: EvaluatorVersion) -> Q:
+def _is_answer(version: EvaluatorVersion) -> Q:
     """What is an answer: a verdict, or for those who say how a run failed all but an error."""
     if version.kind == EvaluatorVersion.Kind.MODES:
         return ~Q(verdict=Evaluation.Verdict.ERROR)

@@ -180,14 +180,14 @@ def start_batch(
     max_cost: Decimal | None = None,
     expected: Estimate | None = None,
     user: User | None = None,
-    is_told: bool = False,
+    notifies: bool = True,
 ) -> EvaluationBatch:
     """Queue a batch over a study or, without one, over these runs.
 
     Whoever sends the same twice, by a double click, gets the one under way.
 
     Args:
-        is_told: the caller carries it out, so no worker is notified.
+        notifies: workers; False where the caller carries it out.
 
     Raises:
         WorkRefusedError: its model cannot be asked, or its limit of costs could not hold. Nothing
@@ -215,13 +215,13 @@ def start_batch(
             n_total=None if chosen is None else len(chosen),
             estimate=expected.as_json() if expected else {},
             created_by=user,
-            dispatched_at=timezone.now() if is_told else None,
+            dispatched_at=None if notifies else timezone.now(),
         )
         add_items(batch, chosen or ())
         of = f"study {study.pk}" if study else f"{len(chosen or ())} runs"
         words = f"{version.name} @{version.version}, {of}"
         record_entry(EVALUATION_STARTED, about=batch, words=words, user=user)
-        if not is_told:
+        if notifies:
             transaction.on_commit(dispatch_batches)
     return batch
 

@@ -153,7 +153,7 @@ def evaluate_run(run_id: str, evaluator_id: int) -> None:
 
 @shared_task(name="judging.tasks.evaluate_task", time_limit=3060)
 def evaluate_task(task_id: int, evaluator_id: int) -> None:
-    """Evaluate all ended runs of a task that the evaluator has not spoken of yet."""
+    """Evaluate all ended runs of a task that the evaluator has not evaluated yet."""
     version = EvaluatorVersion.objects.get(pk=evaluator_id)
     ended = Run.objects.filter(task=task_id, status__in=RunStatus.ended(), n_steps__gt=0)
     evaluator = evaluator_of(version)

@@ -220,7 +220,7 @@ def _finding(milestones: Sequence[Definition], found: CheckedSteps, *, n_steps: 
         "unseen": list(found.unseen),
     }
     details = progress_details(milestones, findings, progress) | {
-        kind: of_it for kind, of_it in left_out.items() if of_it
+        kind: names for kind, names in left_out.items() if names
     }
     if not progress.is_success:
         finding = Finding(verdict=Evaluation.Verdict.FAILED, details=details)

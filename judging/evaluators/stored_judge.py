@@ -92,15 +92,15 @@ class StoredJudge:
             return Finding.without_verdict(OTHER_TASK)
         if not replies.stages or not self.stages:
             return _finding(replies.verdict, [])
-        heard: list[dict[str, object]] = []
+        counted: list[dict[str, object]] = []
         for name in self.stages:
             verdict = replies.stages.get(name.value)
             if verdict is None:
                 return Finding.without_verdict(STAGE_NOT_ASKED)
-            heard.append({"name": name.value, "verdict": verdict})
+            counted.append({"name": name.value, "verdict": verdict})
             if verdict != Evaluation.Verdict.FAILED:
-                return _finding(verdict, heard)
-        return _finding(Evaluation.Verdict.FAILED, heard)
+                return _finding(verdict, counted)
+        return _finding(Evaluation.Verdict.FAILED, counted)
 
 
 def _finding(verdict: str, stages: Sequence[Mapping[str, object]]) -> Finding:

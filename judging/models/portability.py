@@ -98,7 +98,7 @@ class LabelImport(LeasedWork):
         return gettext("import of %(name)s") % {"name": self.file_name}
 
     @property
-    def awaits_word(self) -> bool:
+    def awaits_confirmation(self) -> bool:
         """Whether it was looked at, would bring something, and its owner is to say whether."""
         looked = self.only_looks and self.state == self.State.FINISHED
         return looked and not self.is_refused and self.n_new > 0

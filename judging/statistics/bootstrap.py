@@ -110,7 +110,7 @@ def bootstrap_interval(
 
     Runs of one task are not independent, so the task is what is drawn. The same seed gives the
     same interval. Resamples in which the figure is undefined are left out, and their share is
-    told; where more than half are, there is no interval.
+    returned; where more than half are, there is no interval.
 
     Args:
         totals: shape (clusters, cells), as `totals_by_cluster` gives it.

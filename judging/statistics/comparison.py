@@ -22,7 +22,7 @@ class McNemar:
     p_value: float
 
     @property
-    def told(self) -> float | None:
+    def tested_p(self) -> float | None:
         """The p-value; None where no pair differs, since there is nothing to test then."""
         return self.p_value if self.only_first or self.only_second else None
 

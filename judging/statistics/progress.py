@@ -157,7 +157,7 @@ def adjusted(
     if rates:
         progress: Figure = sum(rates) / len(rates)
     elif any(task.trials > task.successes for task in tasks):
-        progress = Undefined(Reason.NO_TOLD_PROGRESS)
+        progress = Undefined(Reason.NO_KNOWN_PROGRESS)
     else:
         progress = Undefined(Reason.NO_FAILED_RUNS)
     is_flawless = progress == Undefined(Reason.NO_FAILED_RUNS)
@@ -179,7 +179,7 @@ def adjusted(
 
 
 def _totals(tasks: Sequence[TaskProgress], k: int) -> Floats:
-    """Shape (tasks, 5): pass@k, whether there is one, progress of failures told, their number, and
+    """Shape (tasks, 5): pass@k, whether there is one, known progress of failures, their number, and
     that of all failures.
     """
     rows = []

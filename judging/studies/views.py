@@ -213,7 +213,7 @@ def member_add(request: AppRequest, study_id: int) -> HttpResponse:
     try:
         set_member(study=study, user=person, part=StudyMember.Part(form.cleaned_data["part"]))
     except MemberError as refused:
-        messages.error(request, refused.words % {"person": person})
+        messages.error(request, str(refused.words) % {"person": person})
     return redirect("judging:study_detail", study.pk)
 
 

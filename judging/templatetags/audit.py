@@ -70,7 +70,7 @@ def why(measured: Measured | Agreed) -> str:
     return ""
 
 
-register.filter("said", wording.reason_words)
+register.filter("reason_words", wording.reason_words)
 
 
 register.filter("p_value", wording.p_words)
@@ -79,14 +79,14 @@ register.filter("p_value", wording.p_words)
 @register.filter
 def p_of(test: McNemar) -> str:
     """The p-value of a test, or that there is nothing to test."""
-    return wording.p_words(test.told)
+    return wording.p_words(test.tested_p)
 
 
 @register.filter
-def p_said(test: McNemar) -> str:
+def p_in_words(test: McNemar) -> str:
     """The same as it stands in a sentence: p = 0.03, p < 0.001."""
     words = p_of(test)
-    if test.told is None:
+    if test.tested_p is None:
         return words
     return f"p {words}" if words.startswith("<") else f"p = {words}"
 

@@ -72,7 +72,7 @@ def _seconds(name: str, runs: int) -> float:
         of = audited.task(f"{name} {number}", spec=spec)
         world.add(of=audited.run(of, final_answer=f"{name}, answer {number}"))
     evaluator = evaluator_named("two-stage-judge")
-    batch = start_batch(evaluator=evaluator, study=world.study, is_told=True)
+    batch = start_batch(evaluator=evaluator, study=world.study, notifies=False)
     started = time.perf_counter()
     carry_out(batch.pk)
     seconds = time.perf_counter() - started

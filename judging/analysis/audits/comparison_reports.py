@@ -98,7 +98,7 @@ def pairs_table(study: Study) -> Report:
     rows = []
     for pair in compare_all(study, sources_of(study)):
         query = urlencode({"first": pair.first.key, "second": pair.second.key})
-        p = pair.flips.test.told
+        p = pair.flips.test.tested_p
         rows.append(
             [
                 Cell(pair.first.name, f"{address}?{query}"),
@@ -137,7 +137,7 @@ def comparison_report(study: Study, comparison: Comparison) -> Report:
         [
             *("all", None, whole.runs),
             *flip_cells(study, first, second, whole),
-            *(whole.test.told, None),
+            *(whole.test.tested_p, None),
             *_cells(comparison.matrices[0]),
             *_cells(comparison.matrices[1]),
         ]
@@ -146,7 +146,7 @@ def comparison_report(study: Study, comparison: Comparison) -> Report:
         for group in groups:
             chosen = {kind: group.name}
             runs = in_cells(study, group.flips.runs, [], chosen)
-            p = None if group.is_small else group.flips.test.told
+            p = None if group.is_small else group.flips.test.tested_p
             few = gettext("too few runs to tell") if group.is_small else p_words(None)
             rows.append(
                 [

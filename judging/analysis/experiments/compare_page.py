@@ -141,7 +141,7 @@ def comparison_report(comparison: Comparison) -> Report:
         )
     counts = comparison.pairing.counts
     rows += [[cell.value, None, None, None, None, None, counts[cell], None] for cell in Cell]
-    rows.append(["mcnemar_p", None, None, comparison.pairing.test.told, None, None, None, None])
+    rows.append(["mcnemar_p", None, None, comparison.pairing.test.tested_p, None, None, None, None])
     alone = (comparison.pairing.only_in_first, comparison.pairing.only_in_second)
     rows += [
         [key, None, None, None, None, None, len(runs), None]

@@ -296,7 +296,7 @@ def _pair(facts: Facts, first: Configuration, second: Configuration, pairing: Pa
         len(pairing.only_in_first),
         len(pairing.only_in_second),
         pairing.union.value,
-        pairing.test.told,
+        pairing.test.tested_p,
     ]
 
 

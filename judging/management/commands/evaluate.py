@@ -118,7 +118,7 @@ class Command(BaseCommand):
             again=options["again"],
             limit=options["limit"],
             max_cost=options["max_cost"],
-            is_told=True,
+            notifies=False,
         )
         if asked.n_replies:
             batch.spent, batch.n_unpriced = asked.cost, asked.n_unpriced
@@ -139,7 +139,7 @@ class Command(BaseCommand):
                     f"{batch.model} is busy with another batch; try again when that is through"
                 )
         batch.refresh_from_db()
-        self._tell(batch, already + batch.n_already)
+        self._show(batch, already + batch.n_already)
 
     def _ask_in_batches(
         self, study: Study, evaluator: Evaluator, options: dict[str, Any]
@@ -162,7 +162,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{name}: {asked.n_replies} replies by batch{failed}")
         return asked
 
-    def _tell(self, batch: EvaluationBatch, already: int) -> None:
+    def _show(self, batch: EvaluationBatch, already: int) -> None:
         cost = f"; {cost_in_words(batch)}" if batch.model else ""
         name = batch.evaluator.name
         self.stdout.write(f"{name}: {result_in_words(batch, already)}{cost}")

@@ -40,10 +40,10 @@ class Command(BaseCommand):
             self.stdout.write(_plain(f"{file}, line {line}, {name}: is no column, and not read"))
         if report.bad:
             raise CommandError(_refusal(file, report))
-        self.stdout.write(_told(report, dry_run=dry_run))
+        self.stdout.write(_summary(report, dry_run=dry_run))
 
 
-def _told(report: LabelReport, *, dry_run: bool) -> str:
+def _summary(report: LabelReport, *, dry_run: bool) -> str:
     return (
         f"{'Would be new' if dry_run else 'New'}: {report.labels} labels, {report.verdicts}"
         f" verdicts, {report.adjudications} adjudications. Already there: {report.already_there}"

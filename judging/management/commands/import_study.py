@@ -37,9 +37,9 @@ class Command(BaseCommand):
             summary = {"study": found.study.to_json(), "runs": found.runs.to_json()}
             self.stdout.write(json.dumps(summary, ensure_ascii=False, indent=2))
         else:
-            self._tell(found)
+            self._show(found)
 
-    def _tell(self, found: Imported) -> None:
+    def _show(self, found: Imported) -> None:
         runs, study = found.runs, found.study
         self.stdout.write(
             f"{len(runs.imported)} runs imported, {len(runs.already_there)} already there."

@@ -26,7 +26,7 @@ class Command(BaseCommand):
             if if_empty and _is_in_use():
                 return
             self._load()
-        self._tell_accounts()
+        self._print_accounts()
 
     def _load(self) -> None:
         with Progress(console=Console(stderr=True)) as progress:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             except DemoError as error:
                 raise CommandError(f"The demo cannot be loaded: {error}") from None
 
-    def _tell_accounts(self) -> None:
+    def _print_accounts(self) -> None:
         self.stdout.write("Demo accounts:")
         for name, role in ACCOUNTS.items():
             self.stdout.write(f"  {name:<12} password {demo_password(name):<18} ({role.value})")

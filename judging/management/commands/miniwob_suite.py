@@ -135,7 +135,7 @@ class Command(BaseCommand):
                     experiment,
                     takes_part=takes_part,
                     should_stop=interrupted.is_set,
-                    on_change=lambda: _tell(progress, bar, experiment),
+                    on_change=lambda: _show(progress, bar, experiment),
                 )
         finally:
             if is_main:
@@ -186,7 +186,7 @@ def _plan(options: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
     return plan, left_out
 
 
-def _tell(progress: Progress, bar: TaskID, experiment: Experiment) -> None:
+def _show(progress: Progress, bar: TaskID, experiment: Experiment) -> None:
     last = Run.objects.filter(experiment=experiment).latest_attempts()
     total, to_go = last.count(), active_runs(experiment).count()
     solved = last.filter(reward__gt=0).count()

@@ -61,7 +61,7 @@ class Command(BaseCommand):
         plan = plan_of(demo_policy())
         launch_experiment(plan=plan, token=uuid.uuid4(), user=None)
         while execute_next():
-            self._tell(Run.objects.latest("ended_at"))
+            self._show(Run.objects.latest("ended_at"))
 
     def _carry_out(self, run: Run, crash_after: int | None) -> None:
         """Until an attempt ends well; where the plan says so, the first one loses its browser."""
@@ -72,12 +72,12 @@ class Command(BaseCommand):
 
         while not execute(run.pk, on_step=kill_browser):
             time.sleep(1)  # a further attempt is not due at once
-        self._tell(Run.objects.get(pk=run.pk))
+        self._show(Run.objects.get(pk=run.pk))
         later = Run.objects.filter(retry_of=run).first()
         if later is not None:
             self._carry_out(later, crash_after=None)
 
-    def _tell(self, run: Run) -> None:
+    def _show(self, run: Run) -> None:
         self.stdout.write(
             f"{run.task.external_id}: {run.agent.model or run.agent.name}, {run.outcome},"
             f" {run.end_reason}, {run.n_steps} steps, answer {run.final_answer!r}"

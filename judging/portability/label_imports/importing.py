@@ -60,7 +60,7 @@ def carry_out(import_id: UUID) -> bool:
             hold.lay_down(problem=BUSY)
         else:
             sent.state, sent.report = state, changes.get("report", {})
-            if not sent.awaits_word:
+            if not sent.awaits_confirmation:
                 drop_upload(sent.path)
     return True
 

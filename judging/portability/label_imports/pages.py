@@ -77,7 +77,7 @@ def sent_label_file(sent: LabelImport) -> SentFile:
 
 
 def _shown_state(sent: LabelImport) -> ShownState:
-    if sent.awaits_word:
+    if sent.awaits_confirmation:
         return ShownState("queued", _("awaits your decision"))
     if sent.is_refused:
         return ShownState("failed", _("refused"))

@@ -49,7 +49,7 @@ def store_after_look(*, sent: LabelImport) -> None:
     Raises:
         GoneError: the file is gone.
     """
-    if not sent.awaits_word or not _looked_at(sent).exists():
+    if not sent.awaits_confirmation or not _looked_at(sent).exists():
         return
     if not is_kept(sent.path):
         raise GoneError

@@ -139,7 +139,7 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     except LabelRefusedError as refused:
         if isinstance(refused, PlaceLostError):
             _keep(request, assignment)
-        messages.warning(request, refused.words)
+        messages.warning(request, str(refused.words))
         if isinstance(refused, LabelledElsewhereError):
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
         return redirect("judging:study_detail", study.pk)
@@ -229,7 +229,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
             wrong = (error for errors in form.errors.values() for error in errors)
             messages.error(request, " ".join(map(str, wrong)))
     except NotAnnotatorError as refused:
-        messages.warning(request, refused.words)
+        messages.warning(request, str(refused.words))
     if not wants_partial(request):
         if assignment.state == Assignment.State.SUBMITTED:
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)

@@ -55,7 +55,7 @@ def queued(name: str, runs: int) -> EvaluationBatch:
         of = audited.task(f"{name} {number}", spec=spec)
         world.add(of=audited.run(of, final_answer=f"{name}, answer {number}"))
     batch = start_batch(
-        evaluator=evaluator_named("two-stage-judge"), study=world.study, is_told=True
+        evaluator=evaluator_named("two-stage-judge"), study=world.study, notifies=False
     )
     EvaluationBatch.objects.filter(pk=batch.pk).update(dispatched_at=None)
     return batch

@@ -167,7 +167,7 @@ def test_pressed_twice_and_sent_twice_it_is_stored_once(client, engineer):
     sent.refresh_from_db()
     assert sent.state == State.FINISHED
     again = looked(client, content)
-    assert not again.awaits_word
+    assert not again.awaits_confirmation
     assert "Everything in it is already stored" in page_of(client, again)
     decide(client, again)
     assert not carry_out(again.pk)
@@ -287,7 +287,7 @@ def test_who_is_blind_on_a_run_is_told_nothing_of_it(client):
             looked(client, f"{header}\n{row}\n".encode()).report["listed"] for row in (right, wrong)
         ]
         assert told[0] == told[1] != []
-    assert looked(client, f"{header}\n{other.pk},,,,,zoe,failure\n".encode()).awaits_word
+    assert looked(client, f"{header}\n{other.pk},,,,,zoe,failure\n".encode()).awaits_confirmation
 
 
 def test_an_imported_study_with_a_hidden_run_is_not_entered(client, engineer):

@@ -241,7 +241,7 @@ def test_adjusted_score_by_hand() -> None:
 def test_adjusted_score_without_failures_or_without_their_progress() -> None:
     flawless = adjusted([task(1, 1), task(1, 1)])
     assert (flawless.value, flawless.failure_progress) == (1, Undefined(Reason.NO_FAILED_RUNS))
-    assert adjusted([task(1, 0)]).value == Undefined(Reason.NO_TOLD_PROGRESS)
+    assert adjusted([task(1, 0)]).value == Undefined(Reason.NO_KNOWN_PROGRESS)
     # A resample of failures of which nothing is told has no score: it is none of progress 1.
     half = adjusted([task(1, 0, 0.5), task(1, 0)]).interval
     assert isinstance(half, Interval)

@@ -282,8 +282,8 @@ def _says(numeral: Numeral, amount: Amount, question: Question, rules: Rules) ->
 
 def _in_words(value: Decimal, text: str, question: Question) -> Iterator[Mention]:
     others = [n for n in numerals(text) if not n.numbered and n.literal not in question.intent]
-    for start, end, said in number_words(text):
-        if said == value and (not others or _counted(text, end, question)):
+    for start, end, number in number_words(text):
+        if number == value and (not others or _counted(text, end, question)):
             yield Mention(start, end, number=True)
     if value or not question.asks(_COUNTING):
         return

@@ -238,12 +238,12 @@ def _stated(text: str, question: Question) -> Polarity | None:
     if not checked:
         return None
     state = checked["state"]
-    said = {_holds(text, match) for match in _states(text, state)}
-    said |= {_holds(text, match) for match in _states(text, _SAME.get(state))}
-    said |= {not _holds(text, match) for match in _states(text, _OPPOSITES.get(state))}
-    if len(said) != 1:
+    stated = {_holds(text, match) for match in _states(text, state)}
+    stated |= {_holds(text, match) for match in _states(text, _SAME.get(state))}
+    stated |= {not _holds(text, match) for match in _states(text, _OPPOSITES.get(state))}
+    if len(stated) != 1:
         return None
-    return Polarity.YES if said.pop() else Polarity.NO
+    return Polarity.YES if stated.pop() else Polarity.NO
 
 
 def _states(text: str, state: str | None) -> list[re.Match[str]]:

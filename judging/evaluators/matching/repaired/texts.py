@@ -43,7 +43,7 @@ _FOLDING_RULES = (
 def fold(text: str, rules: Rules) -> str:
     """The text with everything taken away that the rules in force call immaterial, case kept.
 
-    Line breaks stay: lists are told by them.
+    Line breaks stay: they separate the items of lists.
     """
     folding = _fold if len(text) <= LONGEST_CACHED else _fold.__wrapped__
     return folding(text, *(rules.allow(rule) for rule in _FOLDING_RULES))
