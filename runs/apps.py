@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
 
-from webagent.agents.generic.models import use_models_file
+from webagent.agents.registry import use_models_file
 
 
 class RunsConfig(AppConfig):
@@ -21,7 +21,7 @@ class RunsConfig(AppConfig):
         The guard rests while migrations run.
         """
         import_module(settings.QUEUE_APP)
-        import_module("runs.launching.carrying_out.anomalies")
+        import_module("runs.launching.anomalies")
         import_module("runs.accounts.log_in")
         import_module("runs.operations.processes.worker_processes")
         use_models_file(lambda: settings.ENV.MODELS_FILE)

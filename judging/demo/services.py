@@ -47,7 +47,7 @@ from judging.studies.protocols import DEFAULT_CAUSES
 from judging.studies.services import Protocol, create_study, set_member
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
-from runs.catalogue.patches.reading import PatchFileError, read_patch
+from runs.catalogue.patches.changes import PatchFileError, read_patch
 from runs.catalogue.patches.services import TaskPatchError, apply_patch
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Experiment, Run, Task, User

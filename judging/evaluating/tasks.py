@@ -36,8 +36,8 @@ from runs.catalogue.milestones.definitions import digest_of_task
 from runs.models import Run, RunStatus, Task
 from runs.models.signals import milestones_changed, runs_ended
 from runs.queue.leases import sweep_work
-from runs.queue.messages import ask_for, dispatch
 from runs.queue.sweeping import swept
+from runs.queue.workers import ask_for, dispatch
 
 logger = logging.getLogger(__name__)
 

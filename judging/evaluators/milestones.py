@@ -25,8 +25,15 @@ from runs.catalogue.milestones.definitions import definitions_of, resolved
 from runs.models import Milestone, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.milestones.checks import ReportedCheck, Rule
-from webagent.milestones.definition import Definition, digest_of, weights_of
-from webagent.milestones.findings import CheckedSteps, Progress, find_milestones, track
+from webagent.milestones.findings import (
+    CheckedSteps,
+    Definition,
+    Progress,
+    digest_of,
+    find_milestones,
+    track,
+    weights_of,
+)
 from webagent.milestones.findings import Finding as MilestoneFinding
 from webagent.milestones.seen import looks, reported_milestones
 from webagent.placeholders import placeholders

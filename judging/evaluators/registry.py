@@ -19,8 +19,8 @@ from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.pipelines import PIPELINES
 from judging.models import EvaluatorVersion
-from runs.catalogue.agents import language_models
-from runs.catalogue.agents.language_models import (
+from runs.catalogue.agents import choices as language_models
+from runs.catalogue.agents.choices import (
     ModelOffer,
     ModelUnavailableError,
     model_registry,

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from runs.catalogue.milestones.services import milestone_records
 from runs.catalogue.tasks.rows import task_record
-from runs.knowledge.hints.records import hint_records
+from runs.knowledge.hints.writing import hint_records
 from runs.models import AgentConfiguration, Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob

@@ -22,8 +22,7 @@ from runs.catalogue.tasks.rows import store_task, task_record
 from runs.imports.session import experiment_named
 from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.models.workers import from_now
-from runs.queue.attempts import announce
-from runs.queue.sweeping import ending_columns, steps_so_far
+from runs.queue.sweeping import announce, ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
 from runs.storage.usage import QuotaError, demand_room

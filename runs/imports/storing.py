@@ -16,7 +16,7 @@ from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
 from runs.imports.reading_ahead import reading
 from runs.imports.session import ImportSession, write_files
-from runs.knowledge.hints.records import store_hints
+from runs.knowledge.hints.writing import store_hints
 from runs.models import (
     Attachment,
     Event,

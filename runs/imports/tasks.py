@@ -11,8 +11,8 @@ from runs.imports.importing import sweep_imports
 from runs.imports.thumbnailing import make_thumbnails as make
 from runs.imports.thumbnailing import thumbnails_wait
 from runs.models import ImportJob
-from runs.queue.messages import ask_for, dispatch
 from runs.queue.sweeping import swept
+from runs.queue.workers import ask_for, dispatch
 
 IMPORT_UPLOAD = "runs.tasks.import_upload"
 

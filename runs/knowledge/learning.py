@@ -18,10 +18,10 @@ from pydantic import JsonValue
 
 from runs.models import LearningItem, LearningJob, User
 from runs.queue.leases import sweep_work
-from runs.queue.messages import dispatch
 from runs.queue.paid_work import Worker, WorkRefusedError
 from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
 from runs.queue.sweeping import swept
+from runs.queue.workers import dispatch
 from webagent.llm.interface import LanguageModel, ModelFailure
 
 logger = logging.getLogger(__name__)

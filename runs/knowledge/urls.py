@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from runs.knowledge import learning_pages as learning
-from runs.knowledge.hints import views as hints
+from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
 from runs.knowledge.web import views as knowledge_learning
+from runs.knowledge.web import views as learning
 
 urlpatterns = [
     path("hints/", hints.hint_list, name="hint_list"),

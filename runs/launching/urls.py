@@ -3,7 +3,7 @@
 from django.urls import path
 
 from runs.launching.experiments import views as experiments
-from runs.launching.hint_experiments.views import hint_experiment_new
+from runs.launching.experiments.hint_views import hint_experiment_new
 from runs.launching.policies import rerun_views as policy_reruns
 from runs.launching.policies import views as policies
 from runs.launching.reruns import views as reruns

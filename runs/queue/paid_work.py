@@ -14,16 +14,15 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from django.db import DatabaseError, transaction
 
-from runs.catalogue.agents.language_models import (
+from runs.catalogue.agents.choices import (
     ModelUnavailableError,
     model_registry,
     usable_entry,
 )
 from runs.models import PaidWork
 from runs.models.leased_work import WorkState as State
-from runs.queue.concurrency import AtOnce, InTurn
+from runs.queue.concurrency import AtOnce, InTurn, Meter, MeteredModel
 from runs.queue.leases import WorkLease, WorkLostError
-from runs.queue.metering import Meter, MeteredModel
 from runs.queue.steps import retry_write
 from runs.queue.workers import is_stopping
 from webagent.llm.budget import Budget, ReplyCache

@@ -1,19 +1,25 @@
-"""Who carries out work in the background: signs of life in the database, and room for more.
+"""Who carries out work in the background: signs of life in the database, and waking messages.
 
-`inspect ping` needs a broker that carries answers, which the file-system one does not. What a
-worker's process does for this is in `runs.operations.processes.worker_processes`.
+A message names no run: whichever worker takes one asks the database whose turn it is, so losing one
+costs time, never a run. `inspect ping` needs a broker that carries answers, which the file-system
+one does not. What a worker's process does for this is in
+`runs.operations.processes.worker_processes`.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from datetime import timedelta
 
+from celery import current_app
 from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
 
-from runs.models import Run, WorkerBeat
+from runs.models import LeasedWork, Run, WorkerBeat
+from runs.models.leased_work import MOST_TOLD_AGAIN
 from runs.models.workers import from_now
 from webagent.environment.registry import prepare_browser
 
@@ -135,3 +141,65 @@ def prepare_next_run() -> None:
     """Have what every run needs started while nobody waits, in a worker's process."""
     if _is_worker.is_set():
         prepare_browser()
+
+
+logger = logging.getLogger(__name__)
+
+EXECUTE_NEXT = "runs.tasks.execute_next_run"
+MOST_MESSAGES = 100
+
+
+def wake_workers(most: int = MOST_MESSAGES) -> None:
+    """Send as many messages as there are due runs and idle browsers to take them.
+
+    One even if all seem busy, as long as there are any: a dead worker's runs look like work. Call
+    it once the rows are committed. Without a broker they stay for the next sweep.
+    """
+    idle = idle_browsers()
+    if idle is None:
+        return
+    due = Run.objects.due_somewhere(min(most, max(idle, 1)))
+    for number in range(due):
+        try:
+            # One that is late has been sent again by then.
+            void_after_s = settings.ENV.LEASE_S + settings.CLOCKS_DIFFER_S
+            current_app.send_task(EXECUTE_NEXT, queue="browser", retry=False, expires=void_after_s)
+        except OperationalError:
+            logger.warning(
+                "The broker cannot be reached; %d runs wait for the next sweep.", due - number
+            )
+            return
+
+
+def ask_for(task: str) -> bool:
+    """Have the task carried out soon; False without a broker.
+
+    One that no worker took meanwhile is void, for the next one has been sent by then.
+    """
+    void_after_s = settings.ENV.LEASE_S + settings.CLOCKS_DIFFER_S
+    try:
+        current_app.send_task(task, queue="default", retry=False, expires=void_after_s)
+    except OperationalError:
+        return False
+    return True
+
+
+def dispatch(kind: type[LeasedWork], task: str, *, most_again: int = MOST_TOLD_AGAIN) -> None:
+    """Send the message for all work of the kind whose message is missing or lost.
+
+    Args:
+        task: name of the task, which takes the id of a piece of work.
+        most_again: for no more than so many a message is sent again. A worker that is through with
+            one has one more sent, so that it need not wait for a sweep after each of them.
+    """
+    told = kind.objects.take_undispatched(older_than_s=settings.ENV.LEASE_S, most_again=most_again)
+    for number, work in enumerate(told):
+        try:
+            current_app.send_task(task, (str(work.pk),), retry=False, queue=work.queue)
+        except OperationalError:
+            logger.warning(
+                "The broker cannot be reached; each waiting %s waits for the next sweep.",
+                kind._meta.verbose_name,
+            )
+            kind.objects.undispatch(work.pk for work in told[number:])
+            return

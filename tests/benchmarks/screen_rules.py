@@ -22,8 +22,8 @@ from browsergym.miniwob import ALL_MINIWOB_TASKS
 from playwright.sync_api import BrowserContext, Page
 
 from tests.benchmarks.page_screen import read_page
-from webagent.agents.screen.looking import Read, reader_of
-from webagent.agents.screen.scripted import ScreenScripted
+from webagent.agents.screen.agent import Read, reader_of
+from webagent.agents.screen.rules import ScreenScripted
 from webagent.agents.screen.settings import VisionSettings
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright

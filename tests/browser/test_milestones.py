@@ -14,7 +14,7 @@ from tests.browser.conftest import OpenPage
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.checks import Rule, UrlCheck
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

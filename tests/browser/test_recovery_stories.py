@@ -17,8 +17,8 @@ from django.conf import settings
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
-from runs.launching.carrying_out.tasks import execute_next_run
 from runs.launching.policies.services import save_policy
+from runs.launching.running import execute_next_run
 from runs.models import Event, Run
 from runs.queue.leases import LeaseRenewer
 from tests.browser.conftest import OpenPage
@@ -27,8 +27,8 @@ from tests.webagent import changing_suite
 from tests.webagent.agents.generic.made import act
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub
-from webagent.agents.generic import models as generic_models
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.agents import registry as generic_models
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 

@@ -15,9 +15,8 @@ from django.db import connections, transaction
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run
 from runs.operations.processes.parts import worker_parts
-from runs.queue.messages import ask_for, wake_workers
 from runs.queue.sweeping import ask_for_sweep
-from runs.queue.workers import SWEEP, all_queues
+from runs.queue.workers import SWEEP, all_queues, ask_for, wake_workers
 from tests.faults.findings import ROOT, Findings
 from tests.judging.studies.test_concurrency import at_once
 from tests.runs.factories import make_user
@@ -81,7 +80,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
         file = SimpleUploadedFile("a.zip", b"x", "application/zip")
         return start_import(file=file, user=user, format="auto")
 
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", send)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", send)
     for _ in range(5):
         with transaction.atomic():
             take_in()
@@ -99,7 +98,7 @@ def test_no_message_goes_out_before_the_row_can_be_seen(
 def test_messages_live_longer_than_clocks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     lives: list[float] = []
     monkeypatch.setattr(current_app, "send_task", lambda *_, expires, **__: lives.append(expires))
-    monkeypatch.setattr("runs.queue.messages.idle_browsers", lambda: 1)
+    monkeypatch.setattr("runs.queue.workers.idle_browsers", lambda: 1)
     monkeypatch.setattr(Run.objects, "due_somewhere", lambda _most: 1)
     ask_for("any")
     ask_for_sweep()

@@ -17,7 +17,7 @@ from random import Random
 
 from judging.portability.judgements.rows import read_rows
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
-from runs.catalogue.patches.reading import PatchFileError, parse_patch
+from runs.catalogue.patches.changes import PatchFileError, parse_patch
 from runs.catalogue.tasks.files import TaskFileError, read_task_file
 from tests.fuzz.damage import damaged
 from tests.webagent.trajectory.demonstrations import written_out

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from judging.evaluators import failure_detection
 from judging.portability.judgements import rows
 from runs.catalogue.milestones import definitions
-from runs.catalogue.patches import reading
+from runs.catalogue.patches import changes as reading
 from runs.viewer import comparison
 from webagent.knowledge import relevance
 from webagent.knowledge.entries import Relatedness

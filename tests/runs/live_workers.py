@@ -27,7 +27,7 @@ from django.db import connection, connections
 
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, WorkerBeat
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.settings.base import database
 
 ROOT = Path(__file__).parents[2]

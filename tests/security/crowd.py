@@ -46,8 +46,7 @@ from tests.judging.studies.url_cases import CASES, EXPERIMENTS, Visit
 from tests.runs.factories import make_run, make_task
 from tests.runs.viewer.test_step_calls import prompt, run_with
 from tests.security.payloads import PAYLOADS
-from webagent.milestones.definition import Definition
-from webagent.milestones.findings import Finding
+from webagent.milestones.findings import Definition, Finding
 
 EVIL = "\n".join(PAYLOADS)
 STAGE = {"name": "equivalence", "verdict": "passed", "rationale": EVIL, "model": EVIL}

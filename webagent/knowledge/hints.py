@@ -12,8 +12,9 @@ from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webagent.knowledge import asking
-from webagent.knowledge.asking import (
+from webagent.knowledge import extraction as asking
+from webagent.knowledge.entries import Level
+from webagent.knowledge.extraction import (
     MAX_ASKS,
     MOST_PROBLEMS,
     BadReply,
@@ -21,7 +22,6 @@ from webagent.knowledge.asking import (
     Wording,
     strict_schema,
 )
-from webagent.knowledge.entries import Level
 from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import words_of
 from webagent.llm.interface import LanguageModel, Message, Request

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from webagent.knowledge.asking import (
+from webagent.knowledge.entries import LONGEST_TEXT, Entry, SummarisedEntry
+from webagent.knowledge.extraction import (
     MAX_ASKS,
     BadReply,
     Conversation,
@@ -20,9 +21,7 @@ from webagent.knowledge.asking import (
     load_wording,
     strict_schema,
 )
-from webagent.knowledge.entries import LONGEST_TEXT, Entry, SummarisedEntry
-from webagent.knowledge.leaks import Leak, leaks
-from webagent.knowledge.literals import Literals, words_in
+from webagent.knowledge.leaks import Leak, Literals, leaks, words_in
 from webagent.knowledge.relevance import Relevance
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside

@@ -256,8 +256,8 @@ CELERY_IMPORTS = (
     "runs.knowledge.hints.writing",
     "runs.knowledge.learning",
     "runs.knowledge.web.jobs",
-    "runs.launching.carrying_out.tasks",
-    "runs.launching.experiments.waiting",
+    "runs.launching.running",
+    "runs.launching.experiments.starting",
     "runs.operations.space.measuring",
     "runs.queue.sweeping",
 )

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from PIL import Image
 
-from webagent.vision.captions import CAPTIONED, Captioner
-from webagent.vision.detector import Detector
+from webagent.vision.detector import CAPTIONED, Captioner, Detector
 from webagent.vision.ocr import Ocr
 from webagent.vision.screen import (
     TEXT,

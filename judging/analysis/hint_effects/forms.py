@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
 from judging.analysis.hint_effects.source_runs import SourceRunQuery
-from runs.catalogue.agents.language_models import ModelOffer
+from runs.catalogue.agents.choices import ModelOffer
 from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import Level

@@ -24,7 +24,7 @@ from judging.analysis.hint_effects.words import (
     undecided_words,
 )
 from judging.statistics.figures import Share
-from runs.launching.hint_experiments.plans import Condition
+from runs.launching.experiments.hint_plans import Condition
 from runs.models import Hint, HintChoice, Task, User
 from webagent.knowledge.entries import Relatedness
 

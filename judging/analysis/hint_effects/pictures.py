@@ -18,7 +18,7 @@ from judging.analysis.hint_effects.words import LEVELS, RELATEDNESSES, differenc
 from judging.analysis.pictures_heat import HeatCell, HeatRow, heat_picture
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Undefined
-from runs.launching.hint_experiments.plans import Condition
+from runs.launching.experiments.hint_plans import Condition
 from webagent.knowledge.entries import Relatedness
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
-from runs.launching.hint_experiments.plans import Condition
+from runs.launching.experiments.hint_plans import Condition
 from runs.models import AgentConfiguration, Experiment, HintSet, Task
 from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness

@@ -25,7 +25,7 @@ from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, FileColumn, Report, Value, Words
 from judging.analysis.reports.showing import Shown, show
 from judging.statistics.comparison import Difference
-from runs.launching.hint_experiments.plans import Condition
+from runs.launching.experiments.hint_plans import Condition
 from runs.models import Task
 from webagent.knowledge.entries import Level, Relatedness
 

@@ -19,12 +19,11 @@ from judging.analysis.experiments.sources import (
 from runs.knowledge.hints.lookup import source_run
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
 from runs.models.tasks import task_key
-from webagent.knowledge.asking import MAX_ASKS
 from webagent.knowledge.entries import Level
+from webagent.knowledge.extraction import MAX_ASKS
 from webagent.knowledge.hints import hint_request, load_wording
-from webagent.llm.budget import estimate_cost
+from webagent.llm.budget import count_request, estimate_cost
 from webagent.llm.registry import ModelEntry
-from webagent.llm.tokens import count_request
 
 SAMPLE = 12
 """Runs whose logs are measured for an estimate; longer lists are told from these."""

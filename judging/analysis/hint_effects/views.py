@@ -23,7 +23,7 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, check_address, record_reading
 from judging.analysis.reports.writing import FORMATS
 from runs.interface.fragments import AppRequest
-from runs.launching.hint_experiments.plans import Condition
+from runs.launching.experiments.hint_plans import Condition
 from webagent.knowledge.entries import Level, Relatedness
 
 

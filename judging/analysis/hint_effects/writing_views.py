@@ -15,7 +15,7 @@ from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
 from judging.analysis.reports.views import record_reading
 from judging.evaluators.registry import how_to_configure
-from runs.catalogue.agents.language_models import (
+from runs.catalogue.agents.choices import (
     ModelUnavailableError,
     offered_models,
     usable_entry,

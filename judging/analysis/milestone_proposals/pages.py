@@ -19,7 +19,7 @@ from judging.evaluators.judges.milestones import ProposalSettings
 from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import ReferenceVerdict
 from runs.models import LearningItem, LearningJob, Run, RunStatus, Task
-from webagent.milestones.definition import MAX_NAME, MAX_WEIGHT, Definition
+from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
 
 
 class ProposalForm(forms.Form):

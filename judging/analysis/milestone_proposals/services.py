@@ -13,7 +13,7 @@ from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
 from runs.knowledge.learning import start_learning
 from runs.models import LearningItem, LearningJob, Milestone, Task, User
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from runs.launching.carrying_out.seen_screens import Edges, PageElement, Piece
+from runs.launching.seen_screens import Edges, PageElement, Piece
 
 Point = tuple[float, float]
 

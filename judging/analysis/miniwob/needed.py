@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 
-from runs.launching.carrying_out.seen_screens import PageElement, PageSeen
+from runs.launching.seen_screens import PageElement, PageSeen
 from webagent.agents.reading import quoted
 from webagent.agents.scripted import Oracle
 from webagent.trajectory.actions import parse_browsergym_actions

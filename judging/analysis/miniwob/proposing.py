@@ -24,7 +24,7 @@ from judging.analysis.miniwob.kinds import (
 )
 from judging.analysis.miniwob.needed import folded, needed_elements
 from judging.models import FailureCause
-from runs.launching.carrying_out.seen_screens import (
+from runs.launching.seen_screens import (
     MAX_BYTES,
     Edges,
     PageElement,

@@ -13,7 +13,7 @@ from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suit
 from judging.analysis.miniwob.tasks import PROPOSE_CAUSES
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
-from runs.queue.messages import ask_for
+from runs.queue.workers import ask_for
 from webagent.environment.miniwob_suite import steps_of
 
 SIZE = 100

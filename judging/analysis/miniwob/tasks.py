@@ -9,8 +9,8 @@ from celery import shared_task
 
 from judging.analysis.miniwob.proposing import proposal_for
 from judging.models import SampledFailure
-from runs.queue.messages import ask_for
 from runs.queue.sweeping import swept
+from runs.queue.workers import ask_for
 
 PROPOSE_CAUSES = "judging.tasks.propose_causes"
 AT_ONE_GO_S = 20

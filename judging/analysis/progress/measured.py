@@ -19,8 +19,15 @@ from judging.models import Evaluation, Label, Study, StudyItem
 from judging.studies.labels.ticks import ticked_finding
 from runs.catalogue.milestones.definitions import definition_of
 from runs.models import Milestone
-from webagent.milestones.definition import Definition, digest_of, weights_of
-from webagent.milestones.findings import Finding, Progress, in_order, track
+from webagent.milestones.findings import (
+    Definition,
+    Finding,
+    Progress,
+    digest_of,
+    in_order,
+    track,
+    weights_of,
+)
 
 Definitions = Mapping[int, Sequence[Definition]]
 """The milestones in force by task; tasks without any are left out."""

@@ -19,7 +19,7 @@ from judging.analysis.progress.measured import (
 )
 from judging.analysis.progress.sources import ProgressSource
 from runs.models import Run
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 
 class Stop(NamedTuple):

@@ -13,7 +13,7 @@ from judging.evaluators.milestones import StoredProgress, stored_progress
 from judging.models import Evaluation, Label
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Run
-from webagent.milestones.definition import Definition, digest_of
+from webagent.milestones.findings import Definition, digest_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

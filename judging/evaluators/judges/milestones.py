@@ -34,8 +34,7 @@ from judging.evaluators.judges.whole_run import RunJudge
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import Message, Request
 from webagent.llm.untrusted import bounded
-from webagent.milestones.definition import Definition, weights_of
-from webagent.milestones.findings import Finding, Progress, in_order, track
+from webagent.milestones.findings import Definition, Finding, Progress, in_order, track, weights_of
 
 NOWHERE = -1
 """What the judge writes where there is no such step: providers' schemas know no empty number."""

@@ -25,10 +25,13 @@ from judging.analysis.reports.writing import write_document, write_text
 from judging.management.arguments import at_most
 from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.interface.terminal import progress_bar
-from runs.launching.experiments.agents import read_agent
-from runs.launching.experiments.foreground import active_runs, carry_out_experiment
-from runs.launching.experiments.plans import Plan, seed_list
-from runs.launching.experiments.services import launch_experiment, resume_experiment
+from runs.launching.experiments.plans import Plan, read_agent, seed_list
+from runs.launching.experiments.services import (
+    active_runs,
+    carry_out_experiment,
+    launch_experiment,
+    resume_experiment,
+)
 from runs.models import AgentConfiguration, Experiment, Run
 from webagent.environment.miniwob import task_names
 from webagent.environment.miniwob_suite import TASK_SET, UnknownSuiteTask, short_name, suite_tasks

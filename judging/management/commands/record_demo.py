@@ -12,12 +12,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from judging.demo import RUNS_FILE, read_plan
 from judging.demo.recovery import RECOVERY_FILE, demo_policy, plan_of, stubbed_generic
 from runs.exports.services import export_runs
-from runs.launching.carrying_out.running import execute, execute_next
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute, execute_next
 from runs.models import Run
 from webagent.agents.registry import register_agent
-from webagent.environment.leftovers import end_own_browsers
+from webagent.environment.browser import end_own_browsers
 from webagent.trajectory.records import StepRecord
 
 

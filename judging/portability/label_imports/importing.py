@@ -20,8 +20,8 @@ from runs.imports.kept_uploads import drop_upload, kept_upload
 from runs.models import User
 from runs.models.leased_work import WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
-from runs.queue.messages import dispatch
 from runs.queue.sweeping import swept
+from runs.queue.workers import dispatch
 from runs.storage.file_storage import StoreUnavailableError
 
 logger = logging.getLogger(__name__)

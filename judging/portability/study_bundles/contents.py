@@ -41,7 +41,7 @@ from judging.portability.study_bundles.row_lines import (
     run_ref,
     task_ref,
 )
-from runs.knowledge.hints.records import IMPORTED
+from runs.knowledge.hints.writing import IMPORTED
 from runs.models import (
     HintChoice,
     HintSet,

@@ -16,7 +16,7 @@ from judging.portability.study_bundles.kinds import (
 from judging.portability.study_bundles.reading import StudyBundle
 from judging.portability.study_bundles.records import RunRef
 from judging.portability.study_bundles.storing import People, StudyReport, find_task, store_rows
-from runs.knowledge.hints.records import IMPORTED
+from runs.knowledge.hints.writing import IMPORTED
 from runs.knowledge.web.sets import NewEntry, fill
 from runs.models import Hint, HintChoice, HintSet, KnowledgeEntry, KnowledgeSet, LearningJob, Run
 from webagent.trajectory.canonical import hashed_json

@@ -24,8 +24,8 @@ from judging.studies.blinding import items_with_open_labels
 from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
-from runs.queue.messages import dispatch
 from runs.queue.sweeping import swept
+from runs.queue.workers import dispatch
 from runs.storage.blobs import BlobBatch
 from webagent.trajectory.bundles import BlobError
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from runs.models import Milestone, Task
-from webagent.milestones.definition import Definition, digest_of
+from webagent.milestones.findings import Definition, digest_of
 from webagent.placeholders import resolve
 from webagent.sequence_matching import first_repeated
 

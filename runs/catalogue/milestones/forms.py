@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from runs.catalogue.milestones.definitions import MOST
 from webagent.milestones.checks import MAX_CHARS, Rule
-from webagent.milestones.definition import MAX_NAME, MAX_WEIGHT, Definition
+from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
 
 PREFIX = "m"
 SIDES = ("reached", "lost")

@@ -16,11 +16,12 @@ from runs.catalogue.patches.changes import (
     Change,
     ChangeError,
     Content,
+    PatchEntry,
+    TaskPatch,
     apply_changes,
     content_bytes,
     take_back_changes,
 )
-from runs.catalogue.patches.reading import PatchEntry, TaskPatch
 from runs.catalogue.tasks.rows import evaluation_kind, task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet
 from runs.models.audit_log import PATCH_TAKEN_BACK, TASKS_PATCHED

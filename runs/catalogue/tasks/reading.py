@@ -8,14 +8,85 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from runs.catalogue.milestones.definitions import definition_of
+from runs.catalogue.milestones.forms import STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
-from runs.models import Task, TaskRevision
+from runs.models import Milestone, Task, TaskRevision
 from webagent import sequence_matching
+from webagent.milestones.checks import (
+    ActionCheck,
+    Check,
+    ElementCheck,
+    ReportedCheck,
+    TextCheck,
+    UrlCheck,
+)
 from webagent.placeholders import resolve_text, sites_named
 from webagent.sequence_matching import Compared
+
+
+class MilestoneRow(NamedTuple):
+    """One milestone as a table shows it."""
+
+    milestone: Milestone
+    share: float
+    """Of the whole weight, in percent."""
+    reached: str
+    lost: str
+
+
+def milestone_rows(task: Task) -> list[MilestoneRow]:
+    """The task's milestones in force, in order. One query."""
+    rows = list(task.milestones.in_force())
+    whole = sum(row.weight for row in rows)
+    made = []
+    for row in rows:
+        rule = definition_of(row).rule
+        lost = check_in_words(rule.lost_when) if rule and rule.lost_when else ""
+        reached = check_in_words(rule.reached_when) if rule else ""
+        made.append(MilestoneRow(row, 100 * row.weight / whole, reached, lost))
+    return made
+
+
+def check_in_words(check: Check) -> str:
+    """What a check looks for."""
+    match check:
+        case UrlCheck():
+            return _("the address is %(pattern)s") % {"pattern": check.pattern}
+        case TextCheck():
+            return _("the page contains “%(text)s”") % {"text": check.text}
+        case ElementCheck():
+            return _element(check)
+        case ActionCheck():
+            return _action(check)
+        case ReportedCheck():
+            return _("the environment reports “%(name)s”") % {"name": check.name}
+
+
+def _element(check: ElementCheck) -> str:
+    called = " ".join(filter(None, (check.role, f"“{check.name}”" if check.name else "")))
+    state = str(dict(STATES)[check.state])
+    if check.state == "value":
+        return _("%(element)s is %(state)s “%(value)s”") % {
+            "element": called,
+            "state": state,
+            "value": check.value,
+        }
+    return _("%(element)s is %(state)s") % {"element": called, "state": state}
+
+
+def _action(check: ActionCheck) -> str:
+    parts = [check.action or _("any action")]
+    if check.target:
+        parts.append(_("on “%(target)s”") % {"target": check.target})
+    if check.text:
+        parts.append(_("with “%(text)s”") % {"text": check.text})
+    return _("the agent does: %(what)s") % {"what": " ".join(parts)}
+
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -61,11 +132,14 @@ ALTERNATIVES = " |OR| "
 MOST_SHOWN = 100
 LONGEST_SHOWN = 20_000
 APPROACHES = {
-    "exact_match": _("answer is exactly"),
-    "must_include": _("answer contains"),
-    "fuzzy_match": _("answer means (by a judge)"),
+    "exact_match": gettext_lazy("answer is exactly"),
+    "must_include": gettext_lazy("answer contains"),
+    "fuzzy_match": gettext_lazy("answer means (by a judge)"),
 }
-ON_PAGES = {"exact_match": _("page is exactly"), "must_include": _("page contains")}
+ON_PAGES = {
+    "exact_match": gettext_lazy("page is exactly"),
+    "must_include": gettext_lazy("page contains"),
+}
 
 
 class Expectation(NamedTuple):
@@ -154,7 +228,11 @@ def _answers(spec: Mapping[str, Any]) -> Iterator[Expectation]:
 
 def _address(spec: Mapping[str, Any]) -> Iterator[Expectation]:
     urls = str(spec.get("reference_url") or "").split(ALTERNATIVES)
-    what = _("last page is one of") if len(urls) > 1 else _("last page begins with")
+    what = (
+        gettext_lazy("last page is one of")
+        if len(urls) > 1
+        else gettext_lazy("last page begins with")
+    )
     yield Expectation(str(what), urls)
 
 
@@ -164,7 +242,7 @@ def _pages(spec: Mapping[str, Any]) -> Iterator[Expectation]:
         if not isinstance(target, Mapping):
             continue
         url = target.get("url")
-        place = str(_("the last page")) if url == "last" else str(url)
+        place = str(gettext_lazy("the last page")) if url == "last" else str(url)
         locator = target.get("locator") or ""
         required = target.get("required_contents")
         for check, values in (required if isinstance(required, Mapping) else {}).items():

@@ -17,11 +17,11 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from runs.catalogue.milestones.words import milestone_rows
 from runs.catalogue.tasks.reading import (
     Difference,
     differences,
     expectations,
+    milestone_rows,
     sites_without_host,
     spelled_json,
     start_addresses,

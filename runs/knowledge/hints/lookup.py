@@ -11,9 +11,9 @@ from runs.models import HintChoice, Run, Step, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.tasks import task_key
 from webagent.agents.agent import Advisable, Agent
+from webagent.knowledge.entries import log_of
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask
-from webagent.knowledge.run_log import log_of
 from webagent.placeholders import resolve_text
 from webagent.trajectory.records import Json
 

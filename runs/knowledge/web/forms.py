@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from runs.catalogue.agents.language_models import ModelOffer
-from runs.knowledge.web.logs import runs_to_learn_from
+from runs.catalogue.agents.choices import ModelOffer
+from runs.knowledge.web.sets import runs_to_learn_from
 from runs.models import Experiment, Run, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry

@@ -15,15 +15,12 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
 from runs.knowledge.learning import Learned, Learning, learns
-from runs.knowledge.web.logs import logs_of, runs_to_learn_from
-from runs.knowledge.web.sets import NewEntry, entry_of, fill
+from runs.knowledge.web.sets import NewEntry, entry_of, fill, logs_of, runs_to_learn_from
 from runs.models import KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
-from webagent.knowledge.asking import BadReply, load_wording
 from webagent.knowledge.entries import Entry, SummarisedEntry
-from webagent.knowledge.extraction import extract
-from webagent.knowledge.leaks import Leak
-from webagent.knowledge.literals import Literals, literals_of
+from webagent.knowledge.extraction import BadReply, extract, load_wording
+from webagent.knowledge.leaks import Leak, Literals, literals_of
 from webagent.knowledge.summarising import groups_of, leaks_of, merged, summarise
 from webagent.llm.interface import LanguageModel
 

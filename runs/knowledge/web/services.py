@@ -10,19 +10,26 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.language_models import ModelUnavailableError, usable_entry
+from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
 from runs.knowledge.learning import start_learning
 from runs.knowledge.web.jobs import in_words, leaks_in, next_version
-from runs.knowledge.web.logs import logs_of, runs_to_learn_from
-from runs.knowledge.web.sets import NewEntry, UnfitEntryError, entry_of, fill, recount
+from runs.knowledge.web.sets import (
+    NewEntry,
+    UnfitEntryError,
+    entry_of,
+    fill,
+    logs_of,
+    recount,
+    runs_to_learn_from,
+)
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge import extraction, summarising
-from webagent.knowledge.asking import load_wording
 from webagent.knowledge.entries import Entry
+from webagent.knowledge.extraction import load_wording
+from webagent.llm.budget import count_request
 from webagent.llm.interface import Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.tokens import count_request
 
 SAMPLE = 20
 """So many runs are read for an estimate."""

@@ -1,8 +1,9 @@
-"""Sets of web knowledge as agents are given them, and entries on their way into the database."""
+"""Logs of runs to learn from, and sets of web knowledge as agents are given them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,12 +11,72 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from pydantic import JsonValue, ValidationError
 
-from runs.models import AgentConfiguration, KnowledgeEntry, KnowledgeSet, KnowledgeSource, Run, User
+from runs.models import (
+    AgentConfiguration,
+    KnowledgeEntry,
+    KnowledgeSet,
+    KnowledgeSource,
+    Run,
+    RunStatus,
+    Step,
+    User,
+)
 from runs.models.experiments import KNOWLEDGE_KEY
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
-from webagent.knowledge.entries import LONGEST_TEXT, Entry, hash_of
-from webagent.llm.tokens import count_tokens
+from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
+from webagent.llm.budget import count_tokens
+
+RUNS_AT_A_TIME = 50
+
+
+def runs_to_learn_from(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Those that have ended and did something, whatever came of them; replaced attempts too."""
+    return runs.filter(status__in=RunStatus.ended(), n_steps__gt=0)
+
+
+def logs_of(run_ids: Sequence[UUID]) -> Iterator[RunLog]:
+    """The logs of these runs, in their order; runs that are gone are left out."""
+    for start in range(0, len(run_ids), RUNS_AT_A_TIME):
+        part = run_ids[start : start + RUNS_AT_A_TIME]
+        # Only what a log is made of: outcome, reward and evidence are not even read.
+        runs = Run.objects.select_related("task__task_set").only(
+            "goal",
+            *(
+                f"task__{name}"
+                for name in ("goal", "site", "sites", "external_id", "task_set__name")
+            ),
+        )
+        found = runs.in_bulk(part)
+        steps = _steps_of(found)
+        for run_id in part:
+            if run_id in found:
+                yield _log(found[run_id], steps[run_id])
+
+
+def site_of(run: Run) -> str:
+    """The site that the run's task is on, several joined by +; its task set where it names none."""
+    sites = [str(site) for site in run.task.sites]
+    return "+".join(sites) or run.task.site or run.task.task_set.name
+
+
+def _log(run: Run, steps: Sequence[Step]) -> RunLog:
+    return log_of(
+        str(run.pk),
+        f"{run.task.task_set_id} {run.task.external_id}",
+        run.goal or run.task.goal,
+        [step.to_record() for step in steps],
+        site=site_of(run),
+    )
+
+
+def _steps_of(run_ids: Iterable[UUID]) -> dict[UUID, list[Step]]:
+    steps: dict[UUID, list[Step]] = defaultdict(list)
+    rows = Step.objects.filter(run__in=list(run_ids)).only("run", "index", "record")
+    for step in rows.order_by("run", "index"):
+        steps[step.run_id].append(step)
+    return steps
+
 
 BUDGET = int(AgentSettings.model_fields["knowledge_tokens"].default)
 """Tokens that an agent gives to knowledge unless it is told otherwise."""
@@ -117,7 +178,7 @@ def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:
     return shown.filter(agent__in=agents)
 
 
-AT_A_TIME = 500
+ROWS_AT_A_TIME = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +215,7 @@ def fill(knowledge_set: KnowledgeSet, entries: Sequence[NewEntry]) -> KnowledgeS
             )
             for place, entry in enumerate(entries)
         ],
-        batch_size=AT_A_TIME,
+        batch_size=ROWS_AT_A_TIME,
     )
     pairs = list(zip(rows, entries, strict=True))
     KnowledgeSource.objects.bulk_create(
@@ -163,7 +224,7 @@ def fill(knowledge_set: KnowledgeSet, entries: Sequence[NewEntry]) -> KnowledgeS
             for row, entry in pairs
             for run, steps in entry.sources.items()
         ],
-        batch_size=AT_A_TIME,
+        batch_size=ROWS_AT_A_TIME,
     )
     parenthood = KnowledgeEntry.parents.through
     parenthood.objects.bulk_create(
@@ -172,6 +233,6 @@ def fill(knowledge_set: KnowledgeSet, entries: Sequence[NewEntry]) -> KnowledgeS
             for row, entry in pairs
             for parent in dict.fromkeys(entry.parents)
         ],
-        batch_size=AT_A_TIME,
+        batch_size=ROWS_AT_A_TIME,
     )
     return recount(knowledge_set)

@@ -17,8 +17,13 @@ from runs.catalogue.tasks.offered import (
     task_set_choices,
     tasks_of,
 )
-from runs.launching.experiments.agents import chosen_agents, experiment_agent_choices
-from runs.launching.experiments.plans import MAX_TRIALS, Plan, read_seeds
+from runs.launching.experiments.plans import (
+    MAX_TRIALS,
+    Plan,
+    chosen_agents,
+    experiment_agent_choices,
+    read_seeds,
+)
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, RetryPolicy, Task, User
 from webagent.agents.generic.settings import MAX_STEPS

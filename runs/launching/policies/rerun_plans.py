@@ -26,7 +26,7 @@ from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
 from runs.models.extension import RunVerdicts, extension
 from runs.models.policies import body_of
-from runs.queue.messages import wake_workers
+from runs.queue.workers import wake_workers
 from webagent.recovery.rerunning import RunFacts, decide
 from webagent.recovery.retry_policy import PolicyBody, RerunRule
 from webagent.trajectory.faults import Fault

@@ -32,9 +32,8 @@ from runs.models import (
 )
 from runs.models.policies import body_of
 from runs.models.runs.queries import RunQuerySet
-from runs.queue.attempts import announce, next_attempt
-from runs.queue.messages import wake_workers
-from runs.queue.sweeping import ask_for_sweep
+from runs.queue.sweeping import announce, ask_for_sweep, next_attempt
+from runs.queue.workers import wake_workers
 from runs.storage.usage import QuotaError, demand_room
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.interface import UnknownTask

@@ -21,7 +21,7 @@ from functools import partial
 from multiprocessing.context import ForkProcess
 from typing import Any
 
-from webagent.environment.leftovers import end_leftovers
+from webagent.environment.browser import end_leftovers
 from webagent.processes import end_with_parent, name_process
 
 STOP_LIMIT_S = 30

@@ -42,7 +42,7 @@ from runs.operations.health.checks import (
 )
 from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
 from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
-from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.environment.own_thread import forget_foreign_loop
 from webagent.environment.registry import prepare_browser
 from webagent.logs import facts_now, logged_with

@@ -16,8 +16,8 @@ from runs.imports.thumbnailing import thumbnails_wait
 from runs.models import Blob, PendingDeletion, Run, RunSpace, SpaceMeasurement
 from runs.operations.blob_checks import orphan_files
 from runs.operations.space.retention import apply_retention, delete_pending
-from runs.queue.messages import ask_for
 from runs.queue.sweeping import swept
+from runs.queue.workers import ask_for
 from runs.storage.usage import KINDS, measure_runs
 
 AT_MOST_EVERY_S = 600

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from runs.launching.carrying_out.seen_screens import Piece, seen_screen
+from runs.launching.seen_screens import Piece, seen_screen
 from runs.models import Blob, Run, Step
 from runs.models.runs.run import hides_something
-from webagent.agents.screen.commands import as_commands
+from webagent.agents.screen.reply import as_commands
 
 if TYPE_CHECKING:
     from runs.models import Attachment

@@ -31,7 +31,7 @@ FRAGMENT = {"HX-Request": "true"}
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The messages to workers: (batch, queue)."""
     messages: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        "runs.queue.messages.current_app.send_task",
+        "runs.queue.workers.current_app.send_task",
         lambda name, args, retry, queue: messages.append((*args, queue)),
     )
     return messages

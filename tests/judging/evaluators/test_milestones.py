@@ -22,7 +22,7 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Task
 from tests.runs.factories import make_run, make_task, make_text
 from webagent.milestones.checks import ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 from webagent.trajectory.records import BlobRecord, Observation
 
 pytestmark = pytest.mark.django_db

@@ -53,8 +53,7 @@ from runs.models import (
 from tests.judging.factories import make_dispute, make_label, make_study
 from tests.runs.factories import make_run, make_task, make_text, make_user
 from webagent.milestones.checks import Rule, TextCheck
-from webagent.milestones.definition import Definition
-from webagent.milestones.findings import Finding, Progress
+from webagent.milestones.findings import Definition, Finding, Progress
 from webagent.trajectory.records import (
     AgentRecord,
     ErrorRecord,

@@ -14,7 +14,7 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Run, User
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.runs.factories import make_run, make_task, make_user
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 pytestmark = pytest.mark.django_db
 

@@ -24,7 +24,7 @@ def pusher(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pu
     use_store(settings, tmp_path / "blobs")
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *_, **__: None)
     return Pusher(make_user("engineer"))
 
 

@@ -13,7 +13,7 @@ from runs.models import Milestone, Task, User
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 CART = Definition(name="zq-cart", rule=Rule(reached_when=UrlCheck(pattern="*/zq-cart")))

@@ -28,7 +28,7 @@ from runs.models import Milestone, Task, TaskSet
 from runs.models.signals import milestones_changed
 from tests.runs.factories import make_task
 from webagent.milestones.checks import Rule, TextCheck, UrlCheck
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 pytestmark = pytest.mark.django_db
 

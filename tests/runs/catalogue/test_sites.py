@@ -17,16 +17,16 @@ from django.utils import timezone
 
 from runs.catalogue import sites as runs_sites
 from runs.catalogue.sites import sites_during, unready_sites
-from runs.launching.carrying_out import running
-from runs.launching.carrying_out.running import execute
+from runs.launching import running
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute
 from runs.models import Run, Task
 from runs.queue.leases import LeaseRenewer
 from tests.runs.factories import make_run, make_task, make_user
 from tests.runs.launching.test_execution import Page
 from tests.webagent.sites import Sites
 from webagent.agents.running import run_episode
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.trajectory.records import RunRecord
 
 pytestmark = pytest.mark.django_db

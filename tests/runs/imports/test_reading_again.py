@@ -37,7 +37,7 @@ def folders(settings, tmp_path, monkeypatch):
     use_store(settings, tmp_path / "blobs")
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *_, **__: None)
 
 
 @contextmanager

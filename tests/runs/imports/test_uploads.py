@@ -37,7 +37,7 @@ def place(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.queue.messages.current_app.send_task",
+        "runs.queue.workers.current_app.send_task",
         lambda name, args=(), **_: sent.extend(args),
     )
     return sent
@@ -247,7 +247,7 @@ class TestDeadWorkers:
             raise OperationalError("no broker")
 
         job = make_job(engineer, archive(tmp_path))
-        monkeypatch.setattr("runs.queue.messages.current_app.send_task", refuse)
+        monkeypatch.setattr("runs.queue.workers.current_app.send_task", refuse)
         dispatch_imports()
         job.refresh_from_db()
         assert job.state == "queued"

@@ -12,15 +12,15 @@ from django.conf import settings
 from runs.catalogue.tasks.rows import store_task
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
-from runs.launching.carrying_out.running import execute
 from runs.launching.experiments.plans import Plan
+from runs.launching.running import execute
 from runs.models import Hint, LearningJob, Run, Task
 from tests.judging.evaluating.asked_models import models_file
 from tests.runs.factories import make_agent as stored_agent
 from tests.runs.factories import make_run
 from tests.webagent import lever_model, lever_suite
 from tests.webagent.llm.stub import LLMStub, running_stub
-from webagent.agents.generic import models
+from webagent.agents import registry as models
 from webagent.agents.registry import make_agent
 from webagent.knowledge.entries import Level
 from webagent.trajectory.records import ActionRecord, AgentRecord, StepRecord, Target
@@ -37,7 +37,7 @@ def inhabited(folder: Path) -> Iterator[LLMStub]:
         stub.reply = lever_model.reply
         file = models_file(folder, stub.openai_url, at_a_time=1)
         patch.setattr(settings.ENV, "MODELS_FILE", file)
-        patch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+        patch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
         yield stub
         models._shared.client().close()
 

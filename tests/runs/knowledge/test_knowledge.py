@@ -11,11 +11,10 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import Q
 
-from runs.catalogue.agents.language_models import model_registry
+from runs.catalogue.agents.choices import model_registry
 from runs.catalogue.agents.runnable import store_agent
 from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.learning import carry_out
-from runs.knowledge.web.logs import logs_of
 from runs.knowledge.web.services import (
     LeakingEntryError,
     edit_entry,
@@ -24,8 +23,8 @@ from runs.knowledge.web.services import (
     start_summary,
     switch_entry,
 )
-from runs.knowledge.web.sets import runs_with, with_knowledge
-from runs.launching.experiments.agents import read_agent
+from runs.knowledge.web.sets import logs_of, runs_with, with_knowledge
+from runs.launching.experiments.plans import read_agent
 from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
 from tests.judging.evaluating.asked_models import models_file
@@ -49,7 +48,7 @@ State = LearningJob.State
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 

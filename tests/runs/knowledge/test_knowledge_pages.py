@@ -17,7 +17,7 @@ from runs.catalogue.agents.choices import value_in_words
 from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.pages import config_line
-from runs.launching.experiments.agents import read_agent
+from runs.launching.experiments.plans import read_agent
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from tests.judging.evaluating.asked_models import models_file
 from tests.runs.factories import make_agent, make_experiment, make_run, make_user
@@ -43,7 +43,7 @@ def page(client: Client, engineer: User) -> Client:
 def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LLMStub:
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = scribe
     return llm_stub
 

@@ -58,7 +58,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
     monkeypatch.setitem(learning._kinds, KIND, Spelling())
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
     llm_stub.reply = lambda asked: say(
         asked.text.strip().upper(), input_tokens=100, output_tokens=10
     )

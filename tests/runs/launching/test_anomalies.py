@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
-from runs.launching.carrying_out.anomalies import mark_anomalies
+from runs.launching.anomalies import mark_anomalies
 from runs.models import Event, Run, Step
 from runs.models.signals import runs_ended
 from tests.runs.factories import make_run

@@ -16,9 +16,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from runs.catalogue.tasks.rows import task_record
-from runs.launching.carrying_out import running
-from runs.launching.carrying_out.running import execute, execute_next
+from runs.launching import running
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute, execute_next
 from runs.models import Blob, Run, RunStatus
 from runs.queue import steps
 from runs.queue.leases import Lease, LeaseLostError, LeaseRenewer, claim
@@ -26,8 +26,8 @@ from runs.queue.steps import StepStore, retry_write
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
 from webagent.agents.running import run_episode
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.environment.interface import EnvironmentFailure
-from webagent.environment.leftovers import OWNER_VARIABLE
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult

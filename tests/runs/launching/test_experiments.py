@@ -15,9 +15,8 @@ from django.utils import timezone
 
 from runs.catalogue.tasks.offered import PlanError, Selection, task_set_choices, tasks_of
 from runs.launching.experiments import services as experiments
-from runs.launching.experiments.agents import read_agent
 from runs.launching.experiments.estimates import estimate
-from runs.launching.experiments.plans import MAX_RUNS, Plan, Seeds, read_seeds
+from runs.launching.experiments.plans import MAX_RUNS, Plan, Seeds, read_agent, read_seeds
 from runs.launching.experiments.progress import progress_of
 from runs.launching.experiments.services import (
     Launched,
@@ -26,10 +25,9 @@ from runs.launching.experiments.services import (
     pause_experiment,
     resume_experiment,
 )
-from runs.launching.experiments.waiting import start_ready_experiments
+from runs.launching.experiments.starting import start_ready_experiments
 from runs.models import Experiment, Run, RunStatus, Task
-from runs.queue.attempts import follow_up
-from runs.queue.sweeping import sweep_runs
+from runs.queue.sweeping import follow_up, sweep_runs
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.trajectory.faults import Fault
@@ -277,7 +275,7 @@ def unready(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         "runs.launching.experiments.services.unready_words", lambda _: "; ".join(sites)
     )
     monkeypatch.setattr(
-        "runs.launching.experiments.waiting.unready_words", lambda _: "; ".join(sites)
+        "runs.launching.experiments.starting.unready_words", lambda _: "; ".join(sites)
     )
     return sites
 

@@ -11,13 +11,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from runs.catalogue.tasks.offered import PlanError
-from runs.launching.experiments.plans import Seeds
-from runs.launching.hint_experiments.plans import (
+from runs.launching.experiments.hint_plans import (
     HintPlan,
     HintPool,
     launch_hint_experiment,
     plan_hints,
 )
+from runs.launching.experiments.plans import Seeds
 from runs.models import (
     AgentConfiguration,
     Hint,

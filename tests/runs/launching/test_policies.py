@@ -11,14 +11,14 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import ProtectedError
 
 from runs.catalogue.agents.runnable import NotRunnableError
-from runs.launching.carrying_out.running import carry_out, terms_of
-from runs.launching.experiments.budgets import budget_of
+from runs.launching.experiments.starting import budget_of
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import SENTENCES, duration_in_words, sentences
+from runs.launching.running import carry_out, terms_of
 from runs.models import RetryPolicy, Run, RunStatus
 from runs.models.policies import READY, add_ready_policies, body_of
-from runs.queue.attempts import follow_up, next_attempt, wait_before_next
 from runs.queue.leases import claim
+from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.recovery.policy import ClauseKey, RecoveryPolicy
 from webagent.recovery.policy_clauses import Sentence

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from runs.catalogue.tasks.rows import task_record
-from runs.launching.carrying_out import running
-from runs.launching.carrying_out.anomalies import mark_anomalies
-from runs.launching.carrying_out.running import execute
+from runs.launching import running
+from runs.launching.anomalies import mark_anomalies
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute
 from runs.models import Event, Run
 from runs.queue.leases import LeaseRenewer
 from runs.viewer.timeline.timeline import timeline_context
@@ -21,7 +21,7 @@ from tests.runs.storage.stores import use_store
 from tests.webagent.agents.test_recovery import SETTING_OUT, SMALL, Told
 from tests.webagent.shop import Shop
 from webagent.agents.running import run_episode
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.trajectory.bundles import run_content_hash
 from webagent.trajectory.records import RunRecord, StepRecord

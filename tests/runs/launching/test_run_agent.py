@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Run
 from runs.queue.leases import LeaseRenewer
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.environment.browser import OWNER_VARIABLE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests agents")]
 

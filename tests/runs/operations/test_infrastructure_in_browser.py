@@ -16,9 +16,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pydantic import JsonValue
 
-from runs.launching.carrying_out.running import execute
 from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute
 from runs.models import RetryPolicy, Run
 from runs.operations.health.infrastructure import error_rates
 from runs.queue.leases import LeaseRenewer
@@ -30,8 +30,8 @@ from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub, fail
 from tests.webagent.moody_site import MoodySite
 from tests.webagent.processes import browsers, descendants
-from webagent.agents.generic import models as generic_models
-from webagent.environment.leftovers import OWNER_VARIABLE
+from webagent.agents import registry as generic_models
+from webagent.environment.browser import OWNER_VARIABLE
 from webagent.llm.client import RetryLimits
 from webagent.recovery.retry_policy import Infrastructure, PolicyBody
 from webagent.trajectory.faults import Fault

@@ -17,9 +17,8 @@ from django.utils import timezone
 from runs.models import Run, RunStatus
 from runs.models.signals import runs_ended
 from runs.operations.processes.worker_processes import hold_rows_no_longer_than_a_lease
-from runs.queue.attempts import follow_up, next_attempt, wait_before_next
 from runs.queue.steps import AWAY
-from runs.queue.sweeping import sweep_runs
+from runs.queue.sweeping import follow_up, next_attempt, sweep_runs, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.trajectory.faults import Fault
 

@@ -94,7 +94,7 @@ def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(
     untold = ImportJob.objects.filter(state="queued", dispatched_at=None)
     with Connection(server.url) as connection, redis.Redis.from_url(server.url) as seen:
         send = partial(app.send_task, connection=connection)
-        monkeypatch.setattr("runs.queue.messages.current_app.send_task", send)
+        monkeypatch.setattr("runs.queue.workers.current_app.send_task", send)
         with server.full():
             dispatch_imports()
             assert untold.count() == 2

@@ -11,14 +11,13 @@ from django.conf import settings
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from runs.launching.carrying_out.tasks import execute_next_run
 from runs.launching.reruns.services import queue_run
+from runs.launching.running import execute_next_run
 from runs.models import Experiment, ExperimentState, Run
-from runs.queue import messages as waking
 from runs.queue import sweeping
-from runs.queue.messages import wake_workers
+from runs.queue import workers as waking
 from runs.queue.sweeping import sweep
-from runs.queue.workers import beat, browsers, idle_browsers
+from runs.queue.workers import beat, browsers, idle_browsers, wake_workers
 from webagent.celery import app
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +108,7 @@ def test_the_task_carries_out_one_run_and_asks_for_the_next(
 ):
     beat("one@host", ["browser"], 4)
     found = iter([True, False])
-    monkeypatch.setattr("runs.launching.carrying_out.tasks.execute_next", lambda: next(found))
+    monkeypatch.setattr("runs.launching.running.execute_next", lambda: next(found))
     waiting(2)
     execute_next_run()
     assert sent == [MESSAGE]

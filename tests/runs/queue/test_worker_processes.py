@@ -12,7 +12,7 @@ import pytest
 from celery.signals import task_postrun, task_prerun
 from django.db import OperationalError
 
-from runs.launching.carrying_out.tasks import LAST_RESORT_S, execute_next_run
+from runs.launching.running import LAST_RESORT_S, execute_next_run
 from runs.models import WorkerBeat
 from runs.operations.health.checks import longest_wait_s
 from runs.operations.processes import worker_processes

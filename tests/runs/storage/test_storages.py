@@ -45,7 +45,7 @@ LATER = timedelta(days=2)
 def uploads(settings, tmp_path, monkeypatch):
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *_, **__: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *_, **__: None)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runs.launching.carrying_out.seen_screens import LINES, PAGE, PIECES
+from runs.launching.seen_screens import LINES, PAGE, PIECES
 from runs.models import Attachment, Run, Task
 from tests.runs.factories import make_picture, make_run, make_text
 

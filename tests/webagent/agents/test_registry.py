@@ -1,9 +1,9 @@
 import pytest
 
-from webagent.agents.generic.models import ModelFile
 from webagent.agents.registry import (
     AgentKind,
     BadAgentConfig,
+    ModelFile,
     UnknownAgent,
     agent_kinds,
     make_agent,
@@ -24,7 +24,7 @@ def models(tmp_path, monkeypatch):
     """A file of models with one, `m`."""
     file = tmp_path / "models.toml"
     file.write_text('[models.m]\nprovider = "openai"\nmodel = "m-1"\n')
-    monkeypatch.setattr("webagent.agents.generic.models._shared", ModelFile(lambda: file))
+    monkeypatch.setattr("webagent.agents.registry._shared", ModelFile(lambda: file))
 
 
 @pytest.mark.parametrize("kind", agent_kinds(), ids=lambda kind: kind.name)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from webagent.environment import leftovers
-from webagent.environment.leftovers import (
+from webagent.environment import browser as leftovers
+from webagent.environment.browser import (
     OWNER_VARIABLE,
     end_leftovers,
     end_own_browsers,
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 # The grandchild clears its environment, as Chromium's children overwrite theirs.
 OWNER = """
 import os, signal, subprocess, sys
-from webagent.environment import leftovers
+from webagent.environment import browser as leftovers
 leftovers.OWNER_VARIABLE = sys.argv[2]
 leftovers.mark_browsers()
 child = subprocess.Popen(["sh", "-c", "env -i sleep 300 & echo $!; wait"], stdout=subprocess.PIPE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webagent.knowledge.run_log import LogStep, RunLog
+from webagent.knowledge.entries import LogStep, RunLog
 
 
 def step(index: int, action: str = "noop(1000)", **more: object) -> LogStep:

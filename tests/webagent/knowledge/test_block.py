@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from webagent.agents.generic.knowledge import Selection, knowledge_block
 from webagent.knowledge.entries import Entry
-from webagent.llm.tokens import count_tokens
+from webagent.llm.budget import count_tokens
 
 ENTRIES = [
     Entry(intent="Sort a list", ok="Click the column head.", ng="The menu has no sorting."),

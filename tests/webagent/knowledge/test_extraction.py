@@ -6,8 +6,7 @@ import pytest
 
 from tests.webagent.knowledge.logs import copies
 from tests.webagent.knowledge.scripted_model import ScriptedModel
-from webagent.knowledge.asking import BadReply
-from webagent.knowledge.extraction import extract
+from webagent.knowledge.extraction import BadReply, extract
 
 
 def entry(ng: str = "The click did nothing.", *steps: int, intent: str = "Open it", ok: str = ""):

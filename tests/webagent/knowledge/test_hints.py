@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from webagent.knowledge.entries import Level
+from webagent.knowledge.entries import Level, LogStep, RunLog
 from webagent.knowledge.hints import (
     HintRefused,
     abstract_problems,
@@ -19,7 +19,6 @@ from webagent.knowledge.hints import (
     write_hint,
 )
 from webagent.knowledge.leaks import SourceRun
-from webagent.knowledge.run_log import LogStep, RunLog
 from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
 
 RUN = SourceRun(

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.knowledge.logs import copies, hours, step
-from webagent.knowledge.leaks import LeakKind, leaks
-from webagent.knowledge.literals import INTERFACE, literals_of
-from webagent.knowledge.run_log import LogStep, RunLog
+from webagent.knowledge.entries import LogStep, RunLog
+from webagent.knowledge.leaks import INTERFACE, LeakKind, leaks, literals_of
 
 LITERALS = literals_of([copies(), hours()], more=["the filter button (a47) does nothing"])
 

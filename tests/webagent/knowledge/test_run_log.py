@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webagent.knowledge.run_log import log_of
+from webagent.knowledge.entries import log_of
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.webagent.knowledge.logs import copies, hours
 from tests.webagent.knowledge.scripted_model import ScriptedModel
 from webagent.knowledge.entries import Entry, SummarisedEntry, hash_of
-from webagent.knowledge.leaks import LeakKind
-from webagent.knowledge.literals import literals_of
+from webagent.knowledge.leaks import LeakKind, literals_of
 from webagent.knowledge.summarising import MOST_IN_A_GROUP, groups_of, merged, summarise
 
 LITERALS = literals_of([copies(), hours()])

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.llm.budget import cost_of, estimate_cost, most_cost, most_input_tokens
+from webagent.llm.budget import cost_of, count_request, estimate_cost, most_cost, most_input_tokens
 from webagent.llm.interface import ImagePart, Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, Prices
-from webagent.llm.tokens import count_request
 
 PRICES = Prices(
     input=Decimal(2), cached=Decimal("0.5"), cache_write=Decimal("2.5"), output=Decimal(10)

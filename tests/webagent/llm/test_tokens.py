@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.llm.tokens import count_tokens, fitting
+from webagent.llm.budget import count_tokens, fitting
 
 ANY = st.text(st.characters(), max_size=200)
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.milestones.definition import Definition
-from webagent.milestones.findings import OUT_OF_ORDER, Finding, in_order, track
+from webagent.milestones.findings import OUT_OF_ORDER, Definition, Finding, in_order, track
 
 N_STEPS = 12
 

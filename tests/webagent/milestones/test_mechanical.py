@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webagent.milestones.checks import ElementCheck, ReportedCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.definition import Definition, digest_of
-from webagent.milestones.findings import find_milestones, in_order, track
+from webagent.milestones.findings import Definition, digest_of, find_milestones, in_order, track
 from webagent.milestones.seen import StepView, looks
 from webagent.trajectory.records import BlobRecord, Observation, StepRecord
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
-from webagent.milestones.definition import Definition, weights_of
-from webagent.milestones.findings import Progress, find_milestones, track
+from webagent.milestones.findings import Definition, Progress, find_milestones, track, weights_of
 from webagent.milestones.seen import looks
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs

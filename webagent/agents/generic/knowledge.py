@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from webagent.agents.generic.wording import FOLDER, filled
 from webagent.knowledge.entries import Entry, hash_of
 from webagent.knowledge.relevance import Relevance, words_of
-from webagent.llm.tokens import count_tokens
+from webagent.llm.budget import count_tokens
 from webagent.llm.untrusted import visible
 
 _GRAMMAR = """

@@ -15,7 +15,7 @@ from webagent.agents.generic.interest import (
     read_lines,
 )
 from webagent.agents.generic.wording import filled
-from webagent.llm.tokens import count_tokens
+from webagent.llm.budget import count_tokens
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box
 

@@ -9,9 +9,9 @@ from typing import Literal
 
 from webagent.agents.generic.action_space import Action, BadAction, read_action
 from webagent.agents.generic.wording import filled
+from webagent.llm.budget import fitting
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.tokens import fitting
 from webagent.llm.untrusted import visible, without_fence
 from webagent.trajectory.records import ActionRecord
 

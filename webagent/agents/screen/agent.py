@@ -1,28 +1,122 @@
-"""An agent that is told what stands on the screenshot, and acts by mouse and keyboard."""
+"""An agent that reads the screenshot and nothing else, and acts by mouse and keyboard."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from webagent.agents.agent import AgentFailure, OutOfCompletions
 from webagent.agents.generic.asking import Questions, Tries
-from webagent.agents.generic.history import Turn, learn, remember, turns_of
-from webagent.agents.generic.models import asked_model
+from webagent.agents.generic.parts import Turn, learn, remember, turns_of
 from webagent.agents.generic.request import Failed, Prompt
-from webagent.agents.screen.commands import as_commands, browser_action
-from webagent.agents.screen.looking import Read, ScreenReading, look, reader_of
 from webagent.agents.screen.prompt import PromptScreen, ScreenPrompts
-from webagent.agents.screen.reply import ScreenReply, read_reply
-from webagent.agents.screen.scripted import ScreenScripted
+from webagent.agents.screen.reply import ScreenReply, as_commands, browser_action, read_reply
 from webagent.agents.screen.settings import ScreenSettings, VisionSettings
 from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
-from webagent.trajectory.live import Decision, Observation, Taken
-from webagent.trajectory.records import AgentRecord
-from webagent.vision.captions import Captioner, ModelCaptioner
+from webagent.trajectory.live import Decision, Observation, ReadScreen, Taken
+from webagent.trajectory.records import AgentRecord, ErrorOrigin
+from webagent.vision.detector import Captioner, ModelCaptioner
+from webagent.vision.screen import ScreenText, draw_boxes
+
+if TYPE_CHECKING:
+    from webagent.vision.detector import Captioner, Detector
+    from webagent.vision.ocr import Ocr
+
+Read = Callable[[Observation], ScreenText]
+
+INSTRUCTION_AREAS = {"miniwob.localhost": 75}
+"""How high the instruction stands above a site's tasks, in pixels of its screenshots, by host.
+
+On MiniWoB++ a yellow area of 50 CSS pixels, of which the screenshots show 1.5 for each. The
+environment empties it, since the goal is given as text.
+"""
+
+_reading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenReading:
+    """A screenshot as text, and as a picture with the boxes drawn on it."""
+
+    screen: ScreenText
+    lines: str
+    drawn: bytes | None
+
+    @property
+    def kept(self) -> ReadScreen:
+        """What a step keeps of it."""
+        items: list[JsonValue] = [
+            {"kind": item.kind, "text": item.text, "box": [box.x1, box.y1, box.x2, box.y2]}
+            for item in self.screen.items
+            for box in (item.box,)
+        ]
+        return ReadScreen(
+            self.lines,
+            {
+                "size": list(self.screen.size),
+                "items": items,
+                "milliseconds": dict(self.screen.milliseconds),
+            },
+        )
+
+
+def look(observation: Observation, read: Read) -> ScreenReading:
+    """What the screenshot says. Where there is none, nothing is seen.
+
+    Raises:
+        AgentFailure: the engine that reads does not work here.
+    """
+    screen = read(observation)
+    drawn = draw_boxes(observation.screenshot, screen) if observation.screenshot else None
+    return ScreenReading(screen, screen.lines(), drawn)
+
+
+def reader_of(settings: VisionSettings, captioner: Captioner | None = None) -> Read:
+    """Reads screenshots as it is set. Its engines are loaded at the first look."""
+
+    def read(observation: Observation) -> ScreenText:
+        if not observation.screenshot:
+            return ScreenText((), (observation.width, observation.height))
+        # numpy with it: web processes make agents to check their settings, and never look.
+        from webagent.vision.ocr import OcrUnavailable
+        from webagent.vision.reading import ScreenReader
+
+        cut_top = settings.cut_top
+        if cut_top is None:
+            cut_top = INSTRUCTION_AREAS.get(urlsplit(observation.url).hostname or "", 0)
+        # One picture at a time: an engine uses all cores by itself, and not all are of threads.
+        with _reading:
+            ocr, detector = _engines(settings.ocr)
+            reader = ScreenReader(ocr, detector, captioner=captioner, cut_top=cut_top)
+            try:
+                return reader.read(observation.screenshot)
+            except OcrUnavailable as broken:
+                raise AgentFailure(str(broken), ErrorOrigin.HARNESS) from broken
+
+    return read
+
+
+@cache
+def _engines(ocr: str) -> tuple[Ocr, Detector]:
+    """The engine that reads and the detector, once for the process.
+
+    Raises:
+        AgentFailure: one of them is not installed, or does not work.
+    """
+    try:
+        from webagent.vision.detector import load_detector
+        from webagent.vision.ocr import open_ocr
+
+        return open_ocr(ocr), load_detector()
+    except (ImportError, OSError, RuntimeError) as missing:
+        raise AgentFailure(str(missing), ErrorOrigin.HARNESS, retriable=False) from missing
 
 
 class Captions:
@@ -148,28 +242,3 @@ class ScreenAgent:
         """The decision with what was seen, and what seeing it took."""
         whole = replace(decision, screen=seen.kept, marked_screenshot=seen.drawn)
         return whole if self._captions is None else self._captions.added_to(whole)
-
-
-def make_screen(**config: JsonValue) -> ScreenAgent:
-    """An agent of this configuration, for one run.
-
-    Raises:
-        ValueError: the configuration does not fit, or its model cannot be asked here.
-    """
-    settings = ScreenSettings.model_validate(config)
-    client, entry = asked_model(settings)
-    captions = None
-    if settings.captioner:
-        _, seeing = asked_model(settings.model_copy(update={"model": settings.captioner}))
-        # By the same client: one budget for all that the run asks.
-        captions = Captions(client, seeing)
-    return ScreenAgent(settings, client, entry, captions=captions)
-
-
-def make_scripted(**config: JsonValue) -> ScreenScripted:
-    """An agent without a model, for one run.
-
-    Raises:
-        ValueError: the configuration does not fit.
-    """
-    return ScreenScripted(VisionSettings.model_validate(config))

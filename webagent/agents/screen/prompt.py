@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from webagent.agents.generic.history import Turn, history_text
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.page import cut_tree
+from webagent.agents.generic.parts import Turn, history_text
 from webagent.agents.generic.request import (
     REPLY_SHARE,
     Failed,
@@ -17,12 +17,11 @@ from webagent.agents.generic.request import (
     token_budget,
 )
 from webagent.agents.generic.wording import filled
-from webagent.agents.screen.commands import KEYS
-from webagent.agents.screen.reply import SCHEMA, WorkedExample
+from webagent.agents.screen.reply import KEYS, SCHEMA, WorkedExample
 from webagent.agents.screen.settings import ScreenSettings
+from webagent.llm.budget import count_request, count_tokens, fitting
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.tokens import count_request, count_tokens, fitting
 from webagent.llm.untrusted import marked_block, visible, word_outside
 
 SCREEN_SHARE = 0.6

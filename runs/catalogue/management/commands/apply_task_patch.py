@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.catalogue.patches.reading import PatchFileError, read_patch
+from runs.catalogue.patches.changes import PatchFileError, read_patch
 from runs.catalogue.patches.services import (
     PatchReport,
     TaskPatchError,

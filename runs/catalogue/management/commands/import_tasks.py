@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Count
 
 from runs.catalogue.tasks.files import TaskFileError, read_task_file
-from runs.catalogue.tasks.services import TaskSetError, TaskSetReport, import_tasks
+from runs.catalogue.tasks.rows import TaskSetError, TaskSetReport, import_tasks
 from runs.models import Task
 from webagent.trajectory.records import TaskSetRecord
 

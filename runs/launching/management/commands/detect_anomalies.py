@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from runs.launching.carrying_out.anomalies import mark_anomalies
+from runs.launching.anomalies import mark_anomalies
 from runs.models import Run, RunStatus
 
 

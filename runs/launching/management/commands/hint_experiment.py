@@ -11,15 +11,14 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
-from runs.launching.experiments.agents import read_agent
-from runs.launching.experiments.plans import Plan, read_seeds
-from runs.launching.experiments.services import plan_problem
-from runs.launching.hint_experiments.plans import (
+from runs.launching.experiments.hint_plans import (
     HintPlan,
     HintPool,
     launch_hint_experiment,
     plan_hints,
 )
+from runs.launching.experiments.plans import Plan, read_agent, read_seeds
+from runs.launching.experiments.services import plan_problem
 from runs.models import Hint, LearningJob
 from webagent.knowledge.entries import Level, Relatedness
 

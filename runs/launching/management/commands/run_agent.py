@@ -13,9 +13,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from runs.launching.carrying_out.running import carry_out, execute
 from runs.launching.management.commands.rerun_by_policy import named_policy
 from runs.launching.reruns.services import RerunError, queue_run
+from runs.launching.running import carry_out, execute
 from runs.models import Run
 from runs.queue.leases import Lease, claim
 from webagent.trajectory.records import StepRecord

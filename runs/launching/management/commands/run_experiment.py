@@ -11,9 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
 from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
-from runs.launching.experiments.agents import read_agent
 from runs.launching.experiments.estimates import Estimate, estimate
-from runs.launching.experiments.plans import Plan, read_seeds
+from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.services import launch_experiment, plan_problem
 from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, User
 

@@ -21,7 +21,7 @@ from tests.judging.evaluators.judges.test_proposals import proposed
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 from tests.webagent.llm.stub import LLMStub, fail, say
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
@@ -31,7 +31,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A model that proposes two milestones, asked in the test's own thread."""
     file = models_file(tmp_path, llm_stub.openai_url, at_a_time=1)
     monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-    monkeypatch.setattr("runs.queue.messages.current_app.send_task", lambda *a, **k: None)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *a, **k: None)
     said = json.dumps(proposed("the basket is open", "the order is placed"))
     llm_stub.reply = lambda asked: say(said, input_tokens=1000, output_tokens=100)
     return llm_stub

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from django.core.management import CommandError, call_command
 
-from runs.launching.experiments import foreground
 from runs.launching.experiments import services as experiments
+from runs.launching.experiments import services as foreground
 from runs.models import Experiment, Run, RunStatus
 
 pytestmark = pytest.mark.django_db

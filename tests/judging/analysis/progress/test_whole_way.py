@@ -25,7 +25,7 @@ from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub
 from tests.webagent.llm.stub_models import WHOLE
 from webagent.llm.client import Client
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
 

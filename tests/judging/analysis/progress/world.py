@@ -12,8 +12,7 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Experiment, Run, Task, TaskSet
 from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent, make_task
-from webagent.milestones.definition import Definition, weights_of
-from webagent.milestones.findings import Finding, track
+from webagent.milestones.findings import Definition, Finding, track, weights_of
 
 TRIALS = 2
 WEIGHTS = (1.0, 2.0, 0.5, 1.0, 3.0)

@@ -22,7 +22,7 @@ from tests.judging.evaluators.judges.test_milestones import said
 from tests.judging.evaluators.judges.test_trajectory import FINE, picture, reply
 from tests.runs.storage.stores import store_blob
 from webagent.llm.interface import FailureKind, ModelFailure
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.online_mind2web.steps import action_records
 from webagent.trajectory.records import ActionRecord, StepRecord

@@ -17,7 +17,7 @@ from tests.webagent.llm.stub import LLMStub, fail
 from tests.webagent.llm.stub_models import NAMES, WHOLE
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
-from webagent.milestones.definition import Definition
+from webagent.milestones.findings import Definition
 
 SHOP = (
     Definition(name="the search results for hoses are open"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent.agents.generic.history import Turn, history_text
+from webagent.agents.generic.parts import Turn, history_text
 from webagent.agents.generic.wording import load_wording
-from webagent.llm.tokens import count_tokens
+from webagent.llm.budget import count_tokens
 
 WORDS = load_wording("1").words
 TEXTS = st.text(max_size=80)

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from tests.webagent.agents.generic.made import Scripted, act, agent, entry, long_tree, settings
 from tests.webagent.pages import observation
-from webagent.agents.generic.prompt import PromptMaker
+from webagent.agents.generic.agent import PromptMaker
 from webagent.agents.generic.settings import AgentSettings
 from webagent.knowledge.entries import Entry, hash_of
-from webagent.llm.tokens import count_request, count_tokens
+from webagent.llm.budget import count_request, count_tokens
 
 ENTRIES = [
     Entry(intent="Sort the list of orders", ok="Click the column head.", ng="The menu cannot."),

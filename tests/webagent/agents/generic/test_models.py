@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from webagent.agents.generic import models
+from webagent.agents import registry as models
 from webagent.agents.registry import BadAgentConfig, make_agent
 
 FILE = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.webagent.agents.generic.made import long_tree
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.page import cut_tree
-from webagent.llm.tokens import count_tokens
+from webagent.llm.budget import count_tokens
 
 NOTE = "… {{lines}} lines left out, {{acting}} of them can be acted on"
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=40)

@@ -13,13 +13,13 @@ from PIL import Image, ImageChops
 
 from tests.webagent.agents.generic.made import entry, long_tree, settings, text_of, whole
 from tests.webagent.pages import observation, png
-from webagent.agents.generic.history import Turn
+from webagent.agents.generic.agent import PromptMaker
 from webagent.agents.generic.page import marked_elements
-from webagent.agents.generic.prompt import PromptMaker
+from webagent.agents.generic.parts import Turn
 from webagent.agents.generic.request import Failed, PromptTooLong
 from webagent.agents.generic.wording import load_wording, wording_versions
+from webagent.llm.budget import count_request
 from webagent.llm.interface import ImagePart
-from webagent.llm.tokens import count_request
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box, TabRecord
 

@@ -266,7 +266,7 @@ def test_an_engine_that_breaks_while_it_reads_is_no_fault_of_the_agent(monkeypat
         def read(self, _image: Image.Image) -> list[TextLine]:
             raise OcrUnavailable("Install it anew.")
 
-    monkeypatch.setattr("webagent.agents.screen.looking._engines", lambda _name: (Broken(), None))
+    monkeypatch.setattr("webagent.agents.screen.agent._engines", lambda _name: (Broken(), None))
     with pytest.raises(AgentFailure, match="Install it anew") as caught:
         ScreenAgent(settings(), Scripted(said()), entry()).act(looked())
     assert caught.value.origin is ErrorOrigin.HARNESS

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webagent.agents.generic.action_space import ACTIONS, read_action
-from webagent.agents.screen.commands import (
+from webagent.agents.screen.reply import (
     KEYS,
     LONGEST_TEXT,
     Pointer,

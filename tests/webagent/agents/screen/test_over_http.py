@@ -14,8 +14,7 @@ from tests.webagent.llm.stub_models import WHOLE
 from webagent.agents.agent import Agent
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
-from webagent.agents.screen.agent import ScreenAgent
-from webagent.agents.screen.looking import INSTRUCTION_AREAS
+from webagent.agents.screen.agent import INSTRUCTION_AREAS, ScreenAgent
 from webagent.environment.miniwob import HOST
 from webagent.llm.client import Client
 from webagent.trajectory.live import Observation

@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.webagent.agents.screen.made import LOGIN, item, looked, screen, showing
-from webagent.agents.screen.commands import browser_action
-from webagent.agents.screen.reasoning.finding import label_likeness, likeness, place_in
-from webagent.agents.screen.reasoning.instructions import (
+from webagent.agents.screen.finding import label_likeness, likeness, place_in
+from webagent.agents.screen.instructions import (
     Choose,
     Click,
     Copy,
@@ -15,8 +14,8 @@ from webagent.agents.screen.reasoning.instructions import (
     Paste,
     instructions_of,
 )
-from webagent.agents.screen.reasoning.rules import Unclear, commands_for
-from webagent.agents.screen.scripted import ScreenScripted
+from webagent.agents.screen.reply import browser_action
+from webagent.agents.screen.rules import ScreenScripted, Unclear, commands_for
 from webagent.agents.screen.settings import VisionSettings
 from webagent.vision.screen import ScreenText
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from webagent.agents.screen.commands import Pointer, PressKey, TypeText, click
-from webagent.agents.screen.reasoning.finding import (
+from webagent.agents.screen.agent import Read, ScreenReading, look, reader_of
+from webagent.agents.screen.finding import (
     FIELDS,
     assigned,
     field_of,
@@ -16,7 +16,7 @@ from webagent.agents.screen.reasoning.finding import (
     of_kinds,
     value_beside,
 )
-from webagent.agents.screen.reasoning.instructions import (
+from webagent.agents.screen.instructions import (
     PLAIN_BUTTON,
     Choose,
     Click,
@@ -26,6 +26,10 @@ from webagent.agents.screen.reasoning.instructions import (
     Paste,
     instructions_of,
 )
+from webagent.agents.screen.reply import Pointer, PressKey, TypeText, browser_action, click
+from webagent.agents.screen.settings import VisionSettings
+from webagent.trajectory.live import Decision, Observation, Taken
+from webagent.trajectory.records import AgentRecord
 from webagent.vision.screen import ScreenItem, ScreenText
 
 Commands = list[Pointer | PressKey | TypeText]
@@ -180,3 +184,60 @@ class _Carrying:
         # Text boxes stand below what is copied.
         self.commands += [click(*free[-1].box.centre), PressKey(key="C-v")]
         return "I paste it into the text box."
+
+
+NAME = "screen-scripted"
+VERSION = "rules 1"
+
+
+class ScreenScripted:
+    """Does what the goal says in words that it knows. Make a new one for the next run.
+
+    Args:
+        read: how an observation is read; the settings' way by default.
+    """
+
+    def __init__(self, settings: VisionSettings, read: Read | None = None) -> None:
+        self._settings = settings
+        self._read = read or reader_of(settings)
+        self._wishes_done = 0
+        self._opened: list[str] = []
+
+    def resume_from(self, history: Sequence[Taken]) -> None:
+        """Plan anew, from the screen as it is."""
+        self._wishes_done = 0
+        self._opened = []
+
+    def describe(self) -> AgentRecord:
+        """How it reads, and by which rules it goes."""
+        return AgentRecord(
+            name=NAME, version=VERSION, config=self._settings.model_dump(mode="json")
+        )
+
+    def act(self, observation: Observation) -> Decision:
+        """All that the goal asks for, as far as the screen shows it."""
+        seen = look(observation, self._read)
+        try:
+            plan = commands_for(observation.goal, seen.screen, self._wishes_done)
+        except Unclear as unclear:
+            opening = something_to_open(seen.screen, self._opened)
+            if opening is None:
+                return _decided(seen, None, f"I do not know what to do: {unclear}.")
+            name, plan = opening
+            self._opened.append(name)
+        else:
+            self._wishes_done = plan.wishes
+        if not plan.commands:
+            return _decided(seen, None, "I have done all that the goal asks for.")
+        action = browser_action(plan.commands, self._settings.scroll_pixels)
+        return _decided(seen, action, plan.thought)
+
+
+def _decided(seen: ScreenReading, action: str | None, thought: str) -> Decision:
+    return Decision(
+        action=action,
+        thought=thought,
+        gave_up=action is None,
+        screen=seen.kept,
+        marked_screenshot=seen.drawn,
+    )

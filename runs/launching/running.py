@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from celery import shared_task
 from django.conf import settings
 from django.db import transaction
 
@@ -23,19 +24,18 @@ from runs.catalogue.sites import sites_now
 from runs.catalogue.tasks.rows import task_record
 from runs.counters import count_attempt
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
-from runs.launching.experiments.budgets import refuse_beyond_budget
-from runs.launching.experiments.waiting import put_off_until_ready
+from runs.launching.experiments.starting import put_off_until_ready, refuse_beyond_budget
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
 from runs.models.policies import body_of, policy_record
-from runs.queue.attempts import announce, follow_up
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next
-from runs.queue.steps import Heartbeat, StepStore, retry_write
-from runs.queue.workers import is_stopping
+from runs.queue.steps import GRACE_S, Heartbeat, StepStore, retry_write
+from runs.queue.sweeping import announce, follow_up, sweep_runs, swept
+from runs.queue.workers import EXECUTE_NEXT, is_stopping, prepare_next_run, wake_workers
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
 from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
-from webagent.environment.leftovers import end_leftovers, mark_browsers
+from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.logs import logged_with
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import PolicyBody
@@ -292,3 +292,21 @@ def _broken(run: Run, error: Exception, *, retriable: bool) -> RunRecord:
         ),
         extra={"retriable": retriable},
     )
+
+
+LAST_RESORT_S = settings.ENV.RUN_TIME_LIMIT_S + 2 * GRACE_S
+
+
+@shared_task(name=EXECUTE_NEXT, time_limit=LAST_RESORT_S)
+def execute_next_run() -> None:
+    """Carry out the run whose turn it is, if there is any; a message too many does no harm.
+
+    A worker that becomes free asks for the next one itself.
+    """
+    if execute_next():
+        wake_workers(most=1)
+        prepare_next_run()
+
+
+swept(sweep_runs)
+swept(wake_workers)

@@ -1,1 +1,0 @@
-"""Rules that turn a goal in plain words, and what stands on a screen, into commands."""
