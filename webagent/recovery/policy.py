@@ -1,9 +1,7 @@
-"""What to do about an agent that is stuck: every number of it, and the same in words."""
+"""What to do about an agent that is stuck: every number of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
@@ -37,47 +35,6 @@ class Fallback(StrEnum):
 
     STOP = "stop"
     GO_ON = "go_on"
-
-
-class ClauseKey(StrEnum):
-    """The sentences that a policy is made of. A page has words for each, with its values.
-
-    `loop_*` have `shortest` and `longest`, `false_completion_*` have `at_least`, `back` has
-    `steps`, `other_agent` has `steps`, `at_most` has `recoveries`, `settle` has `tries` and
-    `milliseconds`.
-    """
-
-    LOOP_RECOVER = "loop_recover"
-    LOOP_STOP = "loop_stop"
-    LOOP_IGNORE = "loop_ignore"
-    FALSE_COMPLETION_RECOVER = "false_completion_recover"
-    FALSE_COMPLETION_STOP = "false_completion_stop"
-    FALSE_COMPLETION_IGNORE = "false_completion_ignore"
-    WAITING_COUNTS = "waiting_counts"
-    WAITING_EXEMPT = "waiting_exempt"
-    BACK = "back"
-    OTHER_AGENT = "other_agent"
-    SAME_AGENT = "same_agent"
-    AT_MOST = "at_most"
-    NEVER_RECOVER = "never_recover"
-    OTHERWISE_STOP = "otherwise_stop"
-    OTHERWISE_GO_ON = "otherwise_go_on"
-    WRITES_REFUSE = "writes_refuse"
-    WRITES_CONTINUE = "writes_continue"
-    SETTLE = "settle"
-    DIVERGED = "diverged"
-    NOTE_ONLY_WAITING = "note_only_waiting"
-    """The environment ends at the first message, so that only waiting can be noticed."""
-    NOTE_NEVER = "note_never"
-    """The environment ends at the first message, so that false completion is never noticed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One sentence of a policy: which, and the numbers in it."""
-
-    key: ClauseKey
-    values: Mapping[str, int] = field(default_factory=dict)
 
 
 class RecoveryPolicy(BaseModel):
@@ -126,41 +83,4 @@ class RecoveryPolicy(BaseModel):
         return self.recoveries > 0 and AnomalyResponse.RECOVER in (
             self.on_loop,
             self.on_false_completion,
-        )
-
-    def in_words(self, *, ends_at_first_message: bool = False) -> tuple[Clause, ...]:
-        """The policy as sentences in reading order.
-
-        Args:
-            ends_at_first_message: of the environment: then no agent can send a second one.
-        """
-        window = {"shortest": self.loop_shortest, "longest": self.loop_longest}
-        clauses = [
-            Clause(ClauseKey(f"loop_{self.on_loop}"), window),
-            Clause(
-                ClauseKey(f"false_completion_{self.on_false_completion}"),
-                {"at_least": self.false_completions},
-            ),
-        ]
-        if ends_at_first_message and self.on_false_completion is not AnomalyResponse.IGNORE:
-            exempt = self.waiting is WaitingSteps.EXEMPT
-            clauses.append(Clause(ClauseKey.NOTE_NEVER if exempt else ClauseKey.NOTE_ONLY_WAITING))
-        clauses.append(Clause(ClauseKey(f"waiting_{self.waiting}")))
-        return (*clauses, *self._recovering())
-
-    def _recovering(self) -> tuple[Clause, ...]:
-        if AnomalyResponse.RECOVER not in (self.on_loop, self.on_false_completion):
-            return ()
-        otherwise = Clause(ClauseKey(f"otherwise_{self.otherwise}"))
-        if not self.recoveries:
-            return (Clause(ClauseKey.NEVER_RECOVER), otherwise)
-        other = Clause(ClauseKey.OTHER_AGENT, {"steps": self.other_steps})
-        return (
-            Clause(ClauseKey.BACK, {"steps": self.steps_before}),
-            other if self.other_steps else Clause(ClauseKey.SAME_AGENT),
-            Clause(ClauseKey.AT_MOST, {"recoveries": self.recoveries}),
-            otherwise,
-            Clause(ClauseKey(f"writes_{self.writes}")),
-            Clause(ClauseKey.SETTLE, {"tries": self.settle_tries, "milliseconds": self.settle_ms}),
-            Clause(ClauseKey.DIVERGED),
         )

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
 from judging.statistics.figures import Share
-from runs.launching.policies.run_facts import Saving, saving_in
+from runs.launching.policies.words import Saving, saving_in
 from runs.models import Event, Run
 from runs.viewer.run_list.filters import ANOMALIES
 

@@ -22,9 +22,8 @@ from runs.interface.paging import RowCount, count_rows
 from runs.launching.policies.forms import PolicyForm, initial_of
 from runs.launching.policies.rerun_views import policy_numbered
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms
-from runs.launching.policies.run_facts import Saving, saving_in
 from runs.launching.policies.services import PolicyError, save_policy
-from runs.launching.policies.words import PartInWords, in_words, sentences
+from runs.launching.policies.words import PartInWords, Saving, in_words, saving_in, sentences
 from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of

@@ -13,16 +13,21 @@ from django.db.models import ProtectedError
 from runs.catalogue.agents.runnable import NotRunnableError
 from runs.launching.experiments.starting import budget_of
 from runs.launching.policies.services import PolicyError, save_policy
-from runs.launching.policies.words import SENTENCES, duration_in_words, sentences
+from runs.launching.policies.words import duration_in_words, in_words, rule_in_words, sentences
 from runs.launching.running import carry_out, terms_of
 from runs.models import RetryPolicy, Run, RunStatus
 from runs.models.policies import READY, add_ready_policies, body_of
 from runs.queue.leases import claim
 from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
-from webagent.recovery.policy import ClauseKey, RecoveryPolicy
-from webagent.recovery.policy_clauses import Sentence
-from webagent.recovery.retry_policy import PolicyBody
+from webagent.recovery.policy import (
+    AnomalyResponse,
+    Fallback,
+    RecoveryPolicy,
+    RepeatedWrites,
+    WaitingSteps,
+)
+from webagent.recovery.retry_policy import NEEDS_SUBJECT, PolicyBody, RerunRule, RerunWhen
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db
@@ -96,8 +101,39 @@ def test_a_policy_is_found_by_name_and_version() -> None:
     assert named("Nobody") is None
 
 
-def test_every_sentence_has_words() -> None:
-    assert set(SENTENCES) == {*ClauseKey, *Sentence}
+def said_of_stuck_agents(**recovery: Any) -> list[str]:
+    return in_words(PolicyBody.model_validate({"recovery": recovery}))[1].sentences
+
+
+@pytest.mark.parametrize("answer", AnomalyResponse)
+@pytest.mark.parametrize("waiting", WaitingSteps)
+@pytest.mark.parametrize(("writes", "otherwise"), [*zip(RepeatedWrites, Fallback, strict=True)])
+def test_every_choice_has_words(
+    answer: AnomalyResponse, waiting: WaitingSteps, writes: RepeatedWrites, otherwise: Fallback
+) -> None:
+    said = said_of_stuck_agents(
+        on_loop=answer,
+        on_false_completion=answer,
+        waiting=waiting,
+        writes=writes,
+        otherwise=otherwise,
+        other_steps=0,
+    )
+    assert "%" not in " ".join(said)
+    assert len(said) == (10 if answer is AnomalyResponse.RECOVER else 3)
+    assert ("Then the same agent tries again." in said) == (answer is AnomalyResponse.RECOVER)
+
+
+def test_without_recoveries_going_back_is_not_allowed() -> None:
+    said = said_of_stuck_agents(recoveries=0, otherwise="go_on")
+    assert said[-2:] == ["Going back is not allowed.", "When stuck again, the run continues."]
+
+
+@pytest.mark.parametrize("when", RerunWhen)
+def test_every_rule_has_words(when: RerunWhen) -> None:
+    said = rule_in_words(RerunRule(when=when, subject="it" if when in NEEDS_SUBJECT else ""))
+    assert said.startswith("Rerun ")
+    assert "up to 1 time with the same agent." in said
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from webagent.recovery.policy import AnomalyResponse as OnAnomaly
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.policy_clauses import Section, Sentence, clauses
 from webagent.recovery.rerunning import RuleOutcome, RunFacts, applies, decide
 from webagent.recovery.retry_policy import (
     NEEDS_SUBJECT,
@@ -102,22 +101,6 @@ def test_a_body_comes_back_from_json_as_the_same_with_the_same_hash(body: Policy
     assert again == body
     assert again.content_hash == body.content_hash
     assert PolicyBody.model_validate_json(body.model_dump_json()).content_hash == body.content_hash
-
-
-@given(bodies())
-def test_every_limit_and_every_rule_has_its_sentence(body: PolicyBody) -> None:
-    said = clauses(body)
-    assert set(said) == set(Section)
-    assert all(said.values())
-    limits = {clause.key: clause.values.get("value") for clause in said[Section.LIMITS]}
-    for prefix, part in (("run", body.run), ("batch", body.batch)):
-        for name, value in part:
-            if value is None:
-                assert Sentence(f"{prefix}_{name}") not in limits
-            else:
-                assert limits[Sentence(f"{prefix}_{name}")] == value
-    ruled = [clause for clause in said[Section.RERUNS] if "at_most" in clause.values]
-    assert [clause.values["at_most"] for clause in ruled] == [r.at_most for r in body.reruns]
 
 
 def test_one_amount_has_one_hash() -> None:
