@@ -10,11 +10,10 @@ from django.db import OperationalError
 
 from judging.models import Label
 from judging.studies.labels.services import submit_label
-from judging.studies.queue.assignment import next_assignment
 from tests.faults.findings import Findings
 from tests.faults.history import Afterwards, Answer, History, Kind
 from tests.faults.scenarios.races import not_closed_once
-from tests.judging.factories import annotators_of, make_study, make_submission
+from tests.judging.factories import annotators_of, make_study, make_submission, next_assignment
 from tests.judging.studies.test_concurrency import at_once
 
 PEOPLE = 50

@@ -9,6 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from judging.models import (
+    Assignment,
     Dispute,
     Evaluation,
     EvaluatorVersion,
@@ -19,7 +20,7 @@ from judging.models import (
     Success,
 )
 from judging.studies.labels.services import Submission, submit_label
-from judging.studies.queue.assignment import next_assignment
+from judging.studies.queue.assignment import offer_next
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User
 from tests.runs.factories import make_run, make_user
@@ -80,6 +81,11 @@ def make_submission(success: str = "success", **fields: Any) -> Submission:
     fields.setdefault("key", f"key-{next(_numbers)}")
     fields.setdefault("seconds", 0.0)
     return Submission(success=Success(success), **fields)
+
+
+def next_assignment(*, study: Study, user: User) -> Assignment | None:
+    """The run that the person is given now."""
+    return offer_next(study=study, user=user).assignment
 
 
 def label_next(study: Study, user: User, success: str = "success", **fields: Any) -> Label:

@@ -14,11 +14,10 @@ from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
 from judging.models import Study
-from judging.studies.queue.assignment import next_assignment
 from runs.catalogue.agents.choices import OfferedAgents
 from runs.launching.policies.rule_forms import RuleFormSet, rule_forms
 from runs.models import LearningJob
-from tests.judging.factories import annotators_of, make_study
+from tests.judging.factories import annotators_of, make_study, next_assignment
 from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.linear_time.sources import modules
 from tests.runs.factories import make_experiment, make_user

@@ -22,7 +22,7 @@ from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, FailureCause, LabelImport, Study
 from judging.studies.labels.ticks import Tick
-from judging.studies.queue.assignment import next_assignment, skip
+from judging.studies.queue.assignment import skip
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,
@@ -40,7 +40,13 @@ from tests.judging.analysis.failure_modes.test_shares import PLAN
 from tests.judging.analysis.hint_effects.made import hint_experiment
 from tests.judging.analysis.miniwob.made import suite
 from tests.judging.analysis.progress import world as progress
-from tests.judging.factories import annotators_of, label_next, make_label, make_study
+from tests.judging.factories import (
+    annotators_of,
+    label_next,
+    make_label,
+    make_study,
+    next_assignment,
+)
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.url_cases import CASES, EXPERIMENTS, Visit
 from tests.runs.factories import make_run, make_task

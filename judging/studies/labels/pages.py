@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -19,7 +19,7 @@ from judging.models.labels import UNDO_S
 from judging.studies.labels.forms import LabelForm, SkipForm
 from judging.studies.protocols import render_markdown
 from judging.studies.queue.assignment import candidates_by_study, repeats_due_by_study
-from judging.studies.queue.order import MAX_SKIPS
+from judging.studies.queue.order import MAX_SKIPS, Candidate
 from runs.models import Run, User
 from runs.viewer.timeline.timeline import timeline_context
 
@@ -54,21 +54,31 @@ class Progress:
         return self.done + 1
 
 
-def progress_of(*, study: Study, user: User) -> Progress:
-    """The person's progress now."""
-    return progress_of_each([study], user)[study.pk]
+def progress_of(
+    *, study: Study, user: User, candidates: Sequence[Candidate] | None = None
+) -> Progress:
+    """The person's progress now; `candidates` are read unless they are given."""
+    known = None if candidates is None else {study.pk: candidates}
+    return progress_of_each([study], user, known)[study.pk]
 
 
-def progress_of_each(studies: Sequence[Study], user: User) -> dict[int, Progress]:
-    """The person's progress in each of the studies now, by its id; queries do not add up."""
+def progress_of_each(
+    studies: Sequence[Study], user: User, known: Mapping[int, Sequence[Candidate]] | None = None
+) -> dict[int, Progress]:
+    """The person's progress in each of the studies now, by its id; queries do not add up.
+
+    Args:
+        known: what each open study still offers the person, where it was read already.
+    """
     now = timezone.now()
     labels = Label.objects.filter(item__study__in=studies, annotator=user).order_by()
     done = Counter(dict(labels.values_list("item__study").annotate(n=Count("pk"))))
     still_open = [study for study in studies if study.is_open]
     paces = _paces(still_open, user)
     offered, alone, fresh = Counter[int](), Counter[int](), Counter[int]()
-    candidates = candidates_by_study(studies=still_open, user=user, now=now)
-    for key, waiting in candidates.items():
+    if known is None:
+        known = candidates_by_study(studies=still_open, user=user, now=now)
+    for key, waiting in known.items():
         for candidate in waiting:
             if candidate.state == Assignment.State.SKIPPED and candidate.n_skips >= MAX_SKIPS:
                 alone[key] += 1
@@ -117,7 +127,10 @@ def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int,
 
 
 def annotate_context(
-    assignment: Assignment, user: User, form: LabelForm | None = None
+    assignment: Assignment,
+    user: User,
+    form: LabelForm | None = None,
+    candidates: Sequence[Candidate] | None = None,
 ) -> dict[str, Any]:
     """The run with its timeline, the form as it stands, and the person's own progress."""
     study = assignment.item.study
@@ -136,7 +149,7 @@ def annotate_context(
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
         "guideline": form.newest,
         "guideline_html": render_markdown(form.newest.text) if form.newest else "",
-        "progress": progress_of(study=study, user=user),
+        "progress": progress_of(study=study, user=user, candidates=candidates),
         "given": label_just_given(study, user),
         "comments": own_comments(assignment),
         **timeline_context(run, user),

@@ -29,7 +29,7 @@ from judging.studies.labels.services import (
 from judging.studies.labels.state import held_assignment, own_assignment
 from judging.studies.queue.assignment import (
     NotYoursError,
-    next_assignment,
+    offer_next,
     save_draft,
     skip,
     take_up,
@@ -89,14 +89,13 @@ def annotate(request: AppRequest, study_id: int) -> HttpResponse:
 
 @for_annotators
 def _next(request: AppRequest, study: Study) -> HttpResponse:
-    assignment = next_assignment(study=study, user=request.user)
+    assignment, candidates = offer_next(study=study, user=request.user)
     if assignment is None:
         return render(
             request, "judging/studies/annotate_done.html", done_context(study, request.user)
         )
-    return render(
-        request, "judging/studies/annotate.html", annotate_context(assignment, request.user)
-    )
+    context = annotate_context(assignment, request.user, candidates=candidates)
+    return render(request, "judging/studies/annotate.html", context)
 
 
 @never_cache

@@ -6,8 +6,9 @@ never get the same place.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -37,28 +38,39 @@ def lease_length() -> timedelta:
     return timedelta(seconds=settings.ENV.ASSIGNMENT_LEASE_S)
 
 
+class Offer(NamedTuple):
+    """The run the person should judge now, leased to them, and all that they may judge."""
+
+    assignment: Assignment | None
+    candidates: Sequence[Candidate] = ()
+
+
 @transaction.atomic
-def next_assignment(*, study: Study, user: User) -> Assignment | None:
-    """The run the person should judge now, leased to them; None when nothing is left.
+def offer_next(*, study: Study, user: User) -> Offer:
+    """What to judge now; no assignment when nothing is left.
 
     Asking again gives the same run until it is submitted or skipped, so a lost session or a
     second tab loses nothing and takes no second place.
     """
     if not _may_annotate(study, user):
-        return None
+        return Offer(None)
     now = timezone.now()
     candidates = open_candidates(study=study, user=user, now=now)
     at_work = _shown_again([study], user).filter(state=State.LEASED).first()
     ordered = in_order(candidates, seed=study.sample_seed, user_id=user.pk)
     if at_work and not (ordered and ordered[0].held):
-        return _lease(at_work.item_id, user, now, is_repeat=True)
+        return Offer(_lease(at_work.item_id, user, now, is_repeat=True), candidates)
     if not (ordered and ordered[0].state == State.LEASED):
         repeat = _next_repeat(
             study, user, fresh=sum(candidate.state is None for candidate in ordered)
         )
         if repeat is not None:
-            return _lease(repeat, user, now, is_repeat=True)
-    return _lease(ordered[0].item_id, user, now) if ordered else None
+            return Offer(_lease(repeat, user, now, is_repeat=True), candidates)
+    if not ordered:
+        return Offer(None, candidates)
+    first = ordered[0]
+    candidates[candidates.index(first)] = replace(first, state=State.LEASED, held=True)
+    return Offer(_lease(first.item_id, user, now), candidates)
 
 
 @transaction.atomic
@@ -255,15 +267,13 @@ def _repeatable(studies: Sequence[Study], user: User) -> LabelQuerySet:
 
 def _lease(item_id: int, user: User, now: datetime, *, is_repeat: bool = False) -> Assignment:
     """The person's assignment on the item, theirs from now on for the length of a lease."""
-    assignment, created = Assignment.objects.get_or_create(
-        item_id=item_id,
-        user=user,
-        is_repeat=is_repeat,
-        defaults={"leased_until": now + lease_length(), "opened_at": now},
+    lease = {"leased_until": now + lease_length(), "opened_at": now}
+    assignment, created = Assignment.objects.select_related("item__study").get_or_create(
+        item_id=item_id, user=user, is_repeat=is_repeat, defaults=lease
     )
     if not created:
         assignment.state = State.LEASED
-        assignment.leased_until = now + lease_length()
+        assignment.leased_until = lease["leased_until"]
         assignment.opened_at = now
         assignment.save(update_fields=["state", "leased_until", "opened_at"])
     return assignment

@@ -25,7 +25,7 @@ from judging.models import (
     StudyMember,
 )
 from judging.studies.disputes.services import add_message, date_verdicts, decide
-from judging.studies.queue.assignment import next_assignment, skip
+from judging.studies.queue.assignment import skip
 from runs.models import Run
 from runs.operations.integrity import all_invariants
 from tests.judging.factories import (
@@ -36,6 +36,7 @@ from tests.judging.factories import (
     make_evaluation,
     make_label,
     make_study,
+    next_assignment,
 )
 from tests.runs.factories import delete_run, make_run
 from tests.runs.operations.integrity import everything_holds, found, plant

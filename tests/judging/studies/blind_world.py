@@ -33,7 +33,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.studies.disputes.services import add_message, decide
-from judging.studies.queue.assignment import next_assignment, save_draft, skip
+from judging.studies.queue.assignment import save_draft, skip
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,
@@ -50,7 +50,7 @@ from runs.models import (
     Run,
     User,
 )
-from tests.judging.factories import make_dispute, make_label, make_study
+from tests.judging.factories import make_dispute, make_label, make_study, next_assignment
 from tests.runs.factories import make_run, make_task, make_text, make_user
 from webagent.milestones.checks import Rule, TextCheck
 from webagent.milestones.findings import Definition, Finding, Progress

@@ -15,10 +15,15 @@ from django.utils import timezone
 
 from judging.models import Assignment, Label, StepComment, Study
 from judging.studies.labels.forms import LabelForm
-from judging.studies.queue.assignment import next_assignment
 from judging.studies.services import close_study
 from runs.models import User
-from tests.judging.factories import annotators_of, label_next, make_label, make_study
+from tests.judging.factories import (
+    annotators_of,
+    label_next,
+    make_label,
+    make_study,
+    next_assignment,
+)
 from tests.runs.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,6 @@ from judging.studies.access import record_unblinding
 from judging.studies.labels.services import PlaceLostError, submit_label
 from judging.studies.queue.assignment import (
     NotYoursError,
-    next_assignment,
     save_draft,
     skip,
     take_up,
@@ -23,6 +22,7 @@ from tests.judging.factories import (
     make_label,
     make_study,
     make_submission,
+    next_assignment,
 )
 from tests.runs.factories import make_run, make_user
 

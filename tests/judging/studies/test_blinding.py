@@ -17,7 +17,6 @@ from judging.studies.blinding import (
     items_with_open_labels,
 )
 from judging.studies.disputes.services import decide
-from judging.studies.queue.assignment import next_assignment
 from judging.studies.services import close_study, remove_member, set_member
 from runs.models import Run, User
 from runs.models.visibility import visibility_of
@@ -29,6 +28,7 @@ from tests.judging.factories import (
     make_dispute,
     make_label,
     make_study,
+    next_assignment,
 )
 from tests.runs.factories import make_run, make_user
 

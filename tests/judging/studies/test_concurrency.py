@@ -13,7 +13,6 @@ from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyIt
 from judging.studies.disputes import services as disputes
 from judging.studies.disputes.services import DecidedMeanwhileError, add_message, decide
 from judging.studies.labels.services import LabelRefusedError, PlaceLostError, submit_label
-from judging.studies.queue.assignment import next_assignment
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -21,6 +20,7 @@ from tests.judging.factories import (
     make_dispute,
     make_study,
     make_submission,
+    next_assignment,
 )
 from tests.runs.factories import make_run
 

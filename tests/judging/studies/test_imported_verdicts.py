@@ -8,10 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.models import StudyItem
-from judging.studies.queue.assignment import next_assignment
 from runs.imports.storing import import_bundle
 from runs.models import Run, User
-from tests.judging.factories import annotators_of, make_study
+from tests.judging.factories import annotators_of, make_study, next_assignment
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import RunBundle, open_runs

@@ -25,7 +25,7 @@ from judging.studies.labels.services import (
     submit_label,
     undo_label,
 )
-from judging.studies.queue.assignment import next_assignment, skip, take_up
+from judging.studies.queue.assignment import skip, take_up
 from judging.studies.services import close_study, remove_member
 from tests.judging.factories import (
     annotators_of,
@@ -34,6 +34,7 @@ from tests.judging.factories import (
     make_label,
     make_study,
     make_submission,
+    next_assignment,
 )
 from tests.runs.factories import make_run, make_user
 

@@ -11,8 +11,14 @@ from django.urls import reverse
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem
 from judging.studies.labels.forms import LabelForm
 from judging.studies.protocols import PRESETS, parse_lines, preset
-from judging.studies.queue.assignment import next_assignment
-from tests.judging.factories import TAXONOMY, adjudicators_of, annotators_of, label_next, make_study
+from tests.judging.factories import (
+    TAXONOMY,
+    adjudicators_of,
+    annotators_of,
+    label_next,
+    make_study,
+    next_assignment,
+)
 from tests.judging.studies.test_study_pages import FORM, as_
 from tests.runs.factories import make_run, make_user
 

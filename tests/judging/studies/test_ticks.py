@@ -9,10 +9,9 @@ from judging.models import Assignment, Dispute, Label, LabelRevision, MilestoneT
 from judging.studies.labels.forms import LabelForm
 from judging.studies.labels.services import undo_label
 from judging.studies.labels.ticks import Tick, field_name, read_ticks, ticked_finding, written_tick
-from judging.studies.queue.assignment import next_assignment
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Run, User
-from tests.judging.factories import annotators_of, make_label, make_study
+from tests.judging.factories import annotators_of, make_label, make_study, next_assignment
 from tests.runs.factories import make_run, make_task, make_user
 from webagent.milestones.findings import Definition
 

@@ -18,7 +18,7 @@ from judging.analysis.audits.comparison_reports import comparison_report
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
-from judging.templatetags.audit import p_of, p_in_words
+from judging.templatetags.audit import p_in_words, p_of
 from tests.judging.analysis import audited, papers
 from tests.judging.analysis.audits.pages import logged_in, open_page, pk
 

@@ -42,14 +42,13 @@ from judging.studies.labels.services import LabelRefusedError, submit_label
 from judging.studies.queue.assignment import (
     NotYoursError,
     lease_length,
-    next_assignment,
     skip,
     take_up,
 )
 from judging.studies.services import MemberError, close_study, remove_member, set_member
 from runs.models import Run, User
 from runs.models.immutability import remove_guards
-from tests.judging.factories import make_study, make_submission
+from tests.judging.factories import make_study, make_submission, next_assignment
 from tests.judging.studies.blind_world import hidden_run
 from tests.judging.studies.crawling import undone
 from tests.judging.studies.label_states.comparing import ALL, OF_JUDGING, Reader, differing_pages
