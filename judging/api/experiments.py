@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from judging.analysis.experiments.access import PERMISSIONS, facts_of, scope_of
 from judging.analysis.experiments.figures import Amount, Configuration
 from judging.analysis.experiments.reports import registry_of
-from judging.analysis.experiments.sources import Choice
 from judging.analysis.reports.views import record_reading
 from judging.api.figures import FigureOut, TableOut, figure_out, filled, table_out
 from runs.api.authentication import ApiRequest, Bearer
@@ -103,7 +102,9 @@ def read_experiment_figures(
     return FiguresOut(
         experiment=facts.experiment.pk,
         source=filled(SourceOut, facts.source),
-        choices=[_choice(each) for each in facts.choices],
+        choices=[
+            filled(SourceChoiceOut, each.source, verdicts=each.verdicts) for each in facts.choices
+        ],
         counted=figures.counted,
         decided=figures.decided,
         standings={standing.value: n for standing, n in sorted(figures.standings.items())},
@@ -135,10 +136,6 @@ def read_experiment_table(
         runs = facts.scope.visible.values_list("pk", flat=True)
         record_reading(request, runs, "runs of an experiment")
     return table_out(registry.make(key, facts))
-
-
-def _choice(choice: Choice) -> SourceChoiceOut:
-    return SourceChoiceOut(key=choice.source.key, name=choice.source.name, verdicts=choice.verdicts)
 
 
 def _amount(amount: Amount) -> AmountOut:

@@ -142,7 +142,9 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
         finding = Finding.without_verdict(
             BROKE, {"error": f"{type(error).__name__}: {error}"[:500]}
         )
-    counters.evaluations.labels(version.kind, _kind_of_result(finding.verdict)).inc()
+    # Which verdict it is, is not for those who count.
+    result = "verdict" if finding.verdict in SETTLED else str(finding.verdict)
+    counters.evaluations.labels(version.kind, result).inc()
     return Evaluation(
         run=run,
         evaluator=version,
@@ -156,11 +158,6 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
         task=finding.task or run.task,
         record={"content_hash": run.content_hash} if run.content_hash else {},
     )
-
-
-def _kind_of_result(verdict: Evaluation.Verdict) -> str:
-    """Whether there is a verdict; which one is not for those who count."""
-    return "verdict" if verdict in SETTLED else str(verdict)
 
 
 def store_evaluations(

@@ -85,7 +85,8 @@ class Pipeline:
         if (finding := without_outcome(run)) is not None:
             return finding
         finding = self._evaluate(with_task(run, task))
-        return replace(finding, task=task, details={**finding.details, "task": _named(task)})
+        named = {"set": str(task.task_set), "id": task.external_id}
+        return replace(finding, task=task, details={**finding.details, "task": named})
 
     def _evaluate(self, run: Run) -> Finding:
         if self.tasks is TaskVersion.PATCHED and run.task.infeasible_reason:
@@ -121,7 +122,7 @@ def make_pipeline(
     wanted = {**PREDEFINED.get(name, {}), **config}
     if set(wanted) != _SETTINGS:
         raise ValueError(f"a pipeline has the settings {', '.join(sorted(_SETTINGS))}")
-    matcher, judge = _read_step(wanted["matcher"]), _read_step(wanted["judge"])
+    matcher, judge = (_Step.model_validate(wanted[name]) for name in ("matcher", "judge"))
     if judge.name not in JUDGES:
         raise ValueError(f"no judge is named {judge.name}; there are {', '.join(JUDGES)}")
     return Pipeline(
@@ -168,10 +169,6 @@ class _Step(BaseModel):
     config: dict[str, object] = {}
 
 
-def _read_step(stored: object) -> _Step:
-    return _Step.model_validate(stored)
-
-
 def _step(evaluator: Evaluator) -> dict[str, object]:
     identity = evaluator.identity
     return {
@@ -179,10 +176,6 @@ def _step(evaluator: Evaluator) -> dict[str, object]:
         "version": identity.version,
         "config": dict(identity.config),
     }
-
-
-def _named(task: Task) -> dict[str, str]:
-    return {"set": str(task.task_set), "id": task.external_id}
 
 
 def _matched(finding: Finding) -> MatchEvaluation:

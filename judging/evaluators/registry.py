@@ -251,11 +251,7 @@ def _saved() -> list[EvaluatorChoice]:
                 words=_("%(version)s, saved %(date)s") % saved,
                 asks_chosen=False,
                 model=model,
-                make=partial(_as_saved, evaluator),
+                make=lambda _model, evaluator=evaluator: evaluator,
             )
         )
     return choices
-
-
-def _as_saved(evaluator: Evaluator, _model: str | None) -> Evaluator:
-    return evaluator

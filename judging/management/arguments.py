@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from judging.analysis.experiments.sources import Source, source_named
 from judging.models import Study
 from judging.portability.judgements.data_tables import Contents, DataTable
 from judging.portability.judgements.table_writing import DATA_FORMATS
@@ -31,6 +32,32 @@ def study_named(named: str) -> Study:
     if study is None:
         raise CommandError(f"there is no study {named}")
     return study
+
+
+def experiment_named(named: str) -> Experiment:
+    """The experiment of that name, or else of that number.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = Experiment.objects.filter(name=named).first()
+    if found is None and (number := read_number(named)) is not None:
+        found = Experiment.objects.filter(pk=number).first()
+    if found is None:
+        raise CommandError(f"there is no experiment {named}")
+    return found
+
+
+def verdict_source(named: str) -> Source:
+    """The source of verdicts of that name.
+
+    Raises:
+        CommandError: there is none.
+    """
+    try:
+        return source_named(named)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def dollars(text: str) -> Decimal:

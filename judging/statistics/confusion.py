@@ -178,14 +178,6 @@ class ConfusionMatrix:
         return 2 * (self.tp * self.tn - self.fp * self.fn) / chance
 
 
-def _f1(tp: Floats, fn: Floats, tn: Floats, fp: Floats, runs: Floats) -> Floats:
-    return divide(2 * tp, 2 * tp + fp + fn)
-
-
-def _kappa(tp: Floats, fn: Floats, tn: Floats, fp: Floats, runs: Floats) -> Floats:
-    return divide(2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn))
-
-
 _FIGURES: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Floats]] = {
     "accuracy": lambda tp, fn, tn, fp, runs: divide(tp + tn, tp + fn + tn + fp),
     "precision": lambda tp, fn, tn, fp, runs: divide(tp, tp + fp),
@@ -195,8 +187,10 @@ _FIGURES: dict[str, Callable[[Floats, Floats, Floats, Floats, Floats], Floats]] 
     "fn_share": lambda tp, fn, tn, fp, runs: divide(fn, runs),
     "fnr": lambda tp, fn, tn, fp, runs: divide(fn, tp + fn),
     "fpr": lambda tp, fn, tn, fp, runs: divide(fp, fp + tn),
-    "f1": _f1,
-    "kappa": _kappa,
+    "f1": lambda tp, fn, tn, fp, runs: divide(2 * tp, 2 * tp + fp + fn),
+    "kappa": lambda tp, fn, tn, fp, runs: divide(
+        2 * (tp * tn - fp * fn), (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    ),
 }
 BOOTSTRAPPED = tuple(_FIGURES)
 """Names of the figures of a `ConfusionMatrix` that have an interval here."""

@@ -180,7 +180,9 @@ def _string_checks(task: MatchTask, answer: str) -> tuple[list[Check], list[Judg
                 passed = must_include(reference, answer, tokenise=len(items) == 1)
                 checks.append(_text_check(approach, reference, answer, passed))
         elif approach == "fuzzy_match" and value == NOT_ACHIEVABLE:
-            if exact_match(NOT_ACHIEVABLE, answer) and not _any_failed(checks):
+            if exact_match(NOT_ACHIEVABLE, answer) and not any(
+                check.verdict is CheckVerdict.FAILED for check in checks
+            ):
                 checks.append(_text_check(approach, NOT_ACHIEVABLE, answer, passed=True))
                 continue
             # The judge's verdict replaces the score so far instead of multiplying it.
@@ -194,10 +196,6 @@ def _string_checks(task: MatchTask, answer: str) -> tuple[list[Check], list[Judg
                 calls.append(_call(JudgeKind.FUZZY, reference, answer, task.intent))
                 checks.append(_waiting(approach, reference, answer))
     return checks, calls
-
-
-def _any_failed(checks: list[Check]) -> bool:
-    return any(check.verdict is CheckVerdict.FAILED for check in checks)
 
 
 def _text_check(name: str, reference: str, answer: str, passed: bool) -> Check:

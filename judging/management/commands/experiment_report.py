@@ -12,10 +12,8 @@ from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
-from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import write_files
-from runs.models import Experiment
+from judging.management.arguments import experiment_named, verdict_source, write_files
 
 
 class Command(BaseCommand):
@@ -42,11 +40,11 @@ class Command(BaseCommand):
         self, *, experiment: str, table: str | None, out: Path | None, **options: Any
     ) -> None:
         query = ReportQuery(
-            source=_source(options["verdict"]),
-            selector=_source(options["selector"]),
+            source=verdict_source(options["verdict"]) if options["verdict"] else None,
+            selector=verdict_source(options["selector"]) if options["selector"] else None,
             by=By(options["pair_by"]) if options["pair_by"] else None,
         )
-        facts = Facts(whole_scope(_experiment(experiment)), query)
+        facts = Facts(whole_scope(experiment_named(experiment)), query)
         ending = ENDINGS[options["format"]]
         if out is not None:
             self._into_folder(facts, ending, out)
@@ -62,19 +60,3 @@ class Command(BaseCommand):
         if ending != "csv":
             files[Path(f"report.{ending}")] = document(facts, ending)
         self.stdout.write(f"{write_files(out, files)} files in {out}")
-
-
-def _experiment(named: str) -> Experiment:
-    found = Experiment.objects.filter(name=named).first()
-    if found is None and named.isdecimal():
-        found = Experiment.objects.filter(pk=int(named)).first()
-    if found is None:
-        raise CommandError(f"there is no experiment {named}")
-    return found
-
-
-def _source(named: str | None) -> Source | None:
-    try:
-        return source_named(named) if named else None
-    except ValueError as error:
-        raise CommandError(str(error)) from error

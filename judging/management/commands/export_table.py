@@ -7,15 +7,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.management.arguments import study_named, write_table
+from judging.management.arguments import experiment_named, study_named, write_table
 from judging.models import Study
 from judging.portability.judgements.data_tables import (
     DATA_TABLES,
-    Contents,
     everything_of,
     run_contents,
 )
-from runs.models import Experiment, Run
 
 
 class Command(BaseCommand):
@@ -37,17 +35,6 @@ class Command(BaseCommand):
         chosen = DATA_TABLES[table]
         if experiment is not None and chosen.of_study:
             raise CommandError(f"{table} is a table of studies: give --study")
-        of = study_named(study) if study else _experiment_named(experiment or "")
-        contents = everything_of(of) if isinstance(of, Study) else _contents(of)
+        of = study_named(study) if study else experiment_named(experiment or "")
+        contents = everything_of(of) if isinstance(of, Study) else run_contents(of.runs.all())
         self.stdout.write(write_table(out, chosen, contents, of))
-
-
-def _contents(experiment: Experiment) -> Contents:
-    return run_contents(Run.objects.filter(experiment=experiment))
-
-
-def _experiment_named(name: str) -> Experiment:
-    found = Experiment.objects.filter(name=name).first()
-    if found is None:
-        raise CommandError(f"there is no experiment {name}")
-    return found

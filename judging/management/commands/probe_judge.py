@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from judging.analysis.wording import DASH
 from judging.evaluating.evaluating import runs_of
 from judging.evaluating.probing import AttackResult, Probe, judgements, probe, probed_judge
-from judging.evaluators.judges.injections import ATTACKS, Attack
+from judging.evaluators.judges.injections import ATTACKS
 from judging.evaluators.registry import REGISTRY, ModelUnavailableError, UnknownEvaluatorError
 from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Share, Undefined
@@ -55,7 +55,8 @@ class Command(BaseCommand):
                 runs = list(islice(asked, options["limit"]))
                 if not runs:
                     raise CommandError("the judge has nothing to say of any run of this study")
-                attacks = _attacks(options["attack"])
+                wanted = options["attack"]
+                attacks = [each for each in ATTACKS if not wanted or each.name in wanted]
                 with progress_bar(shown=not options["json"]) as progress:
                     bar = progress.add_task("judgements", total=judgements(runs, attacks))
                     found = probe(probed, runs, attacks, on_finding=lambda: progress.advance(bar))
@@ -63,10 +64,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         text = json.dumps(_as_json(found), indent=1) if options["json"] else _in_words(found)
         self.stdout.write(text)
-
-
-def _attacks(names: list[str] | None) -> list[Attack]:
-    return [attack for attack in ATTACKS if names is None or attack.name in names]
 
 
 def _in_words(found: Probe) -> str:

@@ -10,8 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from judging.analysis.experiments.controls import launch_controls
+from judging.management.arguments import experiment_named
 from runs.catalogue.tasks.offered import PlanError
-from runs.models import Experiment, Task, TaskSet
+from runs.models import Task, TaskSet
 
 
 class Command(BaseCommand):
@@ -41,9 +42,7 @@ def _tasks(task_set: str | None, experiment: str | None) -> tuple[Any, str]:
     """The tasks, and what they are of."""
     every: QuerySet[Task] = Task.objects.all()
     if experiment is not None:
-        found = Experiment.objects.filter(name=experiment).first()
-        if found is None:
-            raise CommandError(f"there is no experiment {experiment}")
+        found = experiment_named(experiment)
         return every.filter(pk__in=found.runs.values("task")), found.name
     sets = TaskSet.objects.filter(name=task_set) or TaskSet.objects.filter(
         pk=int(task_set) if task_set and task_set.isdecimal() else 0

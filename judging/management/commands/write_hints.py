@@ -8,12 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_ids
-from judging.management.arguments import dollars
+from judging.management.arguments import dollars, experiment_named, verdict_source
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
-from runs.models import Experiment, LearningJob
+from runs.models import LearningJob
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.entries import Level
 
@@ -44,11 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        source = _source(options["verdict"])
+        source, named = verdict_source(options["verdict"]), options["experiment"]
         source_query = SourceRunQuery(
             user=None,
             task_set=options["task_set"],
-            experiment=_experiment(options["experiment"]),
+            experiment=experiment_named(named) if named else None,
             agent=options["agent"],
         )
         try:
@@ -72,18 +71,3 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(summary, indent=1) if options["json"] else lines)
         if job.state != LearningJob.State.FINISHED:
             raise CommandError(job.problem or job.get_state_display())
-
-
-def _source(words: str) -> Source:
-    try:
-        return source_named(words)
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-
-
-def _experiment(name: str | None) -> Experiment | None:
-    if not name:
-        return None
-    if found := Experiment.objects.filter(name=name).first():
-        return found
-    raise CommandError(f"There is no experiment {name!r}.")

@@ -171,7 +171,8 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
     Args:
         published: what the published evaluator says of the two.
     """
-    if _in_wrong_case(reference.strip(), raw) and rules.allow(Rule.CASE_SENSITIVE_CODES):
+    code = _CODE.fullmatch(reference.strip())
+    if code and code[0] not in raw and rules.allow(Rule.CASE_SENSITIVE_CODES):
         return False
     if published and question.exact:
         return True
@@ -206,11 +207,6 @@ def says(reference: str, raw: str, published: bool, question: Question, rules: R
     return any(
         is_asserted(mention, answer.text, question, rules) for mention in mentions[:MOST_MENTIONS]
     )
-
-
-def _in_wrong_case(reference: str, raw: str) -> bool:
-    """Whether the reference is a code of mixed case that the answer does not hold as it is."""
-    return _CODE.fullmatch(reference) is not None and reference not in raw
 
 
 def _bounded(reference: str, rules: Rules) -> bool:

@@ -103,13 +103,10 @@ class RepairedMatcher:
 
     def _reviewed(self, published: MatchEvaluation, review: _Review) -> MatchEvaluation:
         checks, calls = review.review(published)
-        if published.error is not None and not _lacks_evidence(published):
+        lacks_evidence = any(c.verdict is CheckVerdict.NO_EVIDENCE for c in published.checks)
+        if published.error is not None and not lacks_evidence:
             return replace(published, checks=tuple(checks))
         return settle(checks, calls)
-
-
-def _lacks_evidence(published: MatchEvaluation) -> bool:
-    return any(check.verdict is CheckVerdict.NO_EVIDENCE for check in published.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +232,11 @@ class _Review:
         rules = self.rules
         if self._is_too_long(*references) or not rules.allow(Rule.EXTRA_ITEMS):
             return []
-        wanted = [lower(fold(part, rules)) for part in self._alternatives(references)]
+        wanted = [
+            lower(fold(part, rules))
+            for each in references
+            for part in each.split(spec.ALTERNATIVES)
+        ]
         extra = extra_items(wanted, Answer.read(self.answer, rules), question, rules)
         if not extra:
             return []
@@ -250,9 +251,6 @@ class _Review:
                 rules=(Rule.EXTRA_ITEMS.value,),
             )
         ]
-
-    def _alternatives(self, references: list[str]) -> list[str]:
-        return [part for each in references for part in each.split(spec.ALTERNATIVES)]
 
     def _url_check(self, check: Check) -> Check:
         page = self.outcome.final_url or ""

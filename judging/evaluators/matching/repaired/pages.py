@@ -91,7 +91,7 @@ def url_passes(reference: str, page: str, aliases: HostAliases, rules: Rules) ->
     """
     own = _read(page, rules)
     wanted = [
-        _read(_at_home(each, page, aliases, rules), rules) for each in _alternatives(reference)
+        _read(_at_home(each, page, aliases, rules), rules) for each in reference.split(ALTERNATIVES)
     ]
     placed = [each for each in wanted if _leads_to(each, own, rules)]
     if not placed:
@@ -108,10 +108,6 @@ def url_passes(reference: str, page: str, aliases: HostAliases, rules: Rules) ->
         fewest = min(lacking, key=len)
         return False, f"the query lacks the wanted value of {', '.join(fewest)}"
     return True, ""
-
-
-def _alternatives(reference: str) -> list[str]:
-    return reference.split(ALTERNATIVES)
 
 
 def _read(url: str, rules: Rules) -> _Address:
