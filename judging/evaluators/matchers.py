@@ -22,7 +22,6 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
-    PageEvidence,
     Verdict,
     unresolved,
 )
@@ -30,10 +29,6 @@ from judging.evaluators.matching.pipeline import build_matcher
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
 from webagent.placeholders import resolve, resolve_text
-
-
-class EvidenceError(ValueError):
-    """The captured evidence is not of the form that it should have."""
 
 
 class _Page(BaseModel):
@@ -44,42 +39,18 @@ class _Page(BaseModel):
     text_truncated: bool = False
 
 
-class _Evidence(BaseModel):
+class Evidence(BaseModel):
+    """What was captured of a run's pages when it ended, one for each `program_html` target."""
+
     model_config = ConfigDict(extra="ignore")
 
     final_url: str | None = None
     pages: list[_Page | None] = []
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """Captured pages by `program_html` target. `is_cut`: one was too long to be kept whole."""
-
-    final_url: str | None = None
-    pages: tuple[PageEvidence | None, ...] = ()
-    is_cut: bool = False
-
-
-def read_evidence(evidence: object) -> Evidence:
-    """The captured evidence; empty where nothing was captured.
-
-    Raises:
-        EvidenceError: it has another form.
-    """
-    if evidence is None:
-        return Evidence()
-    try:
-        read = _Evidence.model_validate(evidence)
-    except ValidationError as error:
-        raise EvidenceError(str(error)) from error
-    return Evidence(
-        final_url=read.final_url,
-        pages=tuple(
-            None if page is None else PageEvidence(text=page.text, url=page.url)
-            for page in read.pages
-        ),
-        is_cut=any(page is not None and page.text_truncated for page in read.pages),
-    )
+    @property
+    def is_cut(self) -> bool:
+        """Whether a page was too long to be kept whole."""
+        return any(page is not None and page.text_truncated for page in self.pages)
 
 
 NO_SPECIFICATION = gettext_noop("the task has no evaluation specification")
@@ -113,8 +84,8 @@ class MatcherEvaluator:
         hosts: Mapping[str, str] = settings.SITE_HOSTS
         evaluation: Mapping[str, object] = resolve(spec, hosts)
         try:
-            evidence = read_evidence(run.evidence)
-        except EvidenceError as error:
+            evidence = Evidence.model_validate({} if run.evidence is None else run.evidence)
+        except ValidationError as error:
             return Finding.without_verdict(UNREADABLE_EVIDENCE, {"error": str(error)[:500]})
         task = MatchTask(
             evaluation=evaluation,
@@ -124,7 +95,7 @@ class MatcherEvaluator:
         outcome = MatchOutcome(
             answer=run.final_answer,
             final_url=run.final_url or evidence.final_url,
-            pages=evidence.pages,
+            pages=tuple(None if page is None else page.text for page in evidence.pages),
         )
         found = self.matcher.evaluate(task, outcome)
         if placeholder := unresolved(found):

@@ -251,7 +251,11 @@ def _saved() -> list[EvaluatorChoice]:
                 words=_("%(version)s, saved %(date)s") % saved,
                 asks_chosen=False,
                 model=model,
-                make=lambda _model, evaluator=evaluator: evaluator,
+                make=partial(_as_saved, evaluator),
             )
         )
     return choices
+
+
+def _as_saved(evaluator: Evaluator, _model: str | None) -> Evaluator:
+    return evaluator

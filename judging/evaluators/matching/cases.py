@@ -21,7 +21,6 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
-    PageEvidence,
     Verdict,
     no_verdict,
     unresolved,
@@ -104,15 +103,15 @@ def _optional_text(case: Mapping[str, object], key: str) -> str | None:
     return None if value is None else text(value, key)
 
 
-def _pages(case: Mapping[str, object]) -> tuple[PageEvidence | None, ...]:
+def _pages(case: Mapping[str, object]) -> tuple[str | None, ...]:
     content = case.get("content")
     if content is None:
         return ()
     if isinstance(content, list):
-        return tuple(None if item is None else PageEvidence(text=str(item)) for item in content)
+        return tuple(None if item is None else str(item) for item in content)
     targets = mapping(case.get("eval"), "eval").get("program_html")
     count = len(targets) if isinstance(targets, list) else 0
-    return (PageEvidence(text=str(content)),) * count
+    return (str(content),) * count
 
 
 def _result(identifier: object, found: MatchEvaluation) -> dict[str, object]:

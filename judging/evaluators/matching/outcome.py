@@ -66,28 +66,18 @@ class MatchTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageEvidence:
-    """What one `program_html` target's locator returned when the run ended.
-
-    `text` is the locator's value as Python's `str` writes it ("None" for JavaScript's null,
-    the empty string where the script failed), before HTML entities are resolved.
-    """
-
-    text: str
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MatchOutcome:
     """What the agent left behind: its answer, the final URL, and evidence per page target.
 
-    `pages` follows the order of `program_html`; None (or a missing tail) where nothing was
+    `pages` follows the order of `program_html`: what each target's locator returned when the run
+    ended, as Python's `str` writes it ("None" for JavaScript's null, the empty string where the
+    script failed), before HTML entities are resolved; None (or a missing tail) where nothing was
     captured.
     """
 
     answer: str | None = None
     final_url: str | None = None
-    pages: tuple[PageEvidence | None, ...] = ()
+    pages: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,6 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
-    PageEvidence,
     no_verdict,
     not_applicable,
     settle,
@@ -262,7 +261,7 @@ def _url_check(evaluation: Mapping[str, object], final_url: str | None) -> Check
 
 
 def _page_checks(
-    evaluation: Mapping[str, object], pages: tuple[PageEvidence | None, ...]
+    evaluation: Mapping[str, object], pages: tuple[str | None, ...]
 ) -> Iterator[Check]:
     targets = spec.array(spec.member(evaluation, "program_html"), "program_html")
     for index, item in enumerate(targets):
@@ -276,9 +275,7 @@ def _page_checks(
         yield from _content_checks(required, page, f"program_html {index + 1}")
 
 
-def _content_checks(
-    required: Mapping[str, object], page: PageEvidence | None, name: str
-) -> Iterator[Check]:
+def _content_checks(required: Mapping[str, object], page: str | None, name: str) -> Iterator[Check]:
     if "exact_match" in required:
         reference = spec.text(required["exact_match"], "exact_match")
         yield _content_check(f"{name} exact_match", reference, page)
@@ -290,7 +287,7 @@ def _content_checks(
         raise spec.SpecificationError("required_contents has neither exact_match nor must_include")
 
 
-def _content_check(name: str, reference: str, page: PageEvidence | None) -> Check:
+def _content_check(name: str, reference: str, page: str | None) -> Check:
     if page is None:
         return Check(
             name=name,
@@ -299,7 +296,7 @@ def _content_check(name: str, reference: str, page: PageEvidence | None) -> Chec
             actual="",
             message="the page was not captured",
         )
-    content = html.unescape(page.text)
+    content = html.unescape(page)
     if name.endswith("exact_match"):
         passed = exact_match(reference, content)
     else:
@@ -308,6 +305,6 @@ def _content_check(name: str, reference: str, page: PageEvidence | None) -> Chec
         name=name,
         verdict=_verdict(passed),
         expected=reference,
-        actual=page.text,
+        actual=page,
         normalised=clean_answer(content),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask
 
 
 def string_task(references: object, intent: str = "", note: str | None = None) -> MatchTask:
@@ -44,6 +44,4 @@ def ended_at(url: str | None) -> MatchOutcome:
 
 def showing(texts: Sequence[str | None]) -> MatchOutcome:
     """An outcome that consists of captured page texts."""
-    return MatchOutcome(
-        pages=tuple(None if text is None else PageEvidence(text=text) for text in texts)
-    )
+    return MatchOutcome(pages=tuple(texts))

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence, Verdict
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, Verdict
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.repaired.rules import ALL_RULES, REJECTING, Rule
 from judging.evaluators.matching.strict import StrictMatcher
@@ -71,7 +71,7 @@ def everything(references: Any, intent: str, reference_url: str) -> MatchTask:
 @given(references, intents, texts, urls, urls, texts)
 def test_with_all_rules_off_it_is_the_published_evaluator(refs, intent, answer, wanted, url, page):
     task = everything(refs, intent, wanted)
-    pages = (PageEvidence(text=page), PageEvidence(text="47"))
+    pages = (page, "47")
     outcome = MatchOutcome(answer=answer, final_url=url, pages=pages)
     published, off = STRICT.evaluate(task, outcome), ALL_OFF.evaluate(task, outcome)
     assert (off.verdict, off.score, off.judge_calls, off.error) == (
@@ -240,7 +240,7 @@ def test_only_rules_that_were_asked_about_can_change_a_verdict(
     refs, intent, answer, wanted, url, rules, toggled
 ):
     task = everything(refs, intent, wanted)
-    pages = (PageEvidence(text=answer), PageEvidence(text="47"))
+    pages = (answer, "47")
     outcome = MatchOutcome(answer=answer, final_url=url, pages=pages)
     found, consulted = RepairedMatcher(rules=rules).sounded(task, outcome)
     explained = RepairedMatcher(rules=rules).evaluate(task, outcome)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.evaluators.matching.outcome import MatchOutcome, MatchTask, PageEvidence
+from judging.evaluators.matching.outcome import MatchOutcome, MatchTask
 from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.evaluators.matching.factories import ended_at, page_task, showing, url_task
 
@@ -141,7 +141,7 @@ def test_uncaptured_pages_leave_no_verdict_unless_something_else_failed():
     ],
 )
 def test_page_specification_errors(task):
-    found = STRICT.evaluate(task, MatchOutcome(answer="x", pages=(PageEvidence(text="x"),)))
+    found = STRICT.evaluate(task, MatchOutcome(answer="x", pages=("x",)))
     assert found.verdict == "error"
     assert found.error
 
