@@ -39,7 +39,7 @@ from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.logs import logged_with
 from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.retry_policy import PolicyBody
-from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (
     AgentRecord,

@@ -34,7 +34,7 @@ from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.browser import end_leftovers
 from webagent.logs import logged_with
 from webagent.recovery.retry_policy import Infrastructure
-from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.pushed.runs import PUSH_FORMAT, silent_record
 from webagent.trajectory.records import EndReason, RunRecord, StepRecord

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
 import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO, Protocol, cast
+
+import zstandard
 
 from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.bundles import Problem
@@ -20,7 +23,94 @@ from webagent.trajectory.trees import (
     text_in_utf8,
     why_name_is_refused,
 )
-from webagent.trajectory.zip_members import ZSTANDARD, open_zstandard, start_of_member
+
+LOCAL_MAGIC = b"PK\x03\x04"
+LOCAL_HEADER = struct.Struct("<4s5H3L2H")
+
+
+ZSTANDARD = 93
+MAX_WINDOW = 1 << 27
+"""Memory that one frame may ask for: the most that writers use without being told to."""
+
+_PIECE = 1 << 16
+
+
+class _Archive(Protocol):
+    def read(self, size: int = -1) -> bytes: ...
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int: ...
+
+
+def open_zstandard(archive: _Archive, member: zipfile.ZipInfo) -> BinaryIO:
+    """A stream of the member's bytes, never more than declared, checked against its sum.
+
+    Raises:
+        zipfile.BadZipFile: its header is damaged; while reading, also its content.
+    """
+    start = start_of_member(archive, member)
+    packed = io.BufferedReader(_Slice(archive, start, member.compress_size), _PIECE)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+    # Streams of several frames occur.
+    content = decompressor.stream_reader(packed, read_across_frames=True)
+    return cast(BinaryIO, io.BufferedReader(_Checked(content, member), _PIECE))
+
+
+def start_of_member(archive: _Archive, member: zipfile.ZipInfo) -> int:
+    """Where the bytes of a member begin. Raises zipfile.BadZipFile if its header is damaged."""
+    archive.seek(member.header_offset)
+    header = archive.read(LOCAL_HEADER.size)
+    if len(header) < LOCAL_HEADER.size or not header.startswith(LOCAL_MAGIC):
+        raise zipfile.BadZipFile("no header where the member should be")
+    *_, name_length, extra_length = LOCAL_HEADER.unpack(header)
+    return member.header_offset + LOCAL_HEADER.size + int(name_length) + int(extra_length)
+
+
+class _Slice(io.RawIOBase):
+    """Part of a file that others read too: each read seeks."""
+
+    def __init__(self, archive: _Archive, start: int, length: int) -> None:
+        self._archive = archive
+        self._at = start
+        self._end = start + length
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        self._archive.seek(self._at)
+        content = self._archive.read(min(len(view), self._end - self._at))
+        view[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+
+class _Checked(io.RawIOBase):
+    """What comes out of a frame, held to what the zip's listing says of it."""
+
+    def __init__(self, content: zstandard.ZstdDecompressionReader, member: zipfile.ZipInfo) -> None:
+        self._content = content
+        self._member = member
+        self._total = 0
+        self._sum = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        try:
+            content = self._content.read(len(view))
+        except zstandard.ZstdError as error:
+            raise zipfile.BadZipFile(f"not Zstandard, or damaged: {error}") from error
+        self._total += len(content)
+        self._sum = zlib.crc32(content, self._sum)
+        if self._total > self._member.file_size:
+            raise zipfile.BadZipFile("more bytes than declared")
+        if not content and (self._total, self._sum) != (self._member.file_size, self._member.CRC):
+            raise zipfile.BadZipFile("cut short, or not what its sum says")
+        view[: len(content)] = content
+        return len(content)
+
 
 GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"

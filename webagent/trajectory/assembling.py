@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
-from pydantic import ValidationError
-
-from webagent.field_errors import first_field_error
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     BlobRecord,
     EndReason,
@@ -34,10 +26,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
-from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import is_of_a_calendar, items, noting_refused_numbers, number, text
-
-log = logging.getLogger(__name__)
+from webagent.trajectory.values import is_of_a_calendar, items, number, text
 
 UNKNOWN_VERSION = "unknown"
 URL_CHARS = 4_000
@@ -63,78 +52,6 @@ class Ending:
     end_reason: EndReason = EndReason.UNKNOWN
     reward: float | None = None
     error: ErrorRecord | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlace:
-    """One run in a tree: the files that it is made of, and how it is read."""
-
-    path: str
-    """Where it lies, for reports; empty if the tree is the run."""
-    files: Mapping[str, str]
-    """Path as the run knows it -> name in the tree."""
-    own: Collection[str]
-    """Names in the tree that make it this format."""
-    beside: Collection[str] = ()
-    """Names of what belongs to it beside."""
-    file: str
-    """What is named where the run cannot be read."""
-    read: Callable[[RunFiles], RunBundle]
-
-
-@dataclass(slots=True, eq=False)
-class PlacesReader:
-    """Reads a format whose runs are found by looking at the tree alone."""
-
-    name: str
-    signs: str
-    """What it is recognised by, in words."""
-    places: Callable[[Tree, Bounds], Iterable[RunPlace | Problem]]
-    knows_what_is_cut: bool = False
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The runs, with the files that make them and those beside."""
-        places = [each for each in self.places(tree, bounds) if isinstance(each, RunPlace)]
-        own = frozenset(name for place in places for name in place.own)
-        beside = frozenset(name for place in places for name in place.beside)
-        return Recognition(runs=len(places), files=own, uses=beside - own)
-
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
-        """Each run in turn."""
-        for place in self.places(tree, bounds):
-            if isinstance(place, Problem):
-                yield place
-                continue
-            files = RunFiles(tree, place.path, place.files, bounds)
-            yield guarded(files.source, place.file, partial(place.read, files))
-
-
-def folders_with(
-    tree: Tree, is_sign: Callable[[str, str], bool], *, depth: int | None = None
-) -> dict[str, dict[str, str]]:
-    """Folders that hold a sign of the format -> their files: path inside -> name in the tree.
-
-    A file belongs to the nearest such folder above it.
-
-    Args:
-        is_sign: told a name in the tree and its last part.
-        depth: how many folders below a file may lie; any number by default.
-    """
-    folders: dict[str, dict[str, str]] = {
-        prefix: {}
-        for name in tree.names
-        for prefix, _, last in (name.rpartition("/"),)
-        if is_sign(name, last)
-    }
-    for name in tree.names if folders else ():
-        prefix, below = name.rpartition("/")[0], 0
-        while prefix not in folders and prefix:
-            prefix, below = prefix.rpartition("/")[0], below + 1
-        if prefix in folders and (depth is None or below <= depth):
-            folders[prefix][name.removeprefix(f"{prefix}/") if prefix else name] = name
-    return dict(sorted(folders.items()))
 
 
 def task_record(
@@ -184,33 +101,9 @@ def point_in(arguments: Mapping[str, Any]) -> Point | None:
     return Point(x=left, y=top) if left is not None and top is not None else None
 
 
-def unreadable(files: RunFiles, path: str, name: str, field: str, otherwise: str) -> InputError:
-    """For a document that a run cannot do without: where its JSON breaks, or which field is wrong.
-
-    Args:
-        path: the document as `files` knows it; `name` is what reports call it.
-    """
-    why = files.why_unread(path)
-    return InputError("JSON" if why else field, why or otherwise, file=name)
-
-
 def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
     """Each name of a model once, as it can be stored."""
     return tuple(dict.fromkeys(bounded_name(name) for name in names if name))
-
-
-def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
-    """The run, or why there is none: one run's odd content must not cost the others."""
-    try:
-        with noting_refused_numbers():
-            return read()
-    except InputError as error:
-        return error.rejection(source, file)
-    except ValidationError as error:
-        return Rejection(source, file, *first_field_error(error))
-    except Exception as error:
-        log.exception("run %s could not be read", source)
-        return Rejection(source, file, "", f"unexpected: {type(error).__name__}")
 
 
 def source_record(

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self, get_args
 
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.records import (
     AdjudicationRecord,
     BlobRecord,
@@ -264,36 +264,3 @@ def _may_hold_blobs(annotation: object) -> bool:
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return annotation is BlobRecord or bool(_fields_with_blobs(annotation))
     return any(_may_hold_blobs(part) for part in get_args(annotation))
-
-
-NOT_CONTENT = {
-    "id",
-    "task_id",
-    "experiment",
-    "trial",
-    "attempt",
-    "retry_of",
-    "rerun_of",
-    "superseded_by",
-    "source",
-}
-"""Fields of a run that say where it stands, not what happened in it."""
-
-
-def run_content_hash(task: TaskRecord, run: RunRecord, steps: tuple[StepRecord, ...]) -> str:
-    """SHA-256 over what was to be done, what was done and what came of it.
-
-    Ids, the place among other attempts and the path it was read from are left out: they
-    differ from one installation to the next.
-    """
-    digest = hashlib.sha256()
-    identity = {
-        "task_set": task.task_set.name,
-        "version": task.task_set.version,
-        "external_id": task.external_id,
-    }
-    digest.update(hashed_json(identity))
-    digest.update(hashed_json(run, exclude=NOT_CONTENT))
-    for step in steps:
-        digest.update(hashed_json(step, exclude={"run_id"}))
-    return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Set
@@ -10,7 +11,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from webagent.trajectory.records import Record
+from webagent.trajectory.records import (
+    Record,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
 
 
 def canonical_json(value: Record) -> bytes:
@@ -71,3 +77,36 @@ def _plain(value: Any, *, whole_floats: bool = False) -> Any:
 def _utc(value: datetime) -> str:
     aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     return aware.isoformat().replace("+00:00", "Z")
+
+
+NOT_CONTENT = {
+    "id",
+    "task_id",
+    "experiment",
+    "trial",
+    "attempt",
+    "retry_of",
+    "rerun_of",
+    "superseded_by",
+    "source",
+}
+"""Fields of a run that say where it stands, not what happened in it."""
+
+
+def run_content_hash(task: TaskRecord, run: RunRecord, steps: tuple[StepRecord, ...]) -> str:
+    """SHA-256 over what was to be done, what was done and what came of it.
+
+    Ids, the place among other attempts and the path it was read from are left out: they
+    differ from one installation to the next.
+    """
+    digest = hashlib.sha256()
+    identity = {
+        "task_set": task.task_set.name,
+        "version": task.task_set.version,
+        "external_id": task.external_id,
+    }
+    digest.update(hashed_json(identity))
+    digest.update(hashed_json(run, exclude=NOT_CONTENT))
+    for step in steps:
+        digest.update(hashed_json(step, exclude={"run_id"}))
+    return digest.hexdigest()

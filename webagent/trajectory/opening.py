@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import tempfile
 import weakref
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from webagent.trajectory.archives import ZipTree
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.archives import LOCAL_HEADER, LOCAL_MAGIC, ZipTree
+from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.texts import EncodingError, decoded, legible
 from webagent.trajectory.trees import (
@@ -20,8 +23,8 @@ from webagent.trajectory.trees import (
     Tree,
     TreeError,
     text_in_utf8,
+    why_name_is_refused,
 )
-from webagent.trajectory.zip_members import CutZipTree, starts_like_zip
 
 _STARTS = ("{", "[")
 _MOST_SCALAR = 1 << 16
@@ -187,3 +190,149 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
 
 def _size(given: Path | BinaryIO) -> int:
     return given.stat().st_size if isinstance(given, Path) else given.seek(0, io.SEEK_END)
+
+
+_STORED, _DEFLATED = 0, 8
+
+
+_SIZE_FOLLOWS = 0x8
+
+
+_ENCRYPTED = 0x1
+
+
+_ZIP64_SIZE = 0xFFFFFFFF
+
+
+_ZIP64_FIELD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """What its header says; the bytes of the last one may end before `packed`."""
+
+    start: int
+    packed: int
+    size: int
+    deflated: bool
+
+
+def starts_like_zip(given: Path | BinaryIO) -> bool:
+    """Whether the first bytes are those of a zip's first member."""
+    if isinstance(given, Path):
+        with given.open("rb") as file:
+            return file.read(4) == LOCAL_MAGIC
+    given.seek(0)
+    return given.read(4) == LOCAL_MAGIC
+
+
+class CutZipTree:
+    """The members of a cut zip, found from their own headers; the last one may be cut too.
+
+    Only writers that put sizes in front of members (ours does) can be read like this.
+    """
+
+    def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
+        self.label = label
+        self._bounds = bounds
+        self._owned = isinstance(given, Path)
+        self._file = given.open("rb") if isinstance(given, Path) else given
+        self._end = self._file.seek(0, io.SEEK_END)
+        self._members: dict[str, _Member] = {}
+        self._problems = [Problem(label, label, "archive", "cut short: the end is missing")]
+        try:
+            self._scan()
+        except BoundError:
+            self.close()
+            raise
+        if not self._members:
+            self.close()
+            raise TreeError("a zip that is cut short, with nothing whole in it")
+        self.names = tuple(sorted(self._members))
+        self.problems = tuple(self._problems)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def size(self, name: str) -> int:
+        return self._members[name].size
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self._members:
+            raise TreeError("not there")
+        member = self._members[name]
+        self._file.seek(member.start)
+        packed = self._file.read(min(member.packed, self._end - member.start))
+        if not member.deflated:
+            return text_in_utf8(name, io.BytesIO(packed))
+        try:
+            # For zlib a limit of 0 is none at all, and sizes may lie.
+            unpacked = zlib.decompressobj(-15).decompress(packed, max(member.size, 1))
+            return text_in_utf8(name, io.BytesIO(unpacked[: member.size]))
+        except zlib.error as error:
+            raise TreeError(f"damaged: {error}") from error
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+    def _scan(self) -> None:
+        bounds = self._bounds
+        position = total = count = 0
+        while header := self._header(position):
+            name, member = header
+            count += 1
+            total += member.size
+            if count > bounds.members:
+                raise BoundError(f"more than {bounds.members} members")
+            if max(member.size, member.packed) > bounds.member_bytes or total > bounds.total_bytes:
+                raise BoundError("more bytes than allowed when decompressed")
+            check_ratio(member.size, member.packed, bounds)
+            reason = why_name_is_refused(name, bounds)
+            if name in self._members:
+                reason = "the name stands there twice"
+            if reason:
+                self._refuse(name, reason)
+            elif not name.endswith("/"):
+                self._members[name] = member
+            position = member.start + member.packed
+
+    def _refuse(self, name: str, reason: str) -> None:
+        if len(self._problems) < self._bounds.problems:
+            self._problems.append(Problem(self.label, name[:200], "name", reason))
+
+    def _header(self, position: int) -> tuple[str, _Member] | None:
+        self._file.seek(position)
+        raw = self._file.read(LOCAL_HEADER.size)
+        if len(raw) < LOCAL_HEADER.size:
+            return None
+        magic, _, flags, method, _, _, _, packed, size, name_len, extra_len = LOCAL_HEADER.unpack(
+            raw
+        )
+        if magic != LOCAL_MAGIC or flags & (_SIZE_FOLLOWS | _ENCRYPTED):
+            return None
+        if method not in (_STORED, _DEFLATED):
+            return None
+        name = self._file.read(name_len)
+        extra = self._file.read(extra_len)
+        if len(name) < name_len or len(extra) < extra_len:
+            return None
+        if _ZIP64_SIZE in (packed, size):
+            sizes = _zip64_sizes(extra)
+            if sizes is None:
+                return None
+            size, packed = sizes
+        start = position + LOCAL_HEADER.size + name_len + extra_len
+        text = name.decode("utf-8", "replace")
+        return text, _Member(start, packed, size, method == _DEFLATED)
+
+
+def _zip64_sizes(extra: bytes) -> tuple[int, int] | None:
+    position = 0
+    while position + 4 <= len(extra):
+        tag, length = struct.unpack_from("<2H", extra, position)
+        if tag == _ZIP64_FIELD and length >= 16:
+            size, packed = struct.unpack_from("<2Q", extra, position + 4)
+            return size, packed
+        position += 4 + length
+    return None

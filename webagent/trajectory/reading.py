@@ -22,7 +22,7 @@ from webagent.trajectory.inspect_ai.reader import InspectReader
 from webagent.trajectory.native.reader import NativeReader
 from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
 from webagent.trajectory.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
-from webagent.trajectory.opening import open_tree, why_unreadable
+from webagent.trajectory.opening import CutZipTree, open_tree, why_unreadable
 from webagent.trajectory.playwright.reader import PLAYWRIGHT
 from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.trees import Tree, TreeError
@@ -30,7 +30,6 @@ from webagent.trajectory.webarena.reader import WebArenaReader
 from webagent.trajectory.webarena_verified.reader import WEBARENA_VERIFIED
 from webagent.trajectory.webvoyager import WEBVOYAGER
 from webagent.trajectory.wonderbread import WONDERBREAD
-from webagent.trajectory.zip_members import CutZipTree
 
 __all__ = [
     "QUESTIONS",

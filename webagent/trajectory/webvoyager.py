@@ -10,20 +10,22 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
-    PlacesReader,
-    RunPlace,
     clean,
     clean_json,
     experiment_above,
-    folders_with,
     goal_of,
     source_record,
     task_record,
-    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
-from webagent.trajectory.recognition import outline
+from webagent.trajectory.recognition import (
+    PlacesReader,
+    RunPlace,
+    folders_with,
+    outline,
+    unreadable,
+)
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

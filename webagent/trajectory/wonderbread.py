@@ -10,21 +10,23 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
-    PlacesReader,
-    RunPlace,
     clean,
     clean_json,
     experiment_above,
-    folders_with,
     iso_moment,
     last_url,
     source_record,
     task_record,
-    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
-from webagent.trajectory.recognition import outline
+from webagent.trajectory.recognition import (
+    PlacesReader,
+    RunPlace,
+    folders_with,
+    outline,
+    unreadable,
+)
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,

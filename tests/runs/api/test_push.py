@@ -21,7 +21,7 @@ from runs.storage.file_storage import blob_storage
 from runs.storage.usage import spaces_of
 from tests.runs.api.pushing import Pusher, opening, step
 from tests.runs.factories import make_task, make_user
-from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.canonical import run_content_hash
 
 pytestmark = pytest.mark.django_db
 

@@ -23,9 +23,8 @@ from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.agentlab.reader import AgentLabReader
-from webagent.trajectory.assembling import PlacesReader
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.recognition import Recognition
+from webagent.trajectory.recognition import PlacesReader, Recognition
 
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parent.parent.parent / "data"

@@ -18,9 +18,9 @@ from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json
 from tests.runs.storage.stores import use_store
-from webagent.trajectory.assembling import PlacesReader
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
+from webagent.trajectory.recognition import PlacesReader
 
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parent.parent.parent / "data"

@@ -28,7 +28,7 @@ from tests.runs.storage.stores import files_in, use_store
 from webagent.agents.running import run_episode
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.environment.interface import EnvironmentFailure
-from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import (

@@ -23,7 +23,7 @@ from tests.webagent.shop import Shop
 from webagent.agents.running import run_episode
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.recovery.policy import RecoveryPolicy
-from webagent.trajectory.bundles import run_content_hash
+from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.records import RunRecord, StepRecord
 
 pytestmark = pytest.mark.django_db

@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 
-from webagent.trajectory.agentrewardbench.annotations import label as label_of
-from webagent.trajectory.agentrewardbench.annotations import (
+from webagent.trajectory.agentrewardbench.trajectories import same_task
+from webagent.trajectory.agentrewardbench.verdicts import (
+    JudgeAnswer,
+    evaluation,
     optimality,
     primary_verdict,
     read_annotations,
+    read_answer,
 )
-from webagent.trajectory.agentrewardbench.judgments import JudgeAnswer, evaluation, read_answer
-from webagent.trajectory.agentrewardbench.layout import same_task
+from webagent.trajectory.agentrewardbench.verdicts import label as label_of
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of

@@ -35,7 +35,6 @@ from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.assembling import (
     Ending,
-    guarded,
     last_url,
     read_packages,
     reward_evaluation,
@@ -45,7 +44,7 @@ from webagent.trajectory.assembling import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

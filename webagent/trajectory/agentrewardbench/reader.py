@@ -9,33 +9,30 @@ from typing import Any
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.agentlab.folders import RunFiles
-from webagent.trajectory.agentrewardbench.annotations import (
+from webagent.trajectory.agentrewardbench.trajectories import (
+    JsonSteps,
+    Key,
+    Layout,
+    Trajectory,
+    find_layout,
+    numbered,
+    passwords,
+    run_folder,
+    same_task,
+    tell_dropped,
+)
+from webagent.trajectory.agentrewardbench.verdicts import (
     Annotation,
+    evaluation,
+    is_refused,
     label,
     primary_verdict,
     read_annotations,
     written,
 )
-from webagent.trajectory.agentrewardbench.judgments import evaluation
-from webagent.trajectory.agentrewardbench.layout import (
-    Key,
-    Layout,
-    Trajectory,
-    find_layout,
-    is_refused,
-    same_task,
-)
-from webagent.trajectory.agentrewardbench.steps import (
-    JsonSteps,
-    numbered,
-    passwords,
-    run_folder,
-    tell_dropped,
-)
 from webagent.trajectory.assembling import (
     Ending,
     goal_of,
-    guarded,
     last_url,
     model_names,
     read_packages,
@@ -43,11 +40,10 @@ from webagent.trajectory.assembling import (
     source_record,
     task_record,
     task_set_of,
-    unreadable,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded, unreadable
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

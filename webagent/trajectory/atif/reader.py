@@ -11,8 +11,6 @@ from webagent.trajectory.assembling import (
     PASSED_ABOVE,
     UNKNOWN_VERSION,
     Ending,
-    PlacesReader,
-    RunPlace,
     clean,
     clean_json,
     clean_name,
@@ -25,7 +23,6 @@ from webagent.trajectory.assembling import (
     task_name_of,
     task_record,
     task_set_of,
-    unreadable,
 )
 from webagent.trajectory.atif.documents import (
     SCHEMA,
@@ -38,6 +35,7 @@ from webagent.trajectory.atif.documents import (
 from webagent.trajectory.atif.steps import Steps
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.recognition import PlacesReader, RunPlace, unreadable
 from webagent.trajectory.records import (
     AgentRecord,
     BlobPart,

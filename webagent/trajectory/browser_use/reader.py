@@ -7,15 +7,12 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    PlacesReader,
-    RunPlace,
     experiment_above,
     goal_of,
     last_url,
     source_record,
     task_name_of,
     task_record,
-    unreadable,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.browser_use.histories import (
@@ -31,6 +28,7 @@ from webagent.trajectory.browser_use.histories import (
 )
 from webagent.trajectory.browser_use.steps import Steps
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.recognition import PlacesReader, RunPlace, unreadable
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

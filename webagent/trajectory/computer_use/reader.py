@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    PlacesReader,
-    RunPlace,
     clean,
     clean_json,
     experiment_above,
@@ -28,6 +26,7 @@ from webagent.trajectory.computer_use.turns import (
     read_conversation,
 )
 from webagent.trajectory.originals import kept_pictures
+from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
     BlobPart,

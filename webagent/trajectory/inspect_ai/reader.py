@@ -10,7 +10,6 @@ from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     clean_json,
     goal_of,
-    guarded,
     iso_moment,
     model_names,
     source_record,
@@ -30,7 +29,7 @@ from webagent.trajectory.inspect_ai.logs import (
 from webagent.trajectory.inspect_ai.messages import Content, Messages, input_tokens
 from webagent.trajectory.inspect_ai.scores import ending, evaluations
 from webagent.trajectory.originals import kept_pictures
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (
     AgentRecord,
     BlobPart,

@@ -24,6 +24,7 @@ from webagent.trajectory.native.schema import (
     TASKS,
     Manifest,
 )
+from webagent.trajectory.opening import CutZipTree
 from webagent.trajectory.originals import take_blobs, without_missing
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
@@ -40,7 +41,6 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
-from webagent.trajectory.zip_members import CutZipTree
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}

@@ -7,20 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import (
-    goal_of,
-    guarded,
-    last_url,
-    source_record,
-    task_record,
-    unreadable,
-)
+from webagent.trajectory.assembling import goal_of, last_url, source_record, task_record
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.online_mind2web import verdicts
 from webagent.trajectory.online_mind2web.layout import V2, Layout, Result, find_layout
 from webagent.trajectory.online_mind2web.steps import Steps, final_answer, read_action
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded, unreadable
 from webagent.trajectory.records import (
     AdjudicationRecord,
     AgentRecord,

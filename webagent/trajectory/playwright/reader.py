@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
-    PlacesReader,
-    RunPlace,
     clean,
     clean_name,
     experiment_above,
@@ -22,6 +20,7 @@ from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.events import TraceEvents
 from webagent.trajectory.playwright.places import Place, events_of, files_of, find_places, kept_tree
 from webagent.trajectory.playwright.steps import Steps, learn_passwords
+from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

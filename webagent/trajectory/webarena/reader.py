@@ -17,7 +17,6 @@ from webagent.trajectory.assembling import (
     clean,
     clean_json,
     goal_of,
-    guarded,
     last_url,
     model_names,
     reward_evaluation,
@@ -28,7 +27,7 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.originals import kept_picture
 from webagent.trajectory.playwright.places import kept_trace
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,

@@ -8,8 +8,6 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
-    PlacesReader,
-    RunPlace,
     clean,
     clean_json,
     experiment_above,
@@ -20,6 +18,7 @@ from webagent.trajectory.assembling import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.playwright.places import kept_trace
+from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
