@@ -14,13 +14,13 @@ from typing import IO, BinaryIO, Protocol, cast
 import zstandard
 
 from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.trees import (
     AT_ONCE_BYTES,
     READ_CHUNK,
     READ_ERRORS,
+    NamedFiles,
+    Refusals,
     TreeError,
-    text_in_utf8,
     why_name_is_refused,
 )
 
@@ -116,12 +116,14 @@ GZIP_MAGIC = b"\x1f\x8b"
 CENTRAL_HEADER = b"PK\x01\x02"
 CENTRAL_HEADER_BYTES = 300
 """Honest entries stay under this on average: 46 bytes and the name, stored once."""
+NAME_SHOWN = 200
+"""Characters of a refused name in reports."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD)
 GZIP_MEMBERS = 100
 """Honest files have one; each further one costs a copy of all that is left of the file."""
 
 
-class ZipTree:
+class ZipTree(NamedFiles[zipfile.ZipInfo]):
     """A zip archive. Nothing is ever extracted: members are streamed by name.
 
     Raises (on opening):
@@ -130,86 +132,69 @@ class ZipTree:
     """
 
     def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
-        self.label = label
-        self._bounds = bounds
-        self._problems: list[Problem] = []
-        self._file = _CheckedFile(given, bounds)
+        refusals = Refusals(label, bounds)
+        self._archive = _CheckedFile(given, bounds)
         try:
-            self._zip = zipfile.ZipFile(cast(IO[bytes], self._file))
-            self._file.lists = False
-            self._members = self._accept(self._zip.infolist())
+            self._zip = zipfile.ZipFile(cast(IO[bytes], self._archive))
+            self._archive.lists = False
+            members = _accepted(self._zip.infolist(), bounds, refusals)
         except BoundError:
-            self._file.close()
+            self._archive.close()
             raise
         except READ_ERRORS as error:
-            self._file.close()
+            self._archive.close()
             raise TreeError(f"not a readable zip: {error}") from error
-        self.names = tuple(sorted(self._members))
-        self.problems = tuple(self._problems)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
-    def size(self, name: str) -> int:
-        return self._members[name].file_size
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self._members:
-            raise TreeError("not there")
-        member = self._members[name]
-        try:
-            if member.compress_type == ZSTANDARD:
-                stream = open_zstandard(self._file, member)
-            elif member.compress_type == zipfile.ZIP_STORED and member.file_size <= AT_ONCE_BYTES:
-                stream = io.BytesIO(self._stored(member))
-            else:
-                # zipfile never hands out more than the declared size, which was checked on
-                # opening. It looks for the end of a line a few bytes at a time.
-                packed = cast(io.RawIOBase, self._zip.open(member))
-                stream = cast(BinaryIO, io.BufferedReader(packed, READ_CHUNK))
-        except (*READ_ERRORS, RuntimeError) as error:
-            raise TreeError(f"damaged: {error}") from error
-        return text_in_utf8(name, stream)
+        super().__init__(label, members, refusals.problems)
 
     def close(self) -> None:
         self._zip.close()
-        self._file.close()
+        self._archive.close()
+
+    def _size(self, file: zipfile.ZipInfo) -> int:
+        return file.file_size
+
+    def _stream(self, file: zipfile.ZipInfo) -> BinaryIO:
+        try:
+            if file.compress_type == ZSTANDARD:
+                return open_zstandard(self._archive, file)
+            if file.compress_type == zipfile.ZIP_STORED and file.file_size <= AT_ONCE_BYTES:
+                return io.BytesIO(self._stored(file))
+            # zipfile never hands out more than the declared size, which was checked on opening.
+            # It looks for the end of a line a few bytes at a time.
+            packed = cast(io.RawIOBase, self._zip.open(file))
+            return cast(BinaryIO, io.BufferedReader(packed, READ_CHUNK))
+        except (*READ_ERRORS, RuntimeError) as error:
+            raise TreeError(f"damaged: {error}") from error
 
     def _stored(self, member: zipfile.ZipInfo) -> bytes:
         """All of a member that is not compressed, without the detours of `zipfile`."""
-        self._file.seek(start_of_member(self._file, member))
-        content = self._file.read(member.file_size)
+        self._archive.seek(start_of_member(self._archive, member))
+        content = self._archive.read(member.file_size)
         if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
             raise zipfile.BadZipFile("cut short, or not what its sum says")
         return content
 
-    def _accept(self, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-        bounds = self._bounds
-        if len(members) > bounds.members:
-            raise BoundError(f"more than {bounds.members} members")
-        if sum(member.file_size for member in members) > bounds.total_bytes:
-            raise BoundError(f"more than {bounds.total_bytes} bytes when decompressed")
-        copies = Counter(member.filename for member in members)
-        accepted = {}
-        for member in members:
-            if member.is_dir() and not member.file_size:
-                continue
-            check_ratio(member.file_size, member.compress_size, bounds)
-            reason = (
-                "the name stands there twice"
-                if copies[member.filename] > 1
-                else _why_member_is_refused(member, bounds)
-            )
-            if reason:
-                self._refuse(member.filename, reason)
-            else:
-                accepted[member.filename] = member
-        return accepted
 
-    def _refuse(self, name: str, reason: str) -> None:
-        if len(self._problems) < self._bounds.problems:
-            shown = name[:200].encode("utf-8", "replace").decode()
-            self._problems.append(Problem(self.label, shown, "name", reason))
+def _accepted(
+    members: list[zipfile.ZipInfo], bounds: Bounds, refusals: Refusals
+) -> dict[str, zipfile.ZipInfo]:
+    if len(members) > bounds.members:
+        raise BoundError(f"more than {bounds.members} members")
+    if sum(member.file_size for member in members) > bounds.total_bytes:
+        raise BoundError(f"more than {bounds.total_bytes} bytes when decompressed")
+    copies = Counter(member.filename for member in members)
+    accepted = {}
+    for member in members:
+        if member.is_dir() and not member.file_size:
+            continue
+        check_ratio(member.file_size, member.compress_size, bounds)
+        if copies[member.filename] > 1:
+            refusals.add(member.filename[:NAME_SHOWN], "the name stands there twice")
+        elif reason := _why_member_is_refused(member, bounds):
+            refusals.add(member.filename[:NAME_SHOWN], reason)
+        else:
+            accepted[member.filename] = member
+    return accepted
 
 
 def gunzip(content: bytes, bounds: Bounds, limit: int) -> bytes:

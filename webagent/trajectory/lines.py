@@ -7,14 +7,14 @@ import json
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
-from typing import IO, Any, TypeVar
+from typing import IO, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from webagent.field_errors import first_field_error
-from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.trees import READ_ERRORS, Tree
@@ -167,11 +167,31 @@ def read_lines(tree: Tree, name: str, bounds: Bounds) -> Iterator[bytes]:
         return
     try:
         with tree.open(name) as stream:
-            while line := stream.readline(bounds.line_bytes + 1):
-                if len(line) > bounds.line_bytes:
-                    raise InputError("", f"a line of more than {bounds.line_bytes} bytes")
-                yield line
-    except InputError:
-        raise
+            yield from bounded_lines(stream, bounds)
+    except BoundError as error:
+        raise InputError("", str(error)) from error
     except READ_ERRORS as error:
         raise InputError("", f"damaged from here on: {error}") from error
+
+
+def bounded_lines(stream: BinaryIO, bounds: Bounds) -> Iterator[bytes]:
+    """Each line with its end. Raises BoundError where one is too long."""
+    while line := stream.readline(bounds.line_bytes + 1):
+        if len(line) > bounds.line_bytes:
+            raise BoundError(f"a line of more than {bounds.line_bytes} bytes")
+        yield line
+
+
+BROKEN = object()
+"""In place of a line that is no JSON, or cut short."""
+
+
+def json_values(lines: Iterable[str] | Iterable[bytes]) -> Iterator[Any]:
+    """The value of each line that is not blank; `BROKEN` for one that has none."""
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            yield BROKEN

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from webagent.trajectory.archives import LOCAL_HEADER, LOCAL_MAGIC, ZipTree
+from webagent.trajectory.archives import LOCAL_HEADER, LOCAL_MAGIC, NAME_SHOWN, ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.texts import EncodingError, decoded, legible
@@ -20,9 +20,11 @@ from webagent.trajectory.trees import (
     READ_CHUNK,
     READ_ERRORS,
     FolderTree,
+    NamedFiles,
+    Refusals,
     Tree,
     TreeError,
-    text_in_utf8,
+    head_of,
     why_name_is_refused,
 )
 
@@ -33,12 +35,7 @@ _MOST_SCALAR = 1 << 16
 def is_json(given: Path | BinaryIO) -> bool:
     """Whether a file begins like a JSON object or array, or is a JSON value as a whole."""
     try:
-        if isinstance(given, Path):
-            with given.open("rb") as stream:
-                head = stream.read(_MOST_SCALAR)
-        else:
-            given.seek(0)
-            head = given.read(_MOST_SCALAR)
+        head = _first_bytes(given, _MOST_SCALAR)
     except OSError:
         return False
     words = legible(head)[0].strip()
@@ -76,55 +73,32 @@ def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
     return f"no valid JSON: {first}"
 
 
-class LoneFileTree:
+class LoneFileTree(NamedFiles[Path | BinaryIO]):
     """A tree that holds the one file that was given, under its own name.
 
     Raises (on opening):
         BoundError: larger than a member may be.
     """
 
-    problems: tuple[Problem, ...] = ()
-
     def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
-        self._given = given
-        self.label = label
-        self.names: tuple[str, ...] = (label.rstrip("/").rpartition("/")[2] or "file",)
-        if isinstance(given, Path):
-            self._size = given.stat().st_size
-        else:
-            self._size = given.seek(0, io.SEEK_END)
-        if self._size > bounds.member_bytes:
+        super().__init__(label, {label.rstrip("/").rpartition("/")[2] or "file": given})
+        if _bytes_of(given) > bounds.member_bytes:
             raise BoundError(f"more than {bounds.member_bytes} bytes")
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
+    def _size(self, file: Path | BinaryIO) -> int:
+        return _bytes_of(file)
 
-    def size(self, name: str) -> int:
-        return self._size
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self.names:
-            raise TreeError("not there")
-        if isinstance(self._given, Path):
-            return text_in_utf8(name, self._given.open("rb"))
-        self._given.seek(0)
+    def _stream(self, file: Path | BinaryIO) -> BinaryIO:
+        if isinstance(file, Path):
+            return file.open("rb")
+        file.seek(0)
         # A copy: readers close what they open, and the file that was given is not theirs.
-        return text_in_utf8(name, io.BytesIO(self._given.read()))
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-
-ZIP_MAGIC = b"PK\x03\x04"
+        return io.BytesIO(file.read())
 
 
 def holds_zip(tree: Tree, name: str) -> bool:
     """Whether the first bytes of a file are those of a zip."""
-    try:
-        with tree.open(name) as stream:
-            return stream.read(len(ZIP_MAGIC)) == ZIP_MAGIC
-    except (TreeError, *READ_ERRORS):
-        return False
+    return head_of(tree, name, len(LOCAL_MAGIC)) == LOCAL_MAGIC
 
 
 def open_inner(tree: Tree, name: str, bounds: Bounds) -> ZipTree:
@@ -182,13 +156,13 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
         if not starts_like_zip(given):
             if is_json(given):
                 return LoneFileTree(given, bounds, label)
-            is_empty = _size(given) == 0
+            is_empty = _bytes_of(given) == 0
             why = "the file is empty" if is_empty else "neither a readable zip nor JSON"
             raise TreeError(why) from error
     return CutZipTree(given, bounds, label)
 
 
-def _size(given: Path | BinaryIO) -> int:
+def _bytes_of(given: Path | BinaryIO) -> int:
     return given.stat().st_size if isinstance(given, Path) else given.seek(0, io.SEEK_END)
 
 
@@ -219,65 +193,61 @@ class _Member:
 
 def starts_like_zip(given: Path | BinaryIO) -> bool:
     """Whether the first bytes are those of a zip's first member."""
+    return _first_bytes(given, len(LOCAL_MAGIC)) == LOCAL_MAGIC
+
+
+def _first_bytes(given: Path | BinaryIO, size: int) -> bytes:
     if isinstance(given, Path):
-        with given.open("rb") as file:
-            return file.read(4) == LOCAL_MAGIC
+        with given.open("rb") as stream:
+            return stream.read(size)
     given.seek(0)
-    return given.read(4) == LOCAL_MAGIC
+    return given.read(size)
 
 
-class CutZipTree:
+class CutZipTree(NamedFiles[_Member]):
     """The members of a cut zip, found from their own headers; the last one may be cut too.
 
     Only writers that put sizes in front of members (ours does) can be read like this.
     """
 
     def __init__(self, given: Path | BinaryIO, bounds: Bounds, label: str) -> None:
-        self.label = label
         self._bounds = bounds
         self._owned = isinstance(given, Path)
-        self._file = given.open("rb") if isinstance(given, Path) else given
-        self._end = self._file.seek(0, io.SEEK_END)
-        self._members: dict[str, _Member] = {}
-        self._problems = [Problem(label, label, "archive", "cut short: the end is missing")]
+        self._archive = given.open("rb") if isinstance(given, Path) else given
+        self._end = self._archive.seek(0, io.SEEK_END)
+        refusals = Refusals(label, bounds)
+        refusals.problems.append(Problem(label, label, "archive", "cut short: the end is missing"))
         try:
-            self._scan()
+            super().__init__(label, self._scan(refusals), refusals.problems)
         except BoundError:
             self.close()
             raise
-        if not self._members:
+        if not self.names:
             self.close()
             raise TreeError("a zip that is cut short, with nothing whole in it")
-        self.names = tuple(sorted(self._members))
-        self.problems = tuple(self._problems)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._members
-
-    def size(self, name: str) -> int:
-        return self._members[name].size
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self._members:
-            raise TreeError("not there")
-        member = self._members[name]
-        self._file.seek(member.start)
-        packed = self._file.read(min(member.packed, self._end - member.start))
-        if not member.deflated:
-            return text_in_utf8(name, io.BytesIO(packed))
-        try:
-            # For zlib a limit of 0 is none at all, and sizes may lie.
-            unpacked = zlib.decompressobj(-15).decompress(packed, max(member.size, 1))
-            return text_in_utf8(name, io.BytesIO(unpacked[: member.size]))
-        except zlib.error as error:
-            raise TreeError(f"damaged: {error}") from error
 
     def close(self) -> None:
         if self._owned:
-            self._file.close()
+            self._archive.close()
 
-    def _scan(self) -> None:
+    def _size(self, file: _Member) -> int:
+        return file.size
+
+    def _stream(self, file: _Member) -> BinaryIO:
+        self._archive.seek(file.start)
+        packed = self._archive.read(min(file.packed, self._end - file.start))
+        if not file.deflated:
+            return io.BytesIO(packed)
+        try:
+            # For zlib a limit of 0 is none at all, and sizes may lie.
+            unpacked = zlib.decompressobj(-15).decompress(packed, max(file.size, 1))
+        except zlib.error as error:
+            raise TreeError(f"damaged: {error}") from error
+        return io.BytesIO(unpacked[: file.size])
+
+    def _scan(self, refusals: Refusals) -> dict[str, _Member]:
         bounds = self._bounds
+        members: dict[str, _Member] = {}
         position = total = count = 0
         while header := self._header(position):
             name, member = header
@@ -289,21 +259,18 @@ class CutZipTree:
                 raise BoundError("more bytes than allowed when decompressed")
             check_ratio(member.size, member.packed, bounds)
             reason = why_name_is_refused(name, bounds)
-            if name in self._members:
+            if name in members:
                 reason = "the name stands there twice"
             if reason:
-                self._refuse(name, reason)
+                refusals.add(name[:NAME_SHOWN], reason)
             elif not name.endswith("/"):
-                self._members[name] = member
+                members[name] = member
             position = member.start + member.packed
-
-    def _refuse(self, name: str, reason: str) -> None:
-        if len(self._problems) < self._bounds.problems:
-            self._problems.append(Problem(self.label, name[:200], "name", reason))
+        return members
 
     def _header(self, position: int) -> tuple[str, _Member] | None:
-        self._file.seek(position)
-        raw = self._file.read(LOCAL_HEADER.size)
+        self._archive.seek(position)
+        raw = self._archive.read(LOCAL_HEADER.size)
         if len(raw) < LOCAL_HEADER.size:
             return None
         magic, _, flags, method, _, _, _, packed, size, name_len, extra_len = LOCAL_HEADER.unpack(
@@ -313,8 +280,8 @@ class CutZipTree:
             return None
         if method not in (_STORED, _DEFLATED):
             return None
-        name = self._file.read(name_len)
-        extra = self._file.read(extra_len)
+        name = self._archive.read(name_len)
+        extra = self._archive.read(extra_len)
         if len(name) < name_len or len(extra) < extra_len:
             return None
         if _ZIP64_SIZE in (packed, size):

@@ -11,45 +11,33 @@ from functools import partial
 from typing import Any, BinaryIO, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobError, BlobStash, Problem, RunBundle, blobs_of
+from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
 from webagent.trajectory.images import ROLES, ImageError, decode_image
 from webagent.trajectory.inventory import Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
-from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.trees import NamedFiles, Tree, TreeError, read_file
 
 _BESIDE = ("artefact", "log", "video")
 _UNNAMED = "blobs"
 _HASH = re.compile(r"^[0-9a-f]{64}$")
 
 
-class KeptTree:
+class KeptTree(NamedFiles[tuple[str, int]]):
     """The originals of a run with its pictures, where they lay in what was imported."""
 
-    problems: tuple[Problem, ...] = ()
-
     def __init__(self, bundle: RunBundle) -> None:
+        super().__init__(bundle.source, _files(bundle))
         self._bundle = bundle
-        self.label = bundle.source
-        self._files = _files(bundle)
-        self.names = tuple(sorted(self._files))
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._files
+    def _size(self, file: tuple[str, int]) -> int:
+        return file[1]
 
-    def size(self, name: str) -> int:
-        return self._files[name][1]
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self._files:
-            raise TreeError("not there")
+    def _stream(self, file: tuple[str, int]) -> BinaryIO:
         try:
-            return io.BytesIO(self._bundle.read_blob(self._files[name][0]))
+            return io.BytesIO(self._bundle.read_blob(file[0]))
         except BlobError as error:
             raise TreeError(str(error)) from error
-
-    def close(self) -> None:
-        """Nothing is kept open."""
 
 
 def kept_pictures(

@@ -17,7 +17,7 @@ from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+from webagent.trajectory.trees import Tree, TreeError, head_of
 from webagent.trajectory.values import noting_refused_numbers
 
 Answers = Mapping[str, str]
@@ -125,7 +125,7 @@ def outline(tree: Tree, name: str) -> Outline:
     """The outline of one file of the tree; looked up once, however many readers ask."""
     known = _OUTLINES.setdefault(tree, {})
     if name not in known:
-        known[name] = outline_of(_head(tree, name))
+        known[name] = outline_of(head_of(tree, name, HEAD_BYTES).decode("utf-8", "replace"))
     return known[name]
 
 
@@ -162,14 +162,6 @@ def outline_of(head: str) -> Outline:
             texts[keys[-1]] = _text(mark)
         before, is_value = mark, mark == ":"
     return Outline(kind, tuple(keys), texts, frozenset(inner))
-
-
-def _head(tree: Tree, name: str) -> str:
-    try:
-        with tree.open(name) as stream:
-            return stream.read(HEAD_BYTES).decode("utf-8", "replace")
-    except (TreeError, *READ_ERRORS):
-        return ""
 
 
 def _text(mark: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.texts import EncodingError, in_utf8
+from webagent.trajectory.texts import EncodingError, decoded, in_utf8
 
 READ_CHUNK = 1 << 16
 AT_ONCE_BYTES = 1 << 20
@@ -80,6 +81,27 @@ def read_file(tree: Tree, name: str, limit: int) -> bytes:
     return b"".join(chunks)
 
 
+def head_of(tree: Tree, name: str, limit: int) -> bytes:
+    """The first bytes of a file; none where it is not there or damaged."""
+    try:
+        with tree.open(name) as stream:
+            return stream.read(limit)
+    except (TreeError, *READ_ERRORS):
+        return b""
+
+
+def json_of(tree: Tree, name: str, bounds: Bounds) -> Any:
+    """The JSON document in a file.
+
+    Raises:
+        ValueError: it is none, too large, or cannot be read.
+    """
+    try:
+        return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
 def text_in_utf8(name: str, stream: BinaryIO) -> BinaryIO:
     """The stream of a file, as UTF-8 where it is a text in UTF-16 or UTF-32. Raises TreeError."""
     try:
@@ -115,52 +137,93 @@ def why_name_is_refused(name: str, bounds: Bounds) -> str | None:
     return None
 
 
-class FolderTree:
+F = TypeVar("F")
+
+
+class NamedFiles(Generic[F]):
+    """A tree whose files are known by name from the beginning. Most need nothing closed."""
+
+    def __init__(
+        self, label: str, files: Mapping[str, F], problems: Iterable[Problem] = ()
+    ) -> None:
+        self.label = label
+        self.names = tuple(sorted(files))
+        self.problems = tuple(problems)
+        self._files = files
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files
+
+    def size(self, name: str) -> int:
+        return self._size(self._files[name])
+
+    def open(self, name: str) -> BinaryIO:
+        if name not in self._files:
+            raise TreeError("not there")
+        return text_in_utf8(name, self._stream(self._files[name]))
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def _size(self, file: F) -> int:
+        raise NotImplementedError
+
+    def _stream(self, file: F) -> BinaryIO:
+        """The file's bytes as they lie there. Raises TreeError."""
+        raise NotImplementedError
+
+
+class Refusals:
+    """Names that are not taken, listed up to a bound."""
+
+    def __init__(self, label: str, bounds: Bounds) -> None:
+        self.problems: list[Problem] = []
+        self._label = label
+        self._most = bounds.problems
+
+    def add(self, name: str, reason: str) -> None:
+        """Note one more."""
+        if len(self.problems) < self._most:
+            shown = name.encode("utf-8", "replace").decode()
+            self.problems.append(Problem(self._label, shown, "name", reason))
+
+
+class FolderTree(NamedFiles[Path]):
     """A folder. Links are taken only to regular files inside it; special files never."""
 
     def __init__(self, folder: Path, bounds: Bounds, label: str | None = None) -> None:
         self._root = folder.resolve(strict=True)
         self._bounds = bounds
-        self.label = label or self._root.name
-        self._problems: list[Problem] = []
-        self._paths: dict[str, Path] = {}
+        self._refusals = Refusals(label or self._root.name, bounds)
+        paths: dict[str, Path] = {}
         for name, path in self._walk(self._root, ""):
-            self._paths[name] = path
-            if len(self._paths) > bounds.members:
+            paths[name] = path
+            if len(paths) > bounds.members:
                 raise BoundError(f"more than {bounds.members} files")
-        self.names = tuple(sorted(self._paths))
-        self.problems = tuple(self._problems)
+        super().__init__(label or self._root.name, paths, self._refusals.problems)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._paths
+    def _size(self, file: Path) -> int:
+        return file.stat().st_size
 
-    def size(self, name: str) -> int:
-        return self._paths[name].stat().st_size
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self._paths:
-            raise TreeError("not there")
+    def _stream(self, file: Path) -> BinaryIO:
         try:
             # The path was resolved; O_NOFOLLOW refuses one that became a link since.
-            descriptor = os.open(self._paths[name], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
             raise TreeError(f"cannot be opened: {error.strerror}") from error
-        return text_in_utf8(name, os.fdopen(descriptor, "rb"))
-
-    def close(self) -> None:
-        """Nothing is kept open."""
+        return os.fdopen(descriptor, "rb")
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            self._refuse(prefix or ".", f"folder cannot be read: {error.strerror}")
+            self._refusals.add(prefix or ".", f"folder cannot be read: {error.strerror}")
             return
         for entry in entries:
             name = prefix + entry.name
             reason = why_name_is_refused(name, self._bounds)
             if reason:
-                self._refuse(name, reason)
+                self._refusals.add(name, reason)
             elif entry.is_symlink():
                 yield from self._linked(name, Path(entry.path))
             elif entry.is_dir():
@@ -168,7 +231,7 @@ class FolderTree:
             elif entry.is_file():
                 yield name, Path(entry.path)
             else:
-                self._refuse(name, "not a regular file")
+                self._refusals.add(name, "not a regular file")
 
     def _linked(self, name: str, path: Path) -> Iterator[tuple[str, Path]]:
         try:
@@ -176,14 +239,11 @@ class FolderTree:
             inside = target.is_relative_to(self._root)
             regular = stat.S_ISREG(target.stat().st_mode)
         except (OSError, RuntimeError):
-            self._refuse(name, "link that leads nowhere")
+            self._refusals.add(name, "link that leads nowhere")
             return
         if inside and regular:
             yield name, target
         else:
-            self._refuse(name, "link that leaves the folder" if not inside else "link to a folder")
-
-    def _refuse(self, name: str, reason: str) -> None:
-        if len(self._problems) < self._bounds.problems:
-            shown = name.encode("utf-8", "replace").decode()
-            self._problems.append(Problem(self.label, shown, "name", reason))
+            self._refusals.add(
+                name, "link that leaves the folder" if not inside else "link to a folder"
+            )

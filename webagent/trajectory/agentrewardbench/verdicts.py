@@ -21,7 +21,7 @@ from webagent.trajectory.records import (
     LabelRecord,
 )
 from webagent.trajectory.texts import bounded_name, storable_text
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
+from webagent.trajectory.trees import Tree, head_of
 from webagent.trajectory.values import cost, items, mapping, moment, number, text
 
 Word = Literal["success", "failure", "unsure", "not_executable"]
@@ -75,11 +75,7 @@ class Annotation:
 
 def is_annotations(tree: Tree, name: str) -> bool:
     """Whether a CSV file's first line is that of annotations."""
-    try:
-        with tree.open(name) as stream:
-            head = stream.readline(10_000).decode("utf-8-sig", "replace")
-    except (TreeError, *READ_ERRORS):
-        return False
+    head = head_of(tree, name, 10_000).decode("utf-8-sig", "replace").partition("\n")[0]
     return set(_NEEDED) <= {word.strip() for word in head.split(",")}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT
+from webagent.trajectory.lines import BROKEN, json_values
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.texts import decoded
 from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
@@ -34,8 +35,6 @@ class Dump:
     system: str | None = None
     tools: list[Any] = field(default_factory=list)
     usage: Any = None
-    lines: int = 0
-    """Lines of a file of one response a line; 0 for a single document."""
     bad_lines: int = 0
 
 
@@ -100,22 +99,17 @@ def _from_lines(content: str) -> Dump:
         ValueError: no line is JSON, or the last one is cut.
     """
     found = Dump([])
-    is_cut = False
-    for line in filter(str.strip, content.split("\n")):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+    value: Any = None
+    for value in json_values(content.split("\n")):
+        if value is BROKEN:
             found.bad_lines += 1
-            is_cut = True
             continue
-        is_cut = False
-        found.lines += 1
         found.messages.append(value)
         found.model = found.model or text(mapping(value).get("model"))
         found.tools = found.tools or items(mapping(value).get("tools"))
-    if not found.lines:
+    if not found.messages:
         raise ValueError("neither a JSON document nor lines of JSON")
-    if is_cut:
+    if value is BROKEN:
         raise ValueError(CUT_SHORT)
     return found
 

@@ -8,7 +8,6 @@ their first item.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,8 +17,7 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.opening import holds_zip, open_inner
 from webagent.trajectory.recognition import outline
-from webagent.trajectory.texts import decoded
-from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.trees import Tree, TreeError, json_of
 from webagent.trajectory.values import items, mapping, whole
 
 HEADER = "header.json"
@@ -227,6 +225,6 @@ def _read(tree: Tree, name: str, bounds: Bounds) -> dict[str, Any]:
 
 def _any(tree: Tree, name: str, bounds: Bounds) -> Any:
     try:
-        return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
-    except (BoundError, TreeError, ValueError, RecursionError) as error:
+        return json_of(tree, name, bounds)
+    except ValueError as error:
         raise InputError("", str(error)[:300], file=name) from error

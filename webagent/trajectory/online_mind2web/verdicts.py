@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from typing import Any, Literal
 
+from webagent.trajectory.lines import BROKEN, json_values
 from webagent.trajectory.online_mind2web.layout import LABEL_KEY
 from webagent.trajectory.recognition import Question
 from webagent.trajectory.records import (
@@ -112,14 +112,10 @@ def by_task(content: str) -> tuple[dict[str, list[dict[str, Any]]], int]:
     """What a judge wrote of each task, and how many lines are no JSON."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     bad_lines = 0
-    for line in content.split("\n"):
-        try:
-            entry = mapping(json.loads(line))
-        except (ValueError, RecursionError):
-            bad_lines += bool(line.strip())
-            continue
-        if task_id := text(entry.get("task_id")):
-            found[task_id].append(entry)
+    for value in json_values(content.split("\n")):
+        bad_lines += value is BROKEN
+        if task_id := text(mapping(value).get("task_id")):
+            found[task_id].append(value)
     return found, bad_lines
 
 

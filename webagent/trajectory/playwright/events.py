@@ -11,12 +11,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bundles import InputError
+from webagent.trajectory.lines import BROKEN, json_values
 from webagent.trajectory.texts import unstorable_numbers
 from webagent.trajectory.values import items, mapping, number, text, whole
 
@@ -115,7 +115,7 @@ class TraceEvents:
         return (wall + at - monotonic) / 1000
 
 
-def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
+def read_events(lines: Iterable[bytes] | Iterable[str]) -> TraceEvents:
     """The events of one `.trace` file; lines that are no JSON object are counted and left out.
 
     Raises:
@@ -123,14 +123,10 @@ def read_events(lines: Iterable[bytes | str]) -> TraceEvents:
     """
     events = TraceEvents()
     calls: dict[str, Call] = {}
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            event = None
-        events.is_cut = events.is_cut if not line.strip() else event is None
+    for event in json_values(lines):
+        events.is_cut = event is BROKEN or event is None
         if not isinstance(event, dict):
-            events.bad_lines += bool(line.strip())
+            events.bad_lines += 1
             continue
         events.bad_numbers += sum(1 for _ in unstorable_numbers(event))
         event = _flattened(event)

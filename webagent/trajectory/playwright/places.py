@@ -9,18 +9,18 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import BinaryIO
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.lines import BROKEN, bounded_lines, json_values
 from webagent.trajectory.opening import holds_zip, open_inner
 from webagent.trajectory.playwright.events import TraceEvents, read_events
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, read_file
+from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, head_of, read_file
 from webagent.trajectory.values import mapping
 from webagent.trajectory.webarena_verified.folders import find_task_folders
 
@@ -86,10 +86,8 @@ def files_of(tree: Tree, folder: str) -> dict[str, str]:
 
 def _begins_like_trace(tree: Tree, name: str) -> bool:
     try:
-        with tree.open(name) as stream:
-            line = stream.read(_HEAD_BYTES).split(b"\n", 1)[0]
-        head = json.loads(line)
-    except (TreeError, ValueError, RecursionError, *READ_ERRORS):
+        head = json.loads(head_of(tree, name, _HEAD_BYTES).split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
         return False
     return isinstance(head, dict) and head.get("type") == "context-options"
 
@@ -126,12 +124,7 @@ def lines_of(files: RunFiles, stream: BinaryIO) -> Iterator[bytes]:
     """
     digest = hashlib.sha256()
     bounds = files.bounds
-    for number in count():
-        line = stream.readline(bounds.line_bytes + 1)
-        if not line:
-            break
-        if len(line) > bounds.line_bytes:
-            raise BoundError(f"a line of more than {bounds.line_bytes} bytes")
+    for number, line in enumerate(bounded_lines(stream, bounds)):
         if number >= bounds.lines:
             raise BoundError(f"more than {bounds.lines} lines")
         digest.update(line)
@@ -212,10 +205,8 @@ def _redacted_lines(content: bytes, redactor: Redactor, bodies: set[str]) -> byt
     Names of files that hold bodies of requests are added to `bodies`.
     """
     kept = []
-    for line in content.splitlines():
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+    for value in json_values(content.splitlines()):
+        if value is BROKEN:
             continue
         request = mapping(mapping(mapping(value).get("snapshot")).get("request"))
         body = mapping(request.get("postData"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from typing import Any, Literal
 from webagent.trajectory.assembling import Ending
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, StepRecord
-from webagent.trajectory.texts import decoded, legible
-from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError, given_name, read_file
+from webagent.trajectory.texts import legible
+from webagent.trajectory.trees import Tree, TreeError, given_name, head_of, json_of, read_file
 from webagent.trajectory.values import mapping
 from webagent.trajectory.webarena.render import is_render
 from webagent.trajectory.webarena.steps import early_stop, stop_answer
@@ -190,11 +189,11 @@ class ResultFolder:
 
     def settings(self, tree: Tree, bounds: Bounds) -> dict[str, Any]:
         """The runner's arguments; empty if they are not there."""
-        return mapping(_json(tree, self.files.get(SETTINGS), bounds))
+        return _json(tree, self.files.get(SETTINGS), bounds)
 
     def task_config(self, tree: Tree, task: str, bounds: Bounds) -> dict[str, Any]:
         """The task's own configuration file; empty if it is not there."""
-        return mapping(_json(tree, self.files.get(self.task_path(task) or ""), bounds))
+        return _json(tree, self.files.get(self.task_path(task) or ""), bounds)
 
     def task_path(self, task: str) -> str | None:
         """The path of the task's own configuration file."""
@@ -282,18 +281,12 @@ def _belongs(path: str, folder: ResultFolder) -> bool:
     return bool(task) and f"render_{task['task']}.html" in folder.renders if task else False
 
 
-def _json(tree: Tree, name: str | None, bounds: Bounds) -> Any:
-    if name is None:
-        return None
+def _json(tree: Tree, name: str | None, bounds: Bounds) -> dict[str, Any]:
     try:
-        return json.loads(decoded(read_file(tree, name, bounds.json_bytes)))
-    except (BoundError, TreeError, ValueError, RecursionError):
-        return None
+        return mapping(json_of(tree, name, bounds)) if name else {}
+    except ValueError:
+        return {}
 
 
 def _head(tree: Tree, name: str, limit: int = _HEAD_BYTES) -> str:
-    try:
-        with tree.open(name) as stream:
-            return stream.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")
-    except (TreeError, *READ_ERRORS):
-        return ""
+    return head_of(tree, name, limit).decode("utf-8", "replace").replace("\r\n", "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 from webagent.trajectory.assembling import URL_CHARS, clean, iso_moment
 from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
+from webagent.trajectory.lines import json_values
 from webagent.trajectory.opening import open_inner
 from webagent.trajectory.playwright.places import events_of, lines_of
 from webagent.trajectory.playwright.steps import Steps, learn_passwords
@@ -210,15 +210,8 @@ def _snapshots(tree: Tree, files: RunFiles) -> Iterator[dict[str, Any]]:
             continue
         try:
             with tree.open(name) as stream:
-                for line in lines_of(files, stream):
-                    yield _snapshot(line)
+                for value in map(mapping, json_values(lines_of(files, stream))):
+                    if value.get("type") == "resource-snapshot":
+                        yield mapping(value.get("snapshot"))
         except (BoundError, TreeError, *READ_ERRORS) as error:
             files.note("network", name, str(error))
-
-
-def _snapshot(line: bytes) -> dict[str, Any]:
-    try:
-        value = mapping(json.loads(line))
-    except (ValueError, RecursionError):
-        return {}
-    return mapping(value.get("snapshot")) if value.get("type") == "resource-snapshot" else {}
