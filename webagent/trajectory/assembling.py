@@ -6,10 +6,15 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from decimal import Decimal
+from typing import Any, Literal
 
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
+    BlobPart,
     BlobRecord,
+    Box,
     EndReason,
     ErrorRecord,
     EvaluationRecord,
@@ -32,14 +37,7 @@ UNKNOWN_VERSION = "unknown"
 URL_CHARS = 4_000
 PASSED_ABOVE = 0.5
 """Custom of benchmarks: rewards may be fractional, and more than half counts as success."""
-REWARD_EVALUATOR = EvaluatorRecord.model_validate(
-    {
-        "name": "imported-reward",
-        "kind": "reward",
-        "version": "1",
-        "config": {"success_above": PASSED_ABOVE},
-    }
-)
+SCALE = f"passed above {PASSED_ABOVE}"
 _PATH_CHARS = 1_000
 _MOST_ISO_CHARS = 40
 
@@ -74,31 +72,82 @@ def experiment_above(path: str, otherwise: str = "") -> str | None:
 
 def reward_evaluation(run: RunRecord) -> EvaluationRecord:
     """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
-    given: dict[str, Any] = {"scale": f"passed above {PASSED_ABOVE}"}
-    if run.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or run.reward is None:
-        is_error = run.outcome is Outcome.ERROR
-        given = {"rationale": f"the run {'ended in an error' if is_error else 'broke off'}"}
-        verdict = "error"
-    else:
-        verdict = "passed" if run.reward > PASSED_ABOVE else "failed"
-    return EvaluationRecord.model_validate(
-        {
-            "id": bounded_name(f"{run.id}-reward"),
-            "run_id": run.id,
-            "evaluator": REWARD_EVALUATOR,
-            "verdict": verdict,
-            "score": run.reward,
-            **given,
-        }
+    broke_off = run.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or run.reward is None
+    how = "ended in an error" if run.outcome is Outcome.ERROR else "broke off"
+    return EvaluationRecord(
+        id=bounded_name(f"{run.id}-reward"),
+        run_id=run.id,
+        evaluator=evaluator("imported-reward", "reward", "1", {"success_above": PASSED_ABOVE}),
+        verdict=verdict_of(None if broke_off else (run.reward or 0) > PASSED_ABOVE),
+        score=run.reward,
+        scale=None if broke_off else SCALE,
+        rationale=f"the run {how}" if broke_off else None,
     )
+
+
+def point_at(x: Any, y: Any) -> Point | None:
+    """The point, where both are numbers."""
+    left, top = number(x), number(y)
+    return Point(x=left, y=top) if left is not None and top is not None else None
 
 
 def point_in(arguments: Mapping[str, Any]) -> Point | None:
     """Where a call's arguments say that it was done."""
     both = items(arguments.get("coordinate"))
-    x, y = (both[0], both[1]) if len(both) == 2 else (arguments.get("x"), arguments.get("y"))
-    left, top = number(x), number(y)
-    return Point(x=left, y=top) if left is not None and top is not None else None
+    return point_at(*both) if len(both) == 2 else point_at(arguments.get("x"), arguments.get("y"))
+
+
+def box_of(sides: Iterable[Any], scale: float = 1.0) -> Box | None:
+    """The box of left, top, width and height, where all four are numbers."""
+    found = [number(side) for side in sides]
+    known = [side * scale for side in found if side is not None]
+    if len(found) != 4 or len(known) != 4:
+        return None
+    return Box(x=known[0], y=known[1], width=known[2], height=known[3])
+
+
+def goal_pictures(pictures: Iterable[BlobRecord]) -> tuple[BlobPart, ...]:
+    """Pictures as parts of a goal."""
+    shown = (picture.model_copy(update={"role": "goal_image"}) for picture in pictures)
+    return tuple(BlobPart(blob=picture) for picture in shown)
+
+
+def verdict_of(passed: bool | None) -> Literal["passed", "failed", "error"]:
+    """An evaluation's verdict; an error where there is none that can be read."""
+    return "error" if passed is None else "passed" if passed else "failed"
+
+
+def evaluator(name: str, kind: str, version: str, config: Mapping[str, Any]) -> EvaluatorRecord:
+    """An evaluator with its settings: other settings are another evaluator."""
+    return EvaluatorRecord.model_validate(
+        {"name": name[:100], "kind": kind, "version": version[:100], "config": config}
+    )
+
+
+def dollars(amount: Decimal | None) -> dict[str, Any]:
+    """The cost of a run with its currency, as fields of its totals."""
+    return {"cost": amount, "currency": None if amount is None else "USD"}
+
+
+def check_steps(n: int, bounds: Bounds, field: str, what: str = "steps", file: str = "") -> None:
+    """Refuse a run of more steps than are allowed. Raises InputError."""
+    if n > bounds.steps_per_run:
+        raise InputError(field, f"more than {bounds.steps_per_run} {what}", file=file)
+
+
+def first_start(steps: Iterable[StepRecord]) -> datetime | None:
+    """When the earliest step began, as far as that is known."""
+    return min((step.started_at for step in steps if step.started_at), default=None)
+
+
+def last_end(steps: Iterable[StepRecord]) -> datetime | None:
+    """When the latest step ended, as far as that is known."""
+    return max((step.ended_at for step in steps if step.ended_at), default=None)
+
+
+def seconds_between(first: datetime | None, last: datetime | None) -> float | None:
+    """The seconds from one moment to the other; None if either is unknown."""
+    return (last - first).total_seconds() if first and last else None
 
 
 def model_names(names: Iterable[str | None]) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
 """Accessibility trees: read back from the text that BrowserGym flattens them to, and compared.
+
 One line is one node, indented by tabs: `[13] button 'OK', clickable, checked='false'`. A page's
 fingerprint says whether two looks show the same, whatever differs from one load to the next. Left
 out are element ids, focus, addresses and references inside the tree, clocks, and the parts of an

@@ -1,4 +1,5 @@
 """Text from outside, decoded where its encoding is certain, and made storable.
+
 No NUL, no half characters, no endless strings. Trees hand out text files of UTF-16 and UTF-32 as
 UTF-8, so that no reader has to know. Others cannot be told apart for certain, and nothing is
 guessed: they are named and refused.

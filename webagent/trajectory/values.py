@@ -1,4 +1,5 @@
 """Values from outside: typed looks into JSON of unknown shape, and types of fields.
+
 A look gives the value if it is what it should be, else None. Amounts can be written out, and
 times are those of every calendar.
 """
@@ -7,14 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator
+
+Amount = TypeVar("Amount", int, float, Decimal)
 
 _MAX_COUNT = 2**53
 _MAX_SECONDS = 253_402_300_799.0  # the end of the year 9999
@@ -170,3 +173,19 @@ def _checked(at: datetime) -> datetime:
 
 Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_checked)]
 """A time from outside."""
+
+
+def not_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def not_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is None, empty or 0."""
+    return {key: value for key, value in values.items() if value}
+
+
+def total(amounts: Iterable[Amount | None]) -> Amount | None:
+    """The sum of those that are known; None if none is."""
+    found = [amount for amount in amounts if amount is not None]
+    return sum(found[1:], found[0]) if found else None

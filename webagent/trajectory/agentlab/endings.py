@@ -7,7 +7,7 @@ from typing import Any
 
 from webagent.trajectory.agentlab.folders import RunFiles
 from webagent.trajectory.agentlab.stepfiles import StepFile
-from webagent.trajectory.assembling import PASSED_ABOVE, Ending
+from webagent.trajectory.assembling import PASSED_ABOVE, Ending, dollars
 from webagent.trajectory.records import (
     EndReason,
     ErrorOrigin,
@@ -15,7 +15,7 @@ from webagent.trajectory.records import (
     Outcome,
     Totals,
 )
-from webagent.trajectory.values import cost, count, flag, number, text
+from webagent.trajectory.values import cost, count, flag, number, text, total
 
 _STACK_CHARS = 100_000
 _LOGGED_ERROR = re.compile(
@@ -131,23 +131,19 @@ def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
 def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Totals:
     """Sums as the summary has them; where it is missing, over the steps' statistics."""
 
-    def total(key: str) -> float | None:
-        if (claimed := number(summary.get(f"stats.cum_{key}"))) is not None:
-            return claimed
-        found = [n for stats in every if (n := number(stats.get(key))) is not None]
-        return sum(found) if found else None
+    def summed(key: str) -> float | None:
+        claimed = number(summary.get(f"stats.cum_{key}"))
+        return total(number(s.get(key)) for s in every) if claimed is None else claimed
 
-    retries = total("n_retry")
-    calls = total("n_llm_calls")
+    retries = summed("n_retry")
+    calls = summed("n_llm_calls")
     if calls is None and retries is not None:
         calls = retries + sum("input_tokens" in stats for stats in every)
-    money = cost(total("cost"))
     return Totals(
-        input_tokens=count(total("input_tokens")),
-        output_tokens=count(total("output_tokens")),
-        cost=money,
-        currency="USD" if money is not None else None,
+        input_tokens=count(summed("input_tokens")),
+        output_tokens=count(summed("output_tokens")),
+        **dollars(cost(summed("cost"))),
         llm_calls=count(calls),
         retries=count(retries),
-        seconds=total("step_elapsed"),
+        seconds=summed("step_elapsed"),
     )

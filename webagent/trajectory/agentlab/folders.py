@@ -13,6 +13,7 @@ from webagent.trajectory import run_files
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.inventory import NO_NUMBER
 from webagent.trajectory.pickle_reader import Pickled
+from webagent.trajectory.recognition import folders_with
 from webagent.trajectory.records import Json
 from webagent.trajectory.redaction import REDACTED, is_secret_key
 from webagent.trajectory.texts import bounded_name
@@ -77,19 +78,14 @@ class RunFolder:
 
 def find_run_folders(tree: Tree) -> list[RunFolder]:
     """Every folder with an `exp_args.pkl`, at any depth, with the files that are its own."""
-    folders: dict[str, RunFolder] = {}
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if last == EXP_ARGS:
-            shown = prefix.rpartition("/")[2] or given_name(tree)
-            folders[prefix] = RunFolder(path=prefix, name=shown)
-    for name in tree.names:
-        prefix = name.rpartition("/")[0]
-        while prefix not in folders and prefix:
-            prefix = prefix.rpartition("/")[0]
-        if prefix in folders:
-            folders[prefix].add(name.removeprefix(f"{prefix}/") if prefix else name, name)
-    return [folders[path] for path in sorted(folders)]
+    found = folders_with(tree, lambda _, last: last == EXP_ARGS)
+    folders = []
+    for path, files in found.items():
+        folder = RunFolder(path=path, name=path.rpartition("/")[2] or given_name(tree))
+        for inside, name in files.items():
+            folder.add(inside, name)
+        folders.append(folder)
+    return folders
 
 
 class RunFiles(run_files.RunFiles):

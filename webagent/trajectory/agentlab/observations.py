@@ -6,12 +6,14 @@ from typing import Any
 
 from webagent.trajectory.agentlab.folders import GOAL, RunFiles
 from webagent.trajectory.agentlab.stepfiles import HEAVY_KEYS, StepFile
+from webagent.trajectory.assembling import task_record, task_set_of
 from webagent.trajectory.records import (
     BlobPart,
     ChatMessage,
     GoalPart,
     Observation,
     TabRecord,
+    TaskRecord,
     TextPart,
 )
 from webagent.trajectory.texts import storable_text
@@ -28,6 +30,7 @@ _KNOWN_KEYS = frozenset(
     + ("dom_txt", "axtree_txt", "pruned_html", "screenshot", "screenshot_som")
     + HEAVY_KEYS
 )
+_SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 _MAX_TABS = 100
 _MAX_BID = 200
 _MAX_CHAT = 1_000
@@ -131,6 +134,27 @@ def goal_from_observation(files: RunFiles, step: StepFile | None) -> tuple[GoalP
         return ()
     words = words.partition(IMAGE_GOAL_WARNING)[0]
     return (TextPart(text=storable_text(words, files.bounds.text_chars)),)
+
+
+def browsergym_task(
+    name: str, packages: dict[str, str], first: StepFile | None, goal: tuple[GoalPart, ...]
+) -> TaskRecord:
+    """A task as BrowserGym names it; it starts where the first observation was."""
+    task_set = task_set_of(name, packages)
+    url = first.obs.get("url") if first else None
+    web = isinstance(url, str) and url.startswith(("http://", "https://"))
+    return task_record(
+        task_set.name,
+        name,
+        version=task_set.version,
+        goal=goal,
+        start_urls=(storable_text(str(url), 2_000),) if web else (),
+    )
+
+
+def shown_packages(packages: dict[str, str]) -> tuple[str, ...]:
+    """Those whose versions matter to how a run went."""
+    return tuple(f"{n}=={packages[n]}" for n in sorted(packages) if n.startswith(_SHOWN_PACKAGES))
 
 
 def _tabs(obs: dict[str, Any], limit: int) -> tuple[TabRecord, ...]:

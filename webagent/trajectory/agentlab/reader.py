@@ -26,20 +26,21 @@ from webagent.trajectory.agentlab.folders import (
     read_exp_args,
 )
 from webagent.trajectory.agentlab.observations import (
+    browsergym_task,
     claimed_infeasible,
     goal_from_observation,
     goal_parts,
     said_to_user,
+    shown_packages,
 )
 from webagent.trajectory.agentlab.stepfiles import StepFile
 from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.assembling import (
     Ending,
+    experiment_above,
     last_url,
     read_packages,
     reward_evaluation,
-    task_record,
-    task_set_of,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
@@ -63,7 +64,6 @@ from webagent.trajectory.values import mapping, moment
 
 IMPORTER = "crosscheck-agentlab"
 IMPORTER_VERSION = "1"
-_SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 _VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
 _OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
 _MEDIA_TYPES = {".json": "application/json"} | dict.fromkeys((".txt", ".csv", ".md"), "text/plain")
@@ -146,7 +146,8 @@ class RunInFolder:
         log_text = files.redactor.apart().text(files.read_text(LOG))
         started = bool(self.folder.steps or log_text)
         end = ending(summary, steps.last, started, log_text)
-        task = self._task(steps.first, packages, goal)
+        goal = goal or goal_from_observation(files, steps.first)
+        task = browsergym_task(bounded_name(exp.task_name), packages, steps.first, goal)
         run = self._run(place, task, steps, records, summary, end, packages)
         return files.bundle(
             task=task,
@@ -171,22 +172,6 @@ class RunInFolder:
         if not summary:
             self._files.note("summary", SUMMARY, "empty or not readable")
         return summary
-
-    def _task(
-        self, first: StepFile | None, packages: dict[str, str], goal: tuple[GoalPart, ...]
-    ) -> TaskRecord:
-        exp = self.exp_args
-        name = bounded_name(exp.task_name)
-        task_set = task_set_of(name, packages)
-        url = first.obs.get("url") if first else None
-        web = isinstance(url, str) and url.startswith(("http://", "https://"))
-        return task_record(
-            task_set.name,
-            name,
-            version=task_set.version,
-            goal=goal or goal_from_observation(self._files, first),
-            start_urls=(storable_text(str(url), 2_000),) if web else (),
-        )
 
     def _goal_file(self) -> tuple[GoalPart, ...]:
         """The goal as its own file has it; nothing where that is missing or not readable."""
@@ -226,7 +211,7 @@ class RunInFolder:
                 config=storable_json(exp.agent_config, limit, files.bounds.json_depth - 8),
             ),
             models=tuple(bounded_name(model) for model in exp.models),
-            experiment=self._experiment(),
+            experiment=experiment_above(self.folder.path, files.given_name),
             seed=exp.seed,
             trial=place.trial,
             attempt=place.attempt,
@@ -262,20 +247,10 @@ class RunInFolder:
             redacted={kind: n for kind, n in sorted(self._files.redactor.counts.items()) if n},
         )
 
-    def _experiment(self) -> str | None:
-        """The study's folder; None if the run itself was given."""
-        if not self.folder.path:
-            return None
-        study = self.folder.parent.rpartition("/")[2] or self._files.given_name
-        return bounded_name(study) or None
-
     def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
         width, height = self.exp_args.viewport or (None, None)
-        shown = (n for n in packages if n.startswith(_SHOWN_PACKAGES))
         return EnvironmentRecord(
-            viewport_width=width,
-            viewport_height=height,
-            packages=tuple(f"{name}=={packages[name]}" for name in sorted(shown)),
+            viewport_width=width, viewport_height=height, packages=shown_packages(packages)
         )
 
     def _kept_files(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.assembling import box_of
 from webagent.trajectory.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box, Point
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import storable_text
 from webagent.trajectory.values import flag, items, mapping, number, text
 
-HEAVY_KEYS = ("dom_object", "axtree_object", "extra_element_properties")
+_PROPERTIES = "extra_element_properties"
+HEAVY_KEYS = ("dom_object", "axtree_object", _PROPERTIES)
 """Raw trees of whole pages: seconds to write out, and only asked for in parts."""
 _KNOWN_FIELDS = frozenset(("obs", "action", "agent_info", "reward", "step"))
 
@@ -95,7 +98,9 @@ def read_step_file(pickles: PickleReader, content: bytes, number_: int) -> tuple
         reward=number(value.get("reward")),
         terminated=flag(value.get("terminated")),
         truncated=flag(value.get("truncated")),
-        boxes=_boxes(pickles, obs, actions),
+        boxes=boxes_of(actions, partial(pickles.get, "obs", _PROPERTIES))
+        if _PROPERTIES in obs
+        else {},
         axtree=pickles.get("obs", "axtree_object") if wants_tree else None,
         # Environments of other kinds have no picture.
         picture=f"screenshot_step_{number_}" if raw_obs is None else None,
@@ -117,22 +122,14 @@ def without_secrets(step: StepFile, redactor: Redactor) -> StepFile:
     )
 
 
-def _boxes(
-    pickles: PickleReader, obs: dict[str, Any], actions: tuple[ActionRecord, ...]
-) -> dict[str, Box]:
+def boxes_of(actions: tuple[ActionRecord, ...], properties: Callable[[str], Any]) -> dict[str, Box]:
     """Boxes of the elements that the actions name, and of no other: pages have thousands."""
     boxes: dict[str, Box] = {}
-    if "extra_element_properties" not in obs:
-        return boxes
     for action in actions:
         bid = action.target.bid if action.target else None
-        if not bid or bid in boxes:
-            continue
-        properties = mapping(pickles.get("obs", "extra_element_properties", bid))
-        corners = [number(edge) for edge in items(properties.get("bbox"))]
-        if len(corners) == 4 and None not in corners:
-            x, y, width, height = (edge or 0.0 for edge in corners)
-            boxes[bid] = Box(x=x, y=y, width=width, height=height)
+        if bid and bid not in boxes:
+            box = box_of(items(mapping(properties(bid)).get("bbox")))
+            boxes |= {bid: box} if box else {}
     return boxes
 
 

@@ -15,6 +15,7 @@ from webagent.trajectory.agentlab.stepfiles import (
     typed_passwords,
     without_secrets,
 )
+from webagent.trajectory.assembling import seconds_between
 from webagent.trajectory.pickle_reader import PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, BlobRecord, LlmCall, StepRecord
 from webagent.trajectory.texts import storable_json, storable_text
@@ -133,7 +134,7 @@ class Steps:
             return record.model_copy(update={"actions": actions})
         ended = moment(following.profiling.get("env_stop"))
         started = record.started_at or moment(following.profiling.get("env_start"))
-        seconds = (ended - started).total_seconds() if ended and started else None
+        seconds = seconds_between(started, ended)
         return record.model_copy(
             update={
                 "actions": _with_outcome(actions, following, self._files.bounds.text_chars),

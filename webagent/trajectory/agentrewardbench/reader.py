@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.agentlab.folders import RunFiles
+from webagent.trajectory.agentlab.observations import browsergym_task, shown_packages
 from webagent.trajectory.agentrewardbench.trajectories import (
     JsonSteps,
     Key,
@@ -38,8 +40,6 @@ from webagent.trajectory.assembling import (
     read_packages,
     reward_evaluation,
     source_record,
-    task_record,
-    task_set_of,
 )
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -59,13 +59,11 @@ from webagent.trajectory.texts import (
     bounded_name,
     decoded,
     storable_json,
-    storable_text,
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.values import flag, mapping, text, whole
 
 FORMAT = "agentrewardbench"
-_SHOWN_PACKAGES = ("agentlab", "browsergym", "playwright", "openai", "anthropic", "litellm")
 
 
 class AgentRewardBenchReader:
@@ -138,26 +136,24 @@ def _strays(
         yield Problem(tree.label, layout.strays[0], "task_id", why)
 
 
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One trajectory with what was said of it."""
 
-    def __init__(
-        self, tree: Tree, trajectory: Trajectory, annotations: list[Annotation], bounds: Bounds
-    ) -> None:
-        self._tree = tree
-        self._trajectory = trajectory
-        self._annotations = annotations
-        self._bounds = bounds
+    tree: Tree
+    trajectory: Trajectory
+    annotations: list[Annotation]
+    bounds: Bounds
 
     def read(self) -> RunBundle:
         """The run with its steps and verdicts. Raises InputError."""
-        trajectory, last = self._trajectory, self._trajectory.name.rpartition("/")[2]
-        files = RunFiles(self._tree, run_folder(trajectory.name, trajectory.pictures), self._bounds)
+        trajectory, last = self.trajectory, self.trajectory.name.rpartition("/")[2]
+        files = RunFiles(self.tree, run_folder(trajectory.name, trajectory.pictures), self.bounds)
         document = mapping(files.read_json(last))
         if not isinstance(document.get("steps"), list):
             raise unreadable(files, last, trajectory.name, "steps", "no list")
         document = _without_secrets(files, document)
-        listed = numbered(document, self._bounds.steps_per_run)
+        listed = numbered(document, self.bounds.steps_per_run)
         files.folder.steps.update({number: f"step {number}" for number in listed})
         tell_dropped(files, listed)
         run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
@@ -171,10 +167,10 @@ class _Run:
         originals = [files.original(last, document)]
         evaluations = [*self._judged(files, run_id, originals)]
         labels = tuple(
-            found for each in self._annotations if (found := label(each, run_id)) is not None
+            found for each in self.annotations if (found := label(each, run_id)) is not None
         )
-        if self._annotations:
-            words = written(self._annotations)
+        if self.annotations:
+            words = written(self.annotations)
             originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
         run = self._run(files, run_id, task, document, records, steps, end, originals)
         verdict = primary_verdict(labels, run_id)
@@ -191,10 +187,10 @@ class _Run:
         self, files: RunFiles, run_id: str, originals: list[BlobRecord]
     ) -> Iterator[EvaluationRecord]:
         # Refused first: of several by one judge the last counts, and it may have been asked again.
-        for name in sorted(self._trajectory.judgments, key=is_refused, reverse=True):
+        for name in sorted(self.trajectory.judgments, key=is_refused, reverse=True):
             judge = name.rpartition("/")[0].rpartition("/")[2]
             path = f"judgments/{judge}/{name.rpartition('/')[2]}"
-            reader = RunFiles(self._tree, run_folder(name, {}), self._bounds)
+            reader = RunFiles(self.tree, run_folder(name, {}), self.bounds)
             reader.inventory = files.inventory
             content = reader.read_json(name.rpartition("/")[2])
             files.imported += reader.imported
@@ -206,17 +202,12 @@ class _Run:
             yield evaluation(mapping(judgment), run_id, raw, name)
 
     def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
-        name = bounded_name(self._trajectory.task_id)
-        task_set = task_set_of(name, read_packages(text(document.get("package_version")) or ""))
-        url = steps.first.obs.get("url") if steps.first else None
-        web = isinstance(url, str) and url.startswith(("http://", "https://"))
         goal = (text(document.get("goal")) or "").removesuffix("\n")
-        return task_record(
-            task_set.name,
-            name,
-            version=task_set.version,
-            goal=goal_of(goal, files.bounds.text_chars),
-            start_urls=(storable_text(str(url), 2_000),) if web else (),
+        return browsergym_task(
+            bounded_name(self.trajectory.task_id),
+            read_packages(text(document.get("package_version")) or ""),
+            steps.first,
+            goal_of(goal, files.bounds.text_chars),
         )
 
     def _run(
@@ -235,7 +226,6 @@ class _Run:
         config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
         depth = files.bounds.json_depth - 8
         packages = read_packages(text(document.get("package_version")) or "")
-        shown = sorted(name for name in packages if name.startswith(_SHOWN_PACKAGES))
         model = text(document.get("model"))
         return RunRecord(
             id=run_id,
@@ -243,7 +233,7 @@ class _Run:
             source=source_record(
                 files,
                 FORMAT,
-                self._trajectory.name,
+                self.trajectory.name,
                 tool="agentlab",
                 tool_version=packages.get("agentlab"),
                 originals=originals,
@@ -261,9 +251,7 @@ class _Run:
             infeasible_claim=_said(records, "report_infeasible"),
             final_url=last_url(records),
             totals=reported_totals(mapping(document.get("summary_info")), steps.stats),
-            environment=EnvironmentRecord(
-                packages=tuple(f"{name}=={packages[name]}" for name in shown)
-            ),
+            environment=EnvironmentRecord(packages=shown_packages(packages)),
         )
 
 

@@ -10,13 +10,12 @@ from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.agentlab.folders import RunFiles, RunFolder
-from webagent.trajectory.agentlab.stepfiles import StepFile, typed_passwords
+from webagent.trajectory.agentlab.stepfiles import StepFile, boxes_of, typed_passwords
 from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.agentrewardbench.verdicts import REFUSAL, is_annotations, is_refused
 from webagent.trajectory.recognition import outline
-from webagent.trajectory.records import ActionRecord, Box
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import flag, items, mapping, number, text, whole
+from webagent.trajectory.values import flag, items, mapping, text, whole
 
 Key = tuple[str, str, str]
 """Benchmark, agent, task id as `same_task` spells it: what joins the files of one run."""
@@ -187,6 +186,7 @@ def step_file(item: dict[str, Any], number_: int, *, truncated: bool | None) -> 
     actions = parse_browsergym_actions(action) if action else ()
     said = {"think": item.get("reasoning"), "chat_messages": item.get("chat_messages")}
     stats = mapping(item.get("stats"))
+    boxes = mapping(item.get("bounding_boxes")) or mapping(item.get(_AGAIN))
     return StepFile(
         number=number_,
         obs={theirs: item[own] for own, theirs in _OBS_KEYS.items() if item.get(own)},
@@ -196,7 +196,7 @@ def step_file(item: dict[str, Any], number_: int, *, truncated: bool | None) -> 
         agent_info=said if any(said.values()) or stats else {},
         stats=stats,
         truncated=truncated,
-        boxes=_boxes(item, actions),
+        boxes=boxes_of(actions, boxes.get),
         axtree=None if text(item.get("axtree")) else item.get("axtree_obj"),
         picture=(text(item.get("screenshot_path")) or "").replace("\\", "/").rpartition("/")[2]
         or None,
@@ -229,16 +229,3 @@ def passwords(listed: dict[int, dict[str, Any]], limit: int) -> Iterator[str]:
     """What was typed into fields whose names ask for a password."""
     for number_, item in listed.items():
         yield from typed_passwords(step_file(item, number_, truncated=None), limit)
-
-
-def _boxes(item: dict[str, Any], actions: tuple[ActionRecord, ...]) -> dict[str, Box]:
-    """Boxes of the elements that the actions name."""
-    known = mapping(item.get("bounding_boxes")) or mapping(item.get(_AGAIN))
-    boxes = {}
-    for action in actions:
-        bid = action.target.bid if action.target else None
-        corners = [number(edge) for edge in items(mapping(known.get(bid or "")).get("bbox"))]
-        if bid and len(corners) == 4 and None not in corners:
-            x, y, width, height = (edge or 0.0 for edge in corners)
-            boxes[bid] = Box(x=x, y=y, width=width, height=height)
-    return boxes

@@ -1,4 +1,5 @@
 """People's annotations as labels, and judges' verdicts as evaluations.
+
 The benchmark has a rule of its own for which label counts; each judge answers in its own grammar.
 """
 
@@ -11,18 +12,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.assembling import PASSED_ABOVE
+from webagent.trajectory.assembling import PASSED_ABOVE, SCALE, evaluator, verdict_of
 from webagent.trajectory.records import (
     AdjudicationRecord,
     BlobRecord,
     EvaluationRecord,
     EvaluatorRecord,
-    Json,
     LabelRecord,
 )
 from webagent.trajectory.texts import bounded_name, storable_text
 from webagent.trajectory.trees import Tree, head_of
-from webagent.trajectory.values import cost, items, mapping, moment, number, text
+from webagent.trajectory.values import (
+    cost,
+    items,
+    mapping,
+    moment,
+    not_empty,
+    not_none,
+    number,
+    text,
+    total,
+)
 
 Word = Literal["success", "failure", "unsure", "not_executable"]
 
@@ -232,12 +242,12 @@ def evaluation(
         id=bounded_name(f"{run_id}-{judge}{'-refused' * is_refused(place)}"),
         run_id=run_id,
         evaluator=_evaluator(judge, judgment),
-        verdict="error" if said.success is None else "passed" if said.success else "failed",
+        verdict=verdict_of(said.success),
         rationale=said.reasoning or (answer[:10_000] or _why_none(judgment)),
         raw=raw,
         cost=cost(price),
         at=moment(response.get("created")),
-        extra={"details": {k: v for k, v in details.items() if v is not None}},
+        extra={"details": not_none(details)},
     )
 
 
@@ -245,45 +255,32 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
     """The benchmark's reward, cut at one half."""
     info = mapping(judgment.get("trajectory_info"))
     reward = number(mapping(info.get("summary_info")).get("cum_reward"))
-    passed = reward is not None and reward > PASSED_ABOVE
     return EvaluationRecord(
         id=bounded_name(f"{run_id}-{BY_RULE}"),
         run_id=run_id,
         evaluator=EvaluatorRecord(
             name=f"AgentRewardBench {BY_RULE}", kind="reward", version=IMPORTED
         ),
-        verdict="error" if reward is None else "passed" if passed else "failed",
+        verdict=verdict_of(None if reward is None else reward > PASSED_ABOVE),
         score=reward,
-        scale=f"passed above {PASSED_ABOVE}",
+        scale=SCALE,
         raw=raw,
     )
 
 
 def _evaluator(judge: str, judgment: dict[str, Any]) -> EvaluatorRecord:
-    """The judge with its model and settings: other settings are another evaluator."""
-    config: Json = {
-        key: judgment[key]
-        for key in ("provider", "judge_args", "completion_args")
-        if judgment.get(key)
-    }
+    """The judge with its model and settings."""
+    keys = ("provider", "judge_args", "completion_args")
+    config = not_empty({key: judgment.get(key) for key in keys})
     model = text(judgment.get("judge_model_name"))
     config |= {"imported_from": "agentrewardbench"} | ({"model": model} if model else {})
-    return EvaluatorRecord.model_validate(
-        {
-            "name": f"AgentRewardBench {judge}"[:100],
-            "kind": "judge",
-            "version": IMPORTED,
-            "config": config,
-        }
-    )
+    return evaluator(f"AgentRewardBench {judge}", "judge", IMPORTED, config)
 
 
 def _price(judgment: dict[str, Any]) -> float | None:
     """Input and output; the sum in the file counts cached tokens as if they were money."""
     prices = mapping(judgment.get("cost"))
-    parts = [number(prices.get(key)) for key in ("input_price", "output_price")]
-    known = [part for part in parts if part is not None]
-    return sum(known) if known else None
+    return total(number(prices.get(key)) for key in ("input_price", "output_price"))
 
 
 def _why_none(judgment: dict[str, Any]) -> str:
