@@ -10,6 +10,7 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
+    check_steps,
     clean,
     clean_json,
     experiment_above,
@@ -101,9 +102,7 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
     replies = read_replies(messages)
     if not replies:
         raise InputError("role", "no message of an assistant", file=MESSAGES)
-    if len(replies) > files.bounds.steps_per_run:
-        reason = f"more than {files.bounds.steps_per_run} replies"
-        raise InputError("role", reason, file=MESSAGES)
+    check_steps(len(replies), files.bounds, "role", "replies", MESSAGES)
     log = files.redactor.text(files.read_text(LOG))
     tokens = read_tokens(log)
     name = bounded_name(folder.name.removeprefix("task") or folder.name)

@@ -10,16 +10,18 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
+    check_steps,
     clean,
     clean_json,
     experiment_above,
+    first_start,
     iso_moment,
     last_url,
     source_record,
     task_record,
 )
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.recognition import (
     PlacesReader,
     RunPlace,
@@ -224,15 +226,14 @@ def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     external_id = bounded_name(found["task"] if found else each.name)
     task = task_record("webarena", external_id)
     files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
-    times = [step.started_at for step in steps if step.started_at]
     artefacts, videos = _beside(files, each)
     run = RunRecord(
         id=run_id,
         task_id=task.id,
         agent=AgentRecord(name=PERSON),
         experiment=experiment_above(each.path),
-        started_at=min(times, default=None),
-        ended_at=max(times, default=None),
+        started_at=first_start(steps),
+        ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         end_reason=EndReason.AGENT_STOPPED,
         final_url=last_url(steps),
         videos=videos,
@@ -251,8 +252,7 @@ def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
 def _steps(files: RunFiles, trace: list[Any], run_id: str) -> Iterator[StepRecord]:
     """Each state with what was done at it; the last one is what the person left."""
     found = list(moments(trace))
-    if len(found) > files.bounds.steps_per_run:
-        raise InputError("trace", f"more than {files.bounds.steps_per_run} states")
+    check_steps(len(found), files.bounds, "trace", "states")
     last = found[-1] if len(found) > 1 and not found[-1].done else None
     shown = found[:-1] if last else found
     for index, each in enumerate(shown):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -14,8 +13,11 @@ from webagent.trajectory.assembling import (
     clean,
     clean_json,
     clean_name,
+    dollars,
     experiment_above,
+    first_start,
     goal_of,
+    goal_pictures,
     last_url,
     model_names,
     reward_evaluation,
@@ -38,7 +40,6 @@ from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.recognition import PlacesReader, RunPlace, unreadable
 from webagent.trajectory.records import (
     AgentRecord,
-    BlobPart,
     BlobRecord,
     EndReason,
     ErrorRecord,
@@ -54,7 +55,17 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import cost, count, flag, items, mapping, number, text, whole
+from webagent.trajectory.values import (
+    cost,
+    count,
+    flag,
+    items,
+    mapping,
+    not_empty,
+    number,
+    text,
+    whole,
+)
 
 FORMAT = "atif"
 
@@ -169,12 +180,11 @@ def _task(
     task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     if named:
         task_set = task_set_of(named, {})
-    shown = (BlobPart(blob=p.model_copy(update={"role": "goal_image"})) for p in pictures)
     return task_record(
         task_set.name,
         named or task_name_of(goal),
         version=task_set.version,
-        goal=(*goal_of(goal, files.bounds.text_chars), *shown),
+        goal=(*goal_of(goal, files.bounds.text_chars), *goal_pictures(pictures)),
     )
 
 
@@ -188,10 +198,8 @@ def _run(
 ) -> RunRecord:
     agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
     totals = mapping(value.get("final_metrics"))
-    money = cost(totals.get("total_cost_usd"))
     version = text(agent.get("version"))
-    config = {key: agent[key] for key in ("tool_definitions", "extra") if agent.get(key)}
-    times = [step.started_at for step in steps if step.started_at]
+    config = not_empty({key: agent.get(key) for key in ("tool_definitions", "extra")})
     models = [text(agent.get("model_name")), *(c.model for s in steps for c in s.llm_calls)]
     kept = {
         "session_id": value.get("session_id"),
@@ -212,8 +220,8 @@ def _run(
         models=model_names(models),
         goal=task.goal,
         seed=whole(extra.get("seed")),
-        started_at=min(times, default=None),
-        ended_at=max(times, default=None),
+        started_at=first_start(steps),
+        ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         **vars(_ending(files, extra)),
         final_answer=answer,
         final_url=last_url(steps),
@@ -221,10 +229,9 @@ def _run(
             input_tokens=count(totals.get("total_prompt_tokens")),
             cached_tokens=count(totals.get("total_cached_tokens")),
             output_tokens=count(totals.get("total_completion_tokens")),
-            cost=money,
-            currency="USD" if isinstance(money, Decimal) else None,
+            **dollars(cost(totals.get("total_cost_usd"))),
         ),
-        extra=files.free_form({k: v for k, v in _cleaned(files, kept).items() if v}, "extra"),
+        extra=files.free_form(not_empty(_cleaned(files, kept)), "extra"),
     )
 
 

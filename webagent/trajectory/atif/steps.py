@@ -8,12 +8,12 @@ from typing import Any
 
 from webagent.trajectory.assembling import (
     URL_CHARS,
+    check_steps,
     clean,
     clean_json,
     iso_moment,
     point_in,
 )
-from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -24,7 +24,18 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import cost, count, flag, items, mapping, number, text, whole
+from webagent.trajectory.values import (
+    cost,
+    count,
+    flag,
+    items,
+    mapping,
+    not_empty,
+    not_none,
+    number,
+    text,
+    whole,
+)
 
 DIALECT = "atif"
 ERROR_PREFIX = "Error"
@@ -106,9 +117,7 @@ class Steps:
                 continue
             if step is not None:
                 yield step
-            if index >= self._files.bounds.steps_per_run:
-                reason = f"more than {self._files.bounds.steps_per_run} steps"
-                raise InputError("steps", reason)
+            check_steps(index + 1, self._files.bounds, "steps")
             step, seen = self._step(index, turn, where, seen, said)
             said, index = [], index + 1
         if step is not None:
@@ -132,8 +141,8 @@ class Steps:
 
     def _said(self, turn: dict[str, Any]) -> dict[str, Any]:
         words = read_content(turn.get("message")).words
-        said = {"type": "chat", "role": text(turn.get("source")), "text": clean(self._files, words)}
-        return {key: value for key, value in said.items() if value is not None}
+        role = text(turn.get("source"))
+        return not_none({"type": "chat", "role": role, "text": clean(self._files, words)})
 
     def _observation(
         self, turn: dict[str, Any], pictures: list[str], where: str, url_key: str
@@ -264,14 +273,14 @@ def _rest(
     results = items(mapping(turn.get("observation")).get("results"))
     of_calls = {text(call.get("tool_call_id")) or "": call.get("extra") for call in calls}
     rest = {
-        "calls": {key: value for key, value in of_calls.items() if value},
+        "calls": not_empty(of_calls),
         "result_notes": [r["extra"] for r in map(mapping, results) if r.get("extra")],
         "results": loose,
         "reasoning_effort": turn.get("reasoning_effort"),
         "llm_call_count": turn.get("llm_call_count"),
         "metrics": mapping(metrics.get("extra")),
     }
-    return found | {key: value for key, value in rest.items() if value}
+    return found | not_empty(rest)
 
 
 def _parts(files: RunFiles, reasoning: str | None, message: str) -> dict[str, Any] | None:

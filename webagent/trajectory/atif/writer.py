@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import ZipFile
@@ -31,6 +31,7 @@ from webagent.trajectory.records import (
     StepRecord,
     TextPart,
 )
+from webagent.trajectory.values import not_none, total
 
 SCHEMA_VERSION = "ATIF-v1.8"
 DOCUMENT = "trajectory.json"
@@ -118,11 +119,11 @@ def document(bundle: RunBundle, paths: dict[str, str]) -> Json:
         "schema_version": SCHEMA_VERSION,
         "session_id": run.id,
         "trajectory_id": run.id,
-        "agent": _known(agent),
+        "agent": not_none(agent),
         "steps": steps,
         "notes": NOTES,
-        "final_metrics": _known(metrics),
-        "extra": _known(_run_facts(bundle)) | {EXTRA_KEY: _own_records(bundle, paths)},
+        "final_metrics": not_none(metrics),
+        "extra": not_none(_run_facts(bundle)) | {EXTRA_KEY: _own_records(bundle, paths)},
     }
 
 
@@ -160,9 +161,9 @@ def _turn(
         "tool_calls": calls or None,
         "observation": _observation(step, calls, following, paths),
         "metrics": _metrics(step),
-        "extra": _known(facts) | {EXTRA_KEY: _plain(step)},
+        "extra": not_none(facts) | {EXTRA_KEY: _plain(step)},
     }
-    return _known(turn)
+    return not_none(turn)
 
 
 def _call(step: StepRecord, place: int, action: ActionRecord) -> Json:
@@ -199,13 +200,12 @@ def _metrics(step: StepRecord) -> Json | None:
     """Sums over the step's model calls; ATIF counts cached tokens among those of the prompt."""
     calls = step.llm_calls
     sums = {
-        "prompt_tokens": _total(call.input_tokens for call in calls),
-        "completion_tokens": _total(call.output_tokens for call in calls),
-        "cached_tokens": _total(call.cached_tokens for call in calls),
+        "prompt_tokens": total(call.input_tokens for call in calls),
+        "completion_tokens": total(call.output_tokens for call in calls),
+        "cached_tokens": total(call.cached_tokens for call in calls),
     }
-    costs = [call.cost for call in calls if call.cost is not None]
-    money = {"cost_usd": float(sum(costs))} if costs else {}
-    return (_known(sums) | money) or None
+    cost = total(call.cost for call in calls)
+    return not_none(sums | {"cost_usd": None if cost is None else float(cost)}) or None
 
 
 def _run_facts(bundle: RunBundle) -> Json:
@@ -262,15 +262,6 @@ def _stamp(step: StepRecord) -> str | None:
 
 def _call_id(step: StepRecord, place: int) -> str:
     return f"call_{step.index}_{place}"
-
-
-def _total(values: Iterator[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _known(values: Json) -> Json:
-    return {key: value for key, value in values.items() if value is not None}
 
 
 def _folder(run_id: str, taken: set[str]) -> str:

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.assembling import (
+    dollars,
     experiment_above,
     goal_of,
     last_url,
     source_record,
     task_name_of,
     task_record,
+    verdict_of,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.browser_use.histories import (
@@ -43,7 +45,7 @@ from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import cost, count, flag, items, mapping, text
+from webagent.trajectory.values import cost, count, flag, items, mapping, text, total
 
 FORMAT = "browser_use"
 TOOL = "browser-use"
@@ -187,25 +189,19 @@ class _Run:
         self, document: dict[str, Any], steps: tuple[StepRecord, ...], made_by: str
     ) -> Totals:
         usage = mapping(document.get("usage"))
-        money = cost(usage.get("total_cost"))
-        seconds = [step.seconds for step in steps if step.seconds is not None]
-        tokens = [c.input_tokens for s in steps for c in s.llm_calls if c.input_tokens is not None]
-        if usage:
-            given = count(usage.get("total_prompt_tokens"))
-        elif tokens:
-            given = sum(tokens)
-            self._files.note("tokens", self._history.name, "the tool's own estimate of the input")
-        else:
-            given = None
-            self._files.note("tokens", self._history.name, "the tool does not save its usage")
+        given = count(usage.get("total_prompt_tokens"))
+        if not usage:
+            given = total(call.input_tokens for step in steps for call in step.llm_calls)
+            estimated = "the tool's own estimate of the input"
+            why = "the tool does not save its usage" if given is None else estimated
+            self._files.note("tokens", self._history.name, why)
         return Totals(
             input_tokens=given,
             cached_tokens=count(usage.get("total_prompt_cached_tokens")),
             output_tokens=count(usage.get("total_completion_tokens")),
-            cost=money,
-            currency="USD" if money is not None else None,
+            **dollars(cost(usage.get("total_cost"))),
             llm_calls=count(usage.get("entry_count")),
-            seconds=sum(seconds) if seconds else None,
+            seconds=total(step.seconds for step in steps),
         )
 
     def _artefacts(self) -> tuple[BlobRecord, ...]:
@@ -276,7 +272,7 @@ def _evaluations(run: RunRecord, history: list[dict[str, Any]]) -> tuple[Evaluat
             id=bounded_name(f"{run.id}-judge"),
             run_id=run.id,
             evaluator=OWN_JUDGE,
-            verdict="error" if verdict is None else "passed" if verdict else "failed",
+            verdict=verdict_of(verdict),
             rationale=text(said.get("reasoning")),
             at=run.ended_at,
             extra={"details": beside} if beside else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webagent.trajectory.assembling import URL_CHARS
+from webagent.trajectory.assembling import URL_CHARS, box_of, point_at, seconds_between
 from webagent.trajectory.browser_use.histories import (
     HistoryFile,
     actions_of,
@@ -25,7 +25,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json
-from webagent.trajectory.values import count, items, mapping, moment, number, text, whole
+from webagent.trajectory.values import count, items, mapping, moment, text, whole
 
 DIALECT = "browser_use"
 UNKNOWN_MODEL = "unknown"
@@ -57,7 +57,7 @@ class Steps:
         results, parts = results_of(item), brain(output)
         started, ended = (moment(metadata.get(f"step_{end}_time")) for end in ("start", "end"))
         actions = self._actions(item, actions_of(output), results)
-        seconds = (ended - started).total_seconds() if started and ended else None
+        seconds = seconds_between(started, ended)
         limit = self._files.bounds.text_chars
         extra = {
             key: value
@@ -206,10 +206,8 @@ def _target(element: dict[str, Any], point: Point | None) -> Target | None:
 
 def _box(element: dict[str, Any]) -> Box | None:
     bounds = mapping(element.get("bounds"))
-    x, y, width, height = (number(bounds.get(key)) for key in ("x", "y", "width", "height"))
-    if x is None or y is None or not width or not height:
-        return None
-    return Box(x=x, y=y, width=width, height=height)
+    box = box_of(bounds.get(key) for key in ("x", "y", "width", "height"))
+    return box if box and box.width and box.height else None
 
 
 def _around(box: Box | None, point: Point | None) -> Box | None:
@@ -229,9 +227,7 @@ def _middle(box: Box | None) -> Point | None:
 def _point(params: Any, metadata: dict[str, Any]) -> Point | None:
     """Where it was clicked or typed; as chosen, where the agent named coordinates."""
     for x_key, y_key in _POINTS:
-        x, y = number(metadata.get(x_key)), number(metadata.get(y_key))
-        if x is not None and y is not None:
-            return Point(x=x, y=y)
+        if point := point_at(metadata.get(x_key), metadata.get(y_key)):
+            return point
     chosen = mapping(params)
-    x, y = number(chosen.get("coordinate_x")), number(chosen.get("coordinate_y"))
-    return Point(x=x, y=y) if x is not None and y is not None else None
+    return point_at(chosen.get("coordinate_x"), chosen.get("coordinate_y"))

@@ -11,6 +11,7 @@ from webagent.trajectory.assembling import (
     clean_json,
     experiment_above,
     goal_of,
+    goal_pictures,
     model_names,
     source_record,
     task_name_of,
@@ -29,7 +30,6 @@ from webagent.trajectory.originals import kept_pictures
 from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
-    BlobPart,
     BlobRecord,
     EndReason,
     EnvironmentRecord,
@@ -42,7 +42,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import count, mapping
+from webagent.trajectory.values import count, mapping, not_empty, total
 
 FORMAT = "computer_use"
 _BASE64 = "base64"
@@ -138,11 +138,7 @@ def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) 
     """The task is known by its words alone: nothing else names it."""
     goal = talk.goal or "unknown"
     name = task_name_of(goal)
-    shown = tuple(
-        BlobPart(blob=pictures[sha256].model_copy(update={"role": "goal_image"}))
-        for sha256 in talk.goal_pictures
-        if sha256 in pictures
-    )
+    shown = goal_pictures(pictures[each] for each in talk.goal_pictures if each in pictures)
     return task_record(
         FORMAT,
         name,
@@ -163,13 +159,13 @@ def _run(
     answer = _answer(talk)
     display = display_of(dump.tools)
     vendor = "openai" if talk.dialect == OPENAI else "anthropic"
-    config = {"system": dump.system, "tools": dump.tools}
+    config = not_empty({"system": dump.system, "tools": dump.tools})
     return RunRecord(
         id=run_id,
         task_id=task.id,
         agent=AgentRecord(
             name=f"{vendor} computer use",
-            config=clean_json(files, {k: v for k, v in config.items() if v}) or None,
+            config=clean_json(files, config) or None,
         ),
         models=model_names([dump.model]),
         experiment=experiment_above(name),
@@ -201,19 +197,12 @@ def _totals(dump: Dump, talk: Conversation) -> Totals:
         usages = [mapping(usage) for usage in dump.usage]
     calls = [llm_call("", usage) for usage in usages]
     return Totals(
-        input_tokens=_sum([call.input_tokens for call in calls]),
-        cached_tokens=_sum([call.cached_tokens for call in calls]),
-        output_tokens=_sum([call.output_tokens for call in calls]),
-        reasoning_tokens=_sum(
-            [
-                count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens"))
-                for usage in usages
-            ]
+        input_tokens=total(call.input_tokens for call in calls),
+        cached_tokens=total(call.cached_tokens for call in calls),
+        output_tokens=total(call.output_tokens for call in calls),
+        reasoning_tokens=total(
+            count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens"))
+            for usage in usages
         ),
         llm_calls=len(talk.turns) or None,
     )
-
-
-def _sum(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.assembling import clean_json
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.assembling import check_steps, clean_json, point_at
 from webagent.trajectory.computer_use.dumps import Dump
 from webagent.trajectory.computer_use.turns import Call, Conversation, Turn
 from webagent.trajectory.records import (
@@ -20,7 +19,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import count, items, mapping, number, whole
+from webagent.trajectory.values import count, items, mapping, not_empty, whole
 
 
 def step_records(
@@ -33,8 +32,7 @@ def step_records(
     """A step for each turn; the last one's words are the answer, unless it calls for something."""
     turns = talk.turns if talk.turns and talk.turns[-1].calls else talk.turns[:-1]
     turns = turns or talk.turns
-    if len(turns) > files.bounds.steps_per_run:
-        raise InputError("messages", f"more than {files.bounds.steps_per_run} turns")
+    check_steps(len(turns), files.bounds, "messages", "turns")
     listed = [mapping(usage) for usage in items(dump.usage)]
     space = display_of(dump.tools)
     seen: Observation | None = None
@@ -94,7 +92,7 @@ def _step(
         llm_calls=(llm_call(bounded_name(dump.model or "unknown"), usage),) if usage else (),
         metrics=files.free_form({"usage": usage}, f"turn {index}") if usage else None,
         events=tuple({"type": "chat", "role": "user", "text": said} for said in turn.asked),
-        extra=files.free_form({k: v for k, v in safety.items() if v}, f"turn {index}"),
+        extra=files.free_form(not_empty(safety), f"turn {index}"),
     )
 
 
@@ -130,11 +128,9 @@ def _point(arguments: dict[str, Any]) -> Point | None:
     both = items(arguments.get("start_coordinate")) or items(arguments.get("coordinate"))
     first = mapping(next(iter(items(arguments.get("path"))), None))
     if len(both) == 2:
-        x, y = number(both[0]), number(both[1])
-    else:
-        source = arguments if "x" in arguments else first
-        x, y = number(source.get("x")), number(source.get("y"))
-    return Point(x=x, y=y) if x is not None and y is not None else None
+        return point_at(*both)
+    source = arguments if "x" in arguments else first
+    return point_at(source.get("x"), source.get("y"))
 
 
 def display_of(tools: list[Any]) -> Size | None:

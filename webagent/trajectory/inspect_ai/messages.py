@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import iso_moment, point_in
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.assembling import check_steps, iso_moment, point_in
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -97,9 +96,7 @@ class Messages:
             if step is not None:
                 yield step
             index = step.index + 1 if step is not None else 0
-            if index >= self._files.bounds.steps_per_run:
-                reason = f"more than {self._files.bounds.steps_per_run} steps"
-                raise InputError("messages", reason)
+            check_steps(index + 1, self._files.bounds, "messages")
             step, seen = self._step(run_id, index, position, message, seen), None
         if step is not None:
             yield step.model_copy(update={"after": seen})

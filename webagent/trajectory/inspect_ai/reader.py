@@ -9,7 +9,9 @@ from typing import Any
 from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     clean_json,
+    dollars,
     goal_of,
+    goal_pictures,
     iso_moment,
     model_names,
     source_record,
@@ -32,8 +34,6 @@ from webagent.trajectory.originals import kept_pictures
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (
     AgentRecord,
-    BlobPart,
-    GoalPart,
     RunRecord,
     SourceRecord,
     StepRecord,
@@ -44,7 +44,17 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import cost, count, items, mapping, number, text, whole
+from webagent.trajectory.values import (
+    cost,
+    count,
+    items,
+    mapping,
+    not_empty,
+    number,
+    text,
+    total,
+    whole,
+)
 
 FORMAT = "inspect_ai"
 _SUBMITS = frozenset(("submit", "answer", "done", "finish"))
@@ -174,16 +184,12 @@ def _task(
         "scorers": evaluated.get("scorers"),
         "metadata": sample.get("metadata"),
     }
-    pictures: tuple[GoalPart, ...] = tuple(
-        BlobPart(blob=picture.model_copy(update={"role": "goal_image"}))
-        for picture in told.pictures
-    )
     return task_record(
         name,
         external_id,
         version=shown,
-        goal=goal_of(told.words, files.bounds.text_chars) + pictures,
-        eval={k: v for k, v in specification.items() if v} or None,
+        goal=(*goal_of(told.words, files.bounds.text_chars), *goal_pictures(told.pictures)),
+        eval=not_empty(specification) or None,
         reference=sample.get("target"),
     )
 
@@ -218,7 +224,7 @@ def _run(
         source=SourceRecord(format=FORMAT),
         agent=AgentRecord(
             name=bounded_name("+".join(filter(None, solvers)) or "inspect"),
-            config={key: value for key, value in config.items() if value} or None,
+            config=not_empty(config) or None,
         ),
         models=model_names(models),
         experiment=_experiment(files, log, evaluated),
@@ -267,16 +273,12 @@ def _totals(
     sample: dict[str, Any], usage: dict[str, Any], steps: tuple[StepRecord, ...], retries: int
 ) -> Totals:
     """Sums over all models of the sample, as it reports them."""
-    inputs = [n for model in usage.values() if (n := input_tokens(mapping(model))) is not None]
-    sums: dict[str, int | None] = {"input_tokens": sum(inputs) if inputs else None}
-    for name, key in _USAGE.items():
-        known = [n for model in usage.values() if (n := count(mapping(model).get(key))) is not None]
-        sums[name] = sum(known) if known else None
-    costs = [c for model in usage.values() if (c := cost(mapping(model).get("total_cost")))]
+    models = [mapping(model) for model in usage.values()]
+    sums = {name: total(count(model.get(key)) for model in models) for name, key in _USAGE.items()}
     return Totals(
+        input_tokens=total(map(input_tokens, models)),
         **sums,
-        cost=sum(costs[1:], costs[0]) if costs else None,
-        currency="USD" if costs else None,
+        **dollars(total(cost(model.get("total_cost")) or None for model in models)),
         llm_calls=sum(len(step.llm_calls) for step in steps) or None,
         retries=retries or None,
         seconds=number(sample.get("total_time")),

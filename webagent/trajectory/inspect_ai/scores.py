@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from webagent.trajectory.assembling import PASSED_ABOVE, Ending
+from webagent.trajectory.assembling import PASSED_ABOVE, SCALE, Ending, evaluator, verdict_of
 from webagent.trajectory.records import (
     EndReason,
     ErrorRecord,
     EvaluationRecord,
-    EvaluatorRecord,
     Outcome,
 )
 from webagent.trajectory.texts import bounded_name
@@ -76,21 +75,15 @@ def evaluations(
     for name, score in mapping(sample.get("scores")).items():
         value = mapping(score).get("value")
         points = score_number(value)
+        kind = "judge" if any(judge in name for judge in _JUDGES) else "matcher"
         found.append(
             EvaluationRecord(
                 id=bounded_name(f"{run_id}-{name}"),
                 run_id=run_id,
-                evaluator=EvaluatorRecord.model_validate(
-                    {
-                        "name": f"inspect {name}"[:100],
-                        "kind": "judge" if any(j in name for j in _JUDGES) else "matcher",
-                        "version": version[:100],
-                        "config": known.get(name, {}),
-                    }
-                ),
-                verdict=_verdict(points),
+                evaluator=evaluator(f"inspect {name}", kind, version, known.get(name, {})),
+                verdict="not_applicable" if points is None else verdict_of(points > PASSED_ABOVE),
                 score=points,
-                scale=f"passed above {PASSED_ABOVE}" if points is not None else None,
+                scale=None if points is None else SCALE,
                 rationale=text(mapping(score).get("explanation")),
                 extra={
                     "value": value,
@@ -100,9 +93,3 @@ def evaluations(
             )
         )
     return tuple(found)
-
-
-def _verdict(points: float | None) -> Literal["passed", "failed", "not_applicable"]:
-    if points is None:
-        return "not_applicable"
-    return "passed" if points > PASSED_ABOVE else "failed"

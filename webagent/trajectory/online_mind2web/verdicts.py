@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from typing import Any, Literal
 
+from webagent.trajectory.assembling import evaluator, verdict_of
 from webagent.trajectory.lines import BROKEN, json_values
 from webagent.trajectory.online_mind2web.layout import LABEL_KEY
 from webagent.trajectory.recognition import Question
@@ -132,7 +133,7 @@ def evaluation(
         id=bounded_name(f"{run_id}-{file_name}"),
         run_id=run_id,
         evaluator=_evaluator(file_name),
-        verdict={1: "passed", 0: "failed"}.get(-1 if predicted is None else predicted, "error"),
+        verdict=verdict_of(predicted == 1 if predicted in (0, 1) else None),
         rationale=text(details.get("response")) or text(entry.get("evaluation_details")),
         raw=raw,
         extra={"details": beside} if beside else None,
@@ -145,11 +146,4 @@ def _evaluator(file_name: str) -> EvaluatorRecord:
     config: dict[str, Any] = {"imported_from": "online_mind2web"}
     if match:
         config |= {"model": match["model"], "score_threshold": int(match["threshold"])}
-    return EvaluatorRecord.model_validate(
-        {
-            "name": (match["mode"] if match else stem)[:100],
-            "kind": "judge",
-            "version": "imported",
-            "config": config,
-        }
-    )
+    return evaluator(match["mode"] if match else stem, "judge", "imported", config)

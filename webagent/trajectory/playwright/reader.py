@@ -11,6 +11,7 @@ from webagent.trajectory.assembling import (
     clean_name,
     experiment_above,
     last_url,
+    seconds_between,
     source_record,
     task_record,
 )
@@ -105,7 +106,7 @@ def _run(
         started_at=started,
         ended_at=ended,
         final_url=last_url(steps),
-        totals=Totals(seconds=(ended - started).total_seconds() if started and ended else None),
+        totals=Totals(seconds=seconds_between(started, ended)),
         environment=EnvironmentRecord(
             viewport_width=whole(viewport.get("width")),
             viewport_height=whole(viewport.get("height")),

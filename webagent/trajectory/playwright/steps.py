@@ -8,8 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from webagent.trajectory.assembling import URL_CHARS, clean, clean_json
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.assembling import (
+    URL_CHARS,
+    box_of,
+    check_steps,
+    clean,
+    clean_json,
+    point_at,
+)
 from webagent.trajectory.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import (
     ActionRecord,
@@ -23,7 +29,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import REDACTED, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.values import mapping, moment, number, text
+from webagent.trajectory.values import mapping, moment, not_none, number, text
 
 OfPage = TypeVar("OfPage", Frame, Seen)
 
@@ -57,9 +63,7 @@ class Steps:
         yield from done
 
     def _step(self, index: int, call: Call, events: list[dict[str, Any]]) -> StepRecord:
-        if index >= self._files.bounds.steps_per_run:
-            reason = f"more than {self._files.bounds.steps_per_run} steps"
-            raise InputError("steps", reason)
+        check_steps(index + 1, self._files.bounds, "steps")
         page = call.page or self._page_at(call.start)
         frame = self._frame(call.start, page, before=True)
         before = self._seen(call.start, page, frame, before=True)
@@ -156,6 +160,7 @@ _ROLE = re.compile(r"internal:role=(\w+)(?:\[name=\"((?:[^\"\\]|\\.)*)\")?")
 _LABEL = re.compile(r"internal:(?:label|text|attr)=\[?[^\"]{0,40}\"((?:[^\"\\]|\\.)*)\"")
 _NAME_CHARS = 300
 _RESULT_CHARS = 5_000
+_SIDES = ("x", "y", "width", "height")
 
 
 def only_looks(call: Call) -> bool:
@@ -208,7 +213,9 @@ def action_of(
         dialect=DIALECT,
         name=_CAMEL.sub("_", call.method).lower().strip("_")[:100] or None,
         named_args=clean_json(files, {k: v for k, v in params.items() if k not in _HOW}) or None,
-        target=_target(files, selector, _box(call.box, scale)),
+        target=_target(
+            files, selector, box_of((mapping(call.box).get(side) for side in _SIDES), scale)
+        ),
         point=_point(call, scale),
         coordinate_space=space,
         started_at=moment(trace.wall_seconds(call.start)),
@@ -229,7 +236,7 @@ def looked(files: RunFiles, trace: TraceEvents, call: Call) -> dict[str, Any]:
         "params": clean_json(files, call.params) or None,
         "error": clean(files, call.error),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return not_none(found)
 
 
 def _target(files: RunFiles, selector: str | None, box: Box | None) -> Target | None:
@@ -247,18 +254,10 @@ def _target(files: RunFiles, selector: str | None, box: Box | None) -> Target | 
     )
 
 
-def _box(box: dict[str, Any] | None, scale: float) -> Box | None:
-    sides = [number(mapping(box).get(side)) for side in ("x", "y", "width", "height")]
-    known = [side * scale for side in sides if side is not None]
-    if len(known) != 4:
-        return None
-    return Box(x=known[0], y=known[1], width=known[2], height=known[3])
-
-
 def _point(call: Call, scale: float) -> Point | None:
     given = call.point or call.params
-    x, y = number(given.get("x")), number(given.get("y"))
-    return Point(x=x * scale, y=y * scale) if x is not None and y is not None else None
+    point = point_at(given.get("x"), given.get("y"))
+    return Point(x=point.x * scale, y=point.y * scale) if point else None
 
 
 def _viewport(trace: TraceEvents, frame: Frame | None) -> Size | None:

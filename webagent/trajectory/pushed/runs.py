@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.pushed.schema import AD_HOC_VERSION, Ending, Opening, PushedTask, cleaned
@@ -27,10 +26,10 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import total
 
 PUSH_FORMAT = "push"
 """Source format of runs that were sent while they happened."""
-Number = TypeVar("Number", int, Decimal)
 
 
 def new_task_record(task: PushedTask) -> TaskRecord:
@@ -97,7 +96,7 @@ def ended_record(
         "cost": ending.cost,
     }
     sums = {
-        name: _sum([getattr(call, name) for call in calls]) if said is None else said
+        name: total(getattr(call, name) for call in calls) if said is None else said
         for name, said in known.items()
     }
     error = ending.error
@@ -146,11 +145,6 @@ def with_redacted(record: RunRecord, counts: Mapping[str, int]) -> RunRecord:
         redacted[kind] = redacted.get(kind, 0) + n
     source = record.source.model_copy(update={"redacted": redacted})
     return record.model_copy(update={"source": source})
-
-
-def _sum(values: Sequence[Number | None]) -> Number | None:
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known else None
 
 
 def _last_url(steps: Sequence[StepRecord]) -> str | None:

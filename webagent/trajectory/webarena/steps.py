@@ -19,6 +19,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import is_password_field
 from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.values import not_none
 from webagent.trajectory.webarena.render import RenderedStep
 
 _TABS = re.compile(r"\ATab \d++[^\n]*+\n\n?")
@@ -80,7 +81,7 @@ def _step(
         before=seen,
         thought=clean(files, step.prediction),
         actions=(_cleaned(files, action),) if action else (),
-        extra={key: value for key, value in extra.items() if value is not None} or None,
+        extra=not_none(extra) or None,
     )
 
 

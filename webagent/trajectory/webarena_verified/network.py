@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from webagent.trajectory.assembling import URL_CHARS, clean, iso_moment
+from webagent.trajectory.assembling import URL_CHARS, check_steps, clean, iso_moment
 from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.lines import json_values
@@ -18,7 +18,7 @@ from webagent.trajectory.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import READ_ERRORS, Tree, TreeError
-from webagent.trajectory.values import items, mapping, number, text, whole
+from webagent.trajectory.values import items, mapping, not_none, number, text, whole
 
 _DOCUMENT = "document"
 _HTML = "text/html"
@@ -125,8 +125,7 @@ _MOST_REQUESTS = 2_000
 def step_records(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[StepRecord]:
     """Each load of a page as a step without an action: what was done is not in the file."""
     for index, load in enumerate(loads):
-        if index >= files.bounds.steps_per_run:
-            raise InputError("entries", f"more than {files.bounds.steps_per_run} pages")
+        check_steps(index + 1, files.bounds, "entries", "pages")
         page = load.page
         shown = [page, *load.requests] if page else load.requests
         times = [request.at for request in shown if request.at]
@@ -156,7 +155,7 @@ def network_events(
 
 
 def _event(files: RunFiles, request: Request) -> dict[str, Any]:
-    found = {
+    event = {
         "type": "network",
         "method": request.method[:40],
         "url": clean(files, request.url, URL_CHARS),
@@ -165,7 +164,7 @@ def _event(files: RunFiles, request: Request) -> dict[str, Any]:
         "seconds": request.seconds,
         "kind": request.kind[:40] if request.kind else None,
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return not_none(event)
 
 
 _NETWORK = ".network"

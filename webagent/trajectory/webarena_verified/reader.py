@@ -10,8 +10,12 @@ from webagent.trajectory.assembling import (
     UNKNOWN_VERSION,
     clean,
     clean_json,
+    evaluator,
     experiment_above,
+    first_start,
+    last_end,
     last_url,
+    seconds_between,
     source_record,
     task_record,
 )
@@ -25,7 +29,6 @@ from webagent.trajectory.records import (
     CheckRecord,
     EndReason,
     EvaluationRecord,
-    EvaluatorRecord,
     Outcome,
     RunRecord,
     SourceRecord,
@@ -187,8 +190,7 @@ def _run(
     result: Result | None,
     har: dict[str, Any],
 ) -> RunRecord:
-    times = [step.started_at for step in steps if step.started_at]
-    ends = [step.ended_at for step in steps if step.ended_at]
+    started, ended = first_start(steps), last_end(steps)
     creator = mapping(mapping(har.get("log")).get("creator"))
     browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
     if answer is None:
@@ -199,8 +201,8 @@ def _run(
         source=SourceRecord(format=FORMAT),
         agent=AgentRecord(name="unknown"),
         experiment=experiment_above(folder.path, files.given_name),
-        started_at=min(times, default=None),
-        ended_at=max(ends, default=None),
+        started_at=started,
+        ended_at=ended,
         outcome=_outcome(answer, result),
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
         reward=result.score if result and result.verdict != "error" else None,
@@ -208,7 +210,7 @@ def _run(
         final_answer=clean(files, answer.words) if answer else None,
         final_url=last_url(steps),
         infeasible_claim=clean(files, answer.refusal) if answer else None,
-        totals=Totals(seconds=(max(ends) - min(times)).total_seconds() if times and ends else None),
+        totals=Totals(seconds=seconds_between(started, ended)),
         extra=clean_json(files, {"har_creator": browser, "task_type": answer and answer.task_type}),
     )
 
@@ -231,14 +233,7 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
         "webarena_verified_data_checksum": result.data_checksum,
     }
     short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in list(sums.values())[1:]]
-    evaluator = EvaluatorRecord.model_validate(
-        {
-            "name": TASK_SET,
-            "kind": "matcher",
-            "version": f"{result.version[:60]}+{short[0]}.{short[1]}",
-            "config": sums,
-        }
-    )
+    version = f"{result.version[:60]}+{short[0]}.{short[1]}"
     checks = tuple(
         CheckRecord(
             name=bounded_name(check.name),
@@ -252,7 +247,7 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
     record = EvaluationRecord(
         id=bounded_name(f"{run.id}-verified"),
         run_id=run.id,
-        evaluator=evaluator,
+        evaluator=evaluator(TASK_SET, "matcher", version, sums),
         verdict=result.verdict,
         score=result.score,
         checks=checks,
