@@ -7,7 +7,7 @@ import pytest
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.assembling import model_names
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.checking import why_refused
+from webagent.trajectory.reading import why_refused
 
 
 @pytest.mark.parametrize("text", ["half \udfff", "nul \0"])

@@ -399,7 +399,7 @@ class TestRefusedRecords:
         ],
     )
     def test_runs(self, tmp_path: Path, change: dict[str, object], field: str) -> None:
-        from webagent.trajectory.checking import why_refused
+        from webagent.trajectory.reading import why_refused
 
         given = run_bundle()
         changed = replace(given, run=given.run.model_copy(update=change))
@@ -409,7 +409,7 @@ class TestRefusedRecords:
         assert why_refused(given, Bounds()) is None
 
     def test_gaps_in_the_numbering(self) -> None:
-        from webagent.trajectory.checking import why_refused
+        from webagent.trajectory.reading import why_refused
 
         given = run_bundle()
         rejected = why_refused(replace(given, steps=given.steps[::2]), Bounds())

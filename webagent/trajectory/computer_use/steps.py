@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.assembling import check_steps, clean_json, point_at
-from webagent.trajectory.computer_use.dumps import Dump
-from webagent.trajectory.computer_use.turns import Call, Conversation, Turn
+from webagent.trajectory.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,

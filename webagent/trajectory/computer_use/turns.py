@@ -265,3 +265,15 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [mapping(part) for part in items(content)]
+
+
+@dataclass(slots=True)
+class Dump:
+    """One file."""
+
+    messages: list[Any]
+    model: str | None = None
+    system: str | None = None
+    tools: list[Any] = field(default_factory=list)
+    usage: Any = None
+    bad_lines: int = 0

@@ -1,26 +1,31 @@
-"""Read submissions to Online-Mind2Web: one result file is one run."""
+"""Read submissions to Online-Mind2Web: one result file is one run, with what belongs to it."""
 
 from __future__ import annotations
 
-import json
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.assembling import goal_of, last_url, source_record, task_record
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.online_mind2web import verdicts
-from webagent.trajectory.online_mind2web.layout import V2, Layout, Result, find_layout
 from webagent.trajectory.online_mind2web.steps import Steps, final_answer, read_action
-from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded, unreadable
+from webagent.trajectory.online_mind2web.verdicts import LABEL_KEY
+from webagent.trajectory.recognition import (
+    NO_ANSWERS,
+    Answers,
+    Recognition,
+    guarded,
+    outline,
+    unreadable,
+)
 from webagent.trajectory.records import (
-    AdjudicationRecord,
     AgentRecord,
     BlobRecord,
     EndReason,
-    EvaluationRecord,
-    LabelRecord,
     Outcome,
     RunRecord,
     StepRecord,
@@ -28,13 +33,110 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.run_files import RunFiles
-from webagent.trajectory.texts import bounded_name, decoded
-from webagent.trajectory.trees import Tree, given_name, read_file
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.trees import Tree, given_name
 from webagent.trajectory.values import items, mapping, text, whole
+
+V1, V2 = "v1", "v2"
+SCHEMA = "online-mind2web"
+
+_PICTURE = re.compile(r"\.(?:png|jpe?g|webp)$", re.IGNORECASE)
+_FREE_KEYS = ("thoughts", "final_result_response", "input_image_paths", "agent_final_answer")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result file, and what belongs to it, as names in the tree."""
+
+    name: str
+    version: str
+    pictures: tuple[str, ...] = ()
+    labels: str | None = None
+    """The label file nearest above it."""
+    judgements: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """With `/` at the end; empty for the tree itself."""
+        return _folder(self.name)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What of the benchmark is in a tree."""
+
+    results: tuple[Result, ...] = ()
+    beside: frozenset[str] = field(default_factory=frozenset)
+
+
+def find_layout(tree: Tree) -> Layout:
+    """Every result with its pictures, and the labels and judges' outputs above it."""
+    results: dict[str, str] = {}
+    labels: list[str] = []
+    judgements: list[str] = []
+    for name in tree.names:
+        if not name.endswith((".json", ".jsonl")):
+            continue
+        seen = outline(tree, name)
+        if seen.has("task_id", "predicted_label") or seen.has("task_id", "evaluation_details"):
+            judgements.append(name)
+        elif seen.kind == "array" and any(key.endswith(LABEL_KEY) for key in seen.keys):
+            labels.append(name)
+        elif seen.kind == "object" and seen.has("task_id", "action_history"):
+            if seen.texts.get("schema_version", "").startswith(SCHEMA):
+                results[name] = V2
+            elif any(key in seen.keys for key in _FREE_KEYS):
+                results[name] = V1
+    if not results:
+        return Layout()
+    pictures = _by_folder(tree)
+    alone = Counter(_folder(name) for name in results)
+    found = tuple(
+        Result(
+            name=name,
+            version=version,
+            pictures=_pictures(_folder(name), pictures, alone=alone[_folder(name)] == 1),
+            labels=_nearest(name, labels),
+            judgements=tuple(n for n in judgements if _is_above(n, name)),
+        )
+        for name, version in results.items()
+    )
+    beside = {picture for result in found for picture in result.pictures}
+    return Layout(found, frozenset((*beside, *labels, *judgements)))
+
+
+def _folder(name: str) -> str:
+    """With `/` at the end; empty for the tree itself."""
+    folder, slash, _ = name.rpartition("/")
+    return folder + slash
+
+
+def _by_folder(tree: Tree) -> dict[str, list[str]]:
+    """Every picture by the folder that it lies in."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in tree.names:
+        if _PICTURE.search(name):
+            found[_folder(name)].append(name)
+    return found
+
+
+def _pictures(folder: str, pictures: dict[str, list[str]], *, alone: bool) -> tuple[str, ...]:
+    """Of the folder `trajectory` beside the result; or else of its own, if no other shares it."""
+    inside = pictures.get(f"{folder}trajectory/", [])
+    return tuple(inside or (pictures.get(folder, []) if alone else []))
+
+
+def _is_above(name: str, other: str) -> bool:
+    return other.startswith(_folder(name))
+
+
+def _nearest(name: str, labels: list[str]) -> str | None:
+    above = [label for label in labels if _is_above(label, name)]
+    return max(above, key=lambda label: label.count("/"), default=None)
+
 
 FORMAT = "online_mind2web"
 TASK_SET = "online-mind2web"
-LABELS_KEPT = "human_label.json"
 
 _KNOWN = frozenset(
     ("schema_version", "task", "task_id", "action_history", "thoughts", "final_result_response")
@@ -54,7 +156,7 @@ class OnlineMind2WebReader:
         """The results, what belongs to them, and what the labels leave open."""
         layout = find_layout(tree)
         own = frozenset(result.name for result in layout.results)
-        files = _LabelFiles(tree, bounds)
+        files = verdicts.VerdictFiles(tree, bounds)
         asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(layout))
         return Recognition(
             runs=len(own),
@@ -67,7 +169,7 @@ class OnlineMind2WebReader:
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
-        files, layout = _LabelFiles(tree, bounds), find_layout(tree)
+        files, layout = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
         for name in sorted(_label_files(layout)):
             if why := files.why_unread(name):
                 yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
@@ -81,73 +183,20 @@ def _label_files(layout: Layout) -> set[str]:
     return {result.labels for result in layout.results if result.labels}
 
 
-class _LabelFiles:
-    """Label files and judges' outputs, each read once."""
-
-    def __init__(self, tree: Tree, bounds: Bounds) -> None:
-        self._tree = tree
-        self._bounds = bounds
-        self._read: dict[str, Any] = {}
-        self._broken: dict[str, str] = {}
-        self._judged: dict[str, dict[str, list[dict[str, Any]]]] = {}
-
-    def judged(self, name: str, task_id: str) -> list[dict[str, Any]]:
-        """What a judge's output says of a task."""
-        if name not in self._judged:
-            try:
-                self._judged[name], bad_lines = verdicts.by_task(self._words(name))
-            except ValueError as error:
-                self._judged[name], self._broken[name] = {}, str(error)
-            else:
-                if bad_lines:
-                    self._broken[name] = f"{bad_lines} lines are no JSON, or cut short"
-        return self._judged[name].get(task_id, [])
-
-    def problems(self) -> Iterator[Problem]:
-        """What could not be read of the judges' outputs, once all runs were read."""
-        for name in self._judged:
-            if why := self._broken.get(name):
-                yield Problem(self._tree.label, name, "JSON", why)
-
-    def read(self, name: str) -> Any:
-        """The document; None if it is not readable."""
-        if name not in self._read:
-            try:
-                self._read[name] = json.loads(self._words(name))
-            except (ValueError, RecursionError) as error:
-                self._read[name] = None
-                self._broken[name] = f"not readable as JSON: {error}"
-        return self._read[name]
-
-    def why_unread(self, name: str) -> str | None:
-        """Where its JSON breaks; None if it does not."""
-        self.read(name)
-        return self._broken.get(name)
-
-    def _words(self, name: str) -> str:
-        """The file's text. Raises ValueError."""
-        return decoded(read_file(self._tree, name, self._bounds.json_bytes))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _HumanLabels:
-    """What people said of the run."""
-
-    labels: tuple[LabelRecord, ...] = ()
-    adjudications: tuple[AdjudicationRecord, ...] = ()
-    agent: str | None = None
-    originals: tuple[BlobRecord, ...] = ()
-
-
 class _Run:
     """One result with what was said of it."""
 
     def __init__(
-        self, tree: Tree, result: Result, bounds: Bounds, files: _LabelFiles, answer: str | None
+        self,
+        tree: Tree,
+        result: Result,
+        bounds: Bounds,
+        files: verdicts.VerdictFiles,
+        answer: str | None,
     ) -> None:
         self._tree = tree
         self._result = result
-        self._label_files = files
+        self._verdicts = files
         self._answer = answer
         own = [result.name, *result.pictures]
         paths = {name.removeprefix(result.folder): name for name in own}
@@ -171,64 +220,23 @@ class _Run:
         steps = Steps(files, run_id, pictures)
         is_v2 = result.version == V2
         records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
-        said = self._human_labels(task_id, run_id)
-        evaluations, judged = self._judged(task_id, run_id)
-        originals = (files.original(name, document), *said.originals, *judged)
+        labels = result.labels and self._verdicts.read(result.labels)
+        said = verdicts.human_labels(files, result.labels, labels, task_id, run_id, self._answer)
+        judged = [
+            each
+            for judge in result.judgements
+            for each in verdicts.judged(files, judge, self._verdicts.judged(judge, task_id), run_id)
+        ]
+        originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
         task = self._task(document, task_id)
         return files.bundle(
             task=task,
             run=self._run(run_id, task, document, records, said.agent, originals),
             steps=records,
-            evaluations=evaluations,
+            evaluations=tuple(evaluation for evaluation, _ in judged),
             labels=said.labels,
             adjudications=said.adjudications,
         )
-
-    def _human_labels(self, task_id: str, run_id: str) -> _HumanLabels:
-        """The human label of this task, if there is one and it says something."""
-        if self._result.labels is None:
-            return _HumanLabels()
-        files = self._files
-        listed = verdicts.entries(self._label_files.read(self._result.labels), task_id)
-        given = verdicts.values(listed)
-        if not given:
-            return _HumanLabels()
-        kept = files.json_blob(listed, "source", LABELS_KEPT)
-        agent = next(iter(given)) if len(given) == 1 else None
-        numbers = set().union(*given.values())
-        if len(numbers) != 1:
-            why = f"the labels {sorted(numbers)} are given for this task"
-            files.note("label", self._result.labels, why)
-            return _HumanLabels(agent=agent, originals=(kept,))
-        number = numbers.pop()
-        word = verdicts.meaning(number, self._answer)
-        if word is None:
-            why = f"label {number}: nobody said what it means ({verdicts.QUESTION.key})"
-            # No gap of the run: the run is whole, and the same with and without the answer.
-            files.problems.append(Problem(files.source, self._result.labels, "label", why))
-            return _HumanLabels(agent=agent, originals=(kept,))
-        label = verdicts.label(number, word, run_id, listed[0])
-        return _HumanLabels(
-            labels=(label,),
-            adjudications=(verdicts.verdict(label, word),),
-            agent=agent,
-            originals=(kept,),
-        )
-
-    def _judged(
-        self, task_id: str, run_id: str
-    ) -> tuple[tuple[EvaluationRecord, ...], tuple[BlobRecord, ...]]:
-        evaluations, kept = [], []
-        for name in self._result.judgements:
-            last = name.rpartition("/")[2]
-            for entry in self._label_files.judged(name, task_id):
-                self._files.check_numbers(entry, last)
-                clean = mapping(self._files.redactor.json(entry))
-                line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
-                raw = self._files.text_blob(line, "response", last, "application/json")
-                kept.append(raw.model_copy(update={"role": "source"}))
-                evaluations.append(verdicts.evaluation(clean, run_id, last, raw))
-        return tuple(evaluations), tuple(kept)
 
     def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:
         return task_record(

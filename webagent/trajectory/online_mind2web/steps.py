@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import JsonValue
@@ -11,7 +10,6 @@ from pydantic import JsonValue
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.assembling import URL_CHARS
 from webagent.trajectory.inventory import NOT_THERE
-from webagent.trajectory.online_mind2web.layout import number_in
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -24,6 +22,8 @@ from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import storable_text
 from webagent.trajectory.values import items, mapping, text, whole
 
+_DIGITS = re.compile(r"\d{1,9}")
+"""The first whole number in a picture's name: by it the first version orders its pictures."""
 _KNOWN = ("step", "screenshot", "url", "action", "action_status", "thought")
 
 
@@ -105,19 +105,19 @@ class Steps:
         """Pictures by their number, from 0. Two with one number cannot be told apart."""
         numbers: dict[int, list[str]] = {}
         for path in self._pictures:
-            number = number_in(path)
-            if number is None:
+            found = _DIGITS.search(path.rpartition("/")[2])
+            if found is None:
                 self._files.inventory.miss("screenshot", path, "no number in its name")
             else:
-                numbers.setdefault(number, []).append(path)
+                numbers.setdefault(int(found[0]), []).append(path)
         first = 1 if numbers and 0 not in numbers and 1 in numbers else 0
-        found = {}
+        pictures = {}
         for number, paths in sorted(numbers.items()):
             for path in paths[1:]:
                 self._files.inventory.miss("screenshot", path, f"{paths[0]} has the same number")
             if number - first < self._files.bounds.steps_per_run:
-                found[number - first] = self._files.picture(paths[0], "screenshot")
-        return found
+                pictures[number - first] = self._files.picture(paths[0], "screenshot")
+        return pictures
 
     def _tell_counts(self, n_actions: int, n_thoughts: int, n_pictures: int) -> None:
         if n_actions == n_thoughts and n_pictures in (0, n_actions, n_actions + 1):
@@ -177,17 +177,6 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Read:
-    """Our reading of one action."""
-
-    name: str | None = None
-    args: tuple[JsonValue, ...] = ()
-    target: Target | None = None
-    point: Point | None = None
-    status: str | None = None
-
-
 def action_records(raw: JsonValue, limit: int) -> tuple[ActionRecord, ...]:
     """The action as written, with what can be read of it; none where nothing is written."""
     if not isinstance(raw, str):
@@ -198,36 +187,25 @@ def action_records(raw: JsonValue, limit: int) -> tuple[ActionRecord, ...]:
     calls = parse_browsergym_actions(words)
     if calls[0].name and words.lstrip().startswith(f"{calls[0].name}("):
         return tuple(call.model_copy(update={"dialect": DIALECT}) for call in calls)
-    read = read_action(words)
-    return (
-        ActionRecord(
-            raw=words,
-            dialect=DIALECT,
-            name=read.name,
-            args=read.args,
-            target=read.target,
-            point=read.point,
-            status="error" if read.status == "FAILED" else "ok" if read.status else "unknown",
-            error="FAILED" if read.status == "FAILED" else None,
-        ),
-    )
+    return (read_action(words),)
 
 
-def read_action(words: str) -> Read:
+def read_action(words: str) -> ActionRecord:
     """What is done to what, in any of the grammars; nothing where it is none of them."""
     if (answer := final_answer(words)) is not None:
-        return Read(name=COMPLETE, args=(answer,))
+        return ActionRecord(raw=words, dialect=DIALECT, name=COMPLETE, args=(answer,))
     if (read := _read_arrow(words)) is not None:
         return read
-    point = _POINT.search(words)
+    point = _as_point(_POINT.search(words))
     for name, pattern in _ENGLISH:
         if match := pattern.match(words.strip()):
             value = match.groupdict().get("value")
-            return Read(name=name, args=(value,) if value else (), point=_as_point(point))
-    return Read(point=_as_point(point))
+            args = (value,) if value else ()
+            return ActionRecord(raw=words, dialect=DIALECT, name=name, args=args, point=point)
+    return ActionRecord(raw=words, dialect=DIALECT, point=point)
 
 
-def _read_arrow(words: str) -> Read | None:
+def _read_arrow(words: str) -> ActionRecord | None:
     """`target -> OPERATION: value | STATUS`; None if it is written otherwise."""
     target, arrow, rest = words.partition("->")
     done, _, status = (part.strip() for part in rest.rpartition("|"))
@@ -236,11 +214,14 @@ def _read_arrow(words: str) -> Read | None:
     operation, _, value = (part.strip() for part in done.partition(":"))
     if not arrow or not _OPERATION.match(operation):
         return None
-    return Read(
+    return ActionRecord(
+        raw=words,
+        dialect=DIALECT,
         name=_NAMES.get(operation, operation.lower().replace(" ", "_")),
         args=(value,) if value else (),
         target=Target(text=target.strip()[:300]) if target.strip() else None,
-        status=status or None,
+        status="error" if status == "FAILED" else "ok" if status else "unknown",
+        error="FAILED" if status == "FAILED" else None,
     )
 
 

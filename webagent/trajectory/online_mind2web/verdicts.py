@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from webagent.trajectory.assembling import evaluator, verdict_of
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.lines import BROKEN, json_values
-from webagent.trajectory.online_mind2web.layout import LABEL_KEY
 from webagent.trajectory.recognition import Question
 from webagent.trajectory.records import (
     AdjudicationRecord,
@@ -17,13 +21,16 @@ from webagent.trajectory.records import (
     EvaluatorRecord,
     LabelRecord,
 )
-from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.run_files import RunFiles
+from webagent.trajectory.texts import bounded_name, decoded
+from webagent.trajectory.trees import Tree, json_of, read_file
 from webagent.trajectory.values import items, mapping, text, whole
 
 Word = Literal["success", "failure", "not_executable"]
 
 STUDY = "Online-Mind2Web human labels"
 PROTOCOL = "online_mind2web"
+LABELS_KEPT = "human_label.json"
 ANNOTATOR = "human-label@online_mind2web"
 SETTLED = "The label as submitted: what three annotators or more and a reviewer agreed on."
 
@@ -45,16 +52,107 @@ QUESTION = Question(
 )
 
 
-def entries(document: Any, task_id: str) -> list[dict[str, Any]]:
-    """What a label file says of one task: one entry for each time it stands there."""
-    return [
-        entry
-        for item in items(document)
-        if text((entry := mapping(item)).get("task_id")) == task_id
+class VerdictFiles:
+    """Label files and judges' outputs, each read once."""
+
+    def __init__(self, tree: Tree, bounds: Bounds) -> None:
+        self._tree = tree
+        self._bounds = bounds
+        self._read: dict[str, Any] = {}
+        self._broken: dict[str, str] = {}
+        self._judged: dict[str, dict[str, list[dict[str, Any]]]] = {}
+
+    def judged(self, name: str, task_id: str) -> list[dict[str, Any]]:
+        """What a judge's output says of a task."""
+        if name not in self._judged:
+            try:
+                self._judged[name], bad_lines = by_task(self._tree, name, self._bounds)
+            except ValueError as error:
+                self._judged[name], self._broken[name] = {}, str(error)
+            else:
+                if bad_lines:
+                    self._broken[name] = f"{bad_lines} lines are no JSON, or cut short"
+        return self._judged[name].get(task_id, [])
+
+    def problems(self) -> Iterator[Problem]:
+        """What could not be read of the judges' outputs, once all runs were read."""
+        for name in self._judged:
+            if why := self._broken.get(name):
+                yield Problem(self._tree.label, name, "JSON", why)
+
+    def read(self, name: str) -> Any:
+        """The document; None if it is not readable."""
+        if name not in self._read:
+            try:
+                self._read[name] = json_of(self._tree, name, self._bounds)
+            except ValueError as error:
+                self._read[name] = None
+                self._broken[name] = f"not readable as JSON: {error}"
+        return self._read[name]
+
+    def why_unread(self, name: str) -> str | None:
+        """Where its JSON breaks; None if it does not."""
+        self.read(name)
+        return self._broken.get(name)
+
+
+@dataclass(frozen=True)
+class HumanLabels:
+    """What people said of the run."""
+
+    labels: tuple[LabelRecord, ...] = ()
+    adjudications: tuple[AdjudicationRecord, ...] = ()
+    agent: str | None = None
+    originals: tuple[BlobRecord, ...] = ()
+
+
+def human_labels(
+    files: RunFiles, name: str | None, document: Any, task_id: str, run_id: str, answer: str | None
+) -> HumanLabels:
+    """The human label of a task, if there is one and it says something.
+
+    Args:
+        name: of the label file that `document` is; None if there is none.
+        answer: what the importing person says that labels mean.
+    """
+    listed = [
+        each for each in map(mapping, items(document)) if text(each.get("task_id")) == task_id
     ]
+    given = _values(listed)
+    if name is None or not given:
+        return HumanLabels()
+    kept = files.json_blob(listed, "source", LABELS_KEPT)
+    agent = next(iter(given)) if len(given) == 1 else None
+    numbers = set().union(*given.values())
+    number = numbers.pop() if len(numbers) == 1 else None
+    # What a label says is asked for, unless it says the same in whichever meaning.
+    word = _MEANINGS.get(answer or "", _ALIKE).get(-1 if number is None else number)
+    if number is None:
+        files.note("label", name, f"the labels {sorted(numbers)} are given for this task")
+    elif word is None:
+        why = f"label {number}: nobody said what it means ({QUESTION.key})"
+        # No gap of the run: the run is whole, and the same with and without the answer.
+        files.problems.append(Problem(files.source, name, "label", why))
+    else:
+        label = _label(number, word, run_id, listed[0])
+        return HumanLabels((label,), (_verdict(label, word),), agent, (kept,))
+    return HumanLabels(agent=agent, originals=(kept,))
 
 
-def values(listed: list[dict[str, Any]]) -> dict[str, set[int]]:
+def judged(
+    files: RunFiles, name: str, entries: list[dict[str, Any]], run_id: str
+) -> Iterator[tuple[EvaluationRecord, BlobRecord]]:
+    """A judge's verdicts, each with its line as it is kept."""
+    last = name.rpartition("/")[2]
+    for entry in entries:
+        files.check_numbers(entry, last)
+        clean = mapping(files.redactor.json(entry))
+        line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
+        raw = files.text_blob(line, "response", last, "application/json")
+        yield _evaluation(clean, run_id, last, raw), raw.model_copy(update={"role": "source"})
+
+
+def _values(listed: list[dict[str, Any]]) -> dict[str, set[int]]:
     """Agent, as the label's key names it -> labels that are given."""
     found: dict[str, set[int]] = {}
     for entry in listed:
@@ -66,16 +164,11 @@ def values(listed: list[dict[str, Any]]) -> dict[str, set[int]]:
 
 def needs_meaning(document: Any) -> bool:
     """Whether a label file holds labels that say different things to different people."""
-    every = values([mapping(item) for item in items(document)])
+    every = _values([mapping(item) for item in items(document)])
     return any(number not in _ALIKE for numbers in every.values() for number in numbers)
 
 
-def meaning(number: int, answer: str | None) -> Word | None:
-    """What a label says; None where nobody can tell."""
-    return _MEANINGS.get(answer or "", _ALIKE).get(number)
-
-
-def label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelRecord:
+def _label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelRecord:
     """The label as a person's."""
     return LabelRecord(
         id=bounded_name(f"{run_id}-label"),
@@ -90,7 +183,7 @@ def label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelR
     )
 
 
-def verdict(given: LabelRecord, said: Word) -> AdjudicationRecord:
+def _verdict(given: LabelRecord, said: Word) -> AdjudicationRecord:
     """The same as a settled verdict: that is what the benchmark's protocol ends in."""
     return AdjudicationRecord(
         id=bounded_name(f"{given.run_id}-verdict"),
@@ -109,8 +202,9 @@ _FILE = re.compile(
 )
 
 
-def by_task(content: str) -> tuple[dict[str, list[dict[str, Any]]], int]:
-    """What a judge wrote of each task, and how many lines are no JSON."""
+def by_task(tree: Tree, name: str, bounds: Bounds) -> tuple[dict[str, list[dict[str, Any]]], int]:
+    """What a judge wrote of each task, and how many lines are no JSON. Raises ValueError."""
+    content = decoded(read_file(tree, name, bounds.json_bytes))
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     bad_lines = 0
     for value in json_values(content.split("\n")):
@@ -120,7 +214,7 @@ def by_task(content: str) -> tuple[dict[str, list[dict[str, Any]]], int]:
     return found, bad_lines
 
 
-def evaluation(
+def _evaluation(
     entry: dict[str, Any], run_id: str, file_name: str, raw: BlobRecord
 ) -> EvaluationRecord:
     """One judge's verdict. `file_name` says which judge it was, with which model."""
@@ -147,3 +241,6 @@ def _evaluator(file_name: str) -> EvaluatorRecord:
     if match:
         config |= {"model": match["model"], "score_threshold": int(match["threshold"])}
     return evaluator(match["mode"] if match else stem, "judge", "imported", config)
+
+
+LABEL_KEY = "human_label"

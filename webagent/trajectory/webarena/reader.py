@@ -26,7 +26,7 @@ from webagent.trajectory.assembling import (
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.originals import kept_picture
-from webagent.trajectory.playwright.places import kept_trace
+from webagent.trajectory.playwright.reader import kept_trace
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (
     AgentRecord,

@@ -13,7 +13,7 @@ from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.lines import json_values
 from webagent.trajectory.opening import open_inner
-from webagent.trajectory.playwright.places import events_of, lines_of
+from webagent.trajectory.playwright.reader import events_of, lines_of
 from webagent.trajectory.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
 from webagent.trajectory.run_files import RunFiles

@@ -21,7 +21,7 @@ from webagent.trajectory.assembling import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
-from webagent.trajectory.playwright.places import kept_trace
+from webagent.trajectory.playwright.reader import kept_trace
 from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
