@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from webagent.trajectory.recognition import outline
+from webagent.trajectory.records import CheckRecord
 from webagent.trajectory.trees import Tree, given_name
-from webagent.trajectory.values import flag, items, mapping, number, text, whole
+from webagent.trajectory.values import flag, items, mapping, text
 
 RESPONSE, RESULT, SUMMARY, LOG = (
     "agent_response.json",
@@ -165,31 +167,26 @@ class Answer:
         return ": ".join(part for part in (self.status, self.details) if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    name: str
-    verdict: Verdict
-    expected: Any
-    actual: Any
-    message: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Result:
-    """One task's evaluation. `error` says that the evaluator failed, not the agent."""
+    """One task's evaluation. The verdict `error` says that the evaluator failed, not the agent."""
 
-    status: str
+    said: dict[str, Any]
+    """All that stands in its file."""
     verdict: Verdict
-    score: float | None
-    checks: tuple[Check, ...]
-    message: str | None
-    version: str
-    evaluator_checksum: str | None
-    data_checksum: str | None
-    task_id: int | None
-    intent_template_id: int | None
-    sites: tuple[str, ...]
-    task_revision: int | None
+    checks: tuple[CheckRecord, ...]
+    """Verbatim, secrets and all."""
+
+    @property
+    def version(self) -> str:
+        """Of the evaluator's code."""
+        return text(self.said.get("webarena_verified_version")) or "unknown"
+
+    @property
+    def message(self) -> str | None:
+        """What went wrong, as a whole or in the first check that failed."""
+        errors = (check.message for check in self.checks if check.verdict == "error")
+        return text(self.said.get("error_msg")) or next(filter(None, errors), None)
 
 
 def read_answer(content: str) -> Answer:
@@ -214,53 +211,36 @@ def read_answer(content: str) -> Answer:
 
 def read_result(value: Any) -> Result | None:
     """The evaluation in `eval_result.json`; None if it is none."""
-    result = mapping(value)
-    status = (text(result.get("status")) or "").lower()
-    if status not in _VERDICTS or not isinstance(result.get("evaluators_results"), list):
+    said = mapping(value)
+    verdict = _VERDICTS.get((text(said.get("status")) or "").lower())
+    results = said.get("evaluators_results")
+    if verdict is None or not isinstance(results, list):
         return None
-    checks = [check for item in result["evaluators_results"] for check in _checks(mapping(item))]
-    errors = [check.message for check in checks if check.verdict == "error" and check.message]
-    return Result(
-        status=status,
-        verdict=_VERDICTS[status],
-        score=number(result.get("score")),
-        checks=tuple(checks),
-        message=text(result.get("error_msg")) or (errors[0] if errors else None),
-        version=text(result.get("webarena_verified_version")) or "unknown",
-        evaluator_checksum=text(result.get("webarena_verified_evaluator_checksum")),
-        data_checksum=text(result.get("webarena_verified_data_checksum")),
-        task_id=whole(result.get("task_id")),
-        intent_template_id=whole(result.get("intent_template_id")),
-        sites=tuple(site for site in items(result.get("sites")) if isinstance(site, str)),
-        task_revision=whole(result.get("task_revision")),
-    )
+    checks = tuple(check for item in results for check in _checks(mapping(item)))
+    return Result(said, verdict, checks)
 
 
-def _checks(item: dict[str, Any]) -> list[Check]:
+def _checks(item: dict[str, Any]) -> Iterator[CheckRecord]:
     """One evaluator's check, and one for each of its assertions."""
     name = text(item.get("evaluator_name")) or "evaluator"
     actual = item.get("actual_normalized")
-    error = text(item.get("error_msg"))
     inverted = _INVERTED if flag(item.get("should_not_exist")) else None
-    first = Check(
+    yield CheckRecord(
         name=name,
-        verdict=_VERDICTS.get((text(item.get("status")) or "").lower(), "error"),
+        verdict=_verdict(item),
         expected=item.get("expected"),
         actual=item.get("actual") if actual is None else actual,
-        message="\n".join(filter(None, (inverted, error))) or None,
+        message="\n".join(filter(None, (inverted, text(item.get("error_msg"))))) or None,
     )
-    found = [first]
     for each in map(mapping, items(item.get("assertions"))):
         said = [line for line in items(each.get("assertion_msgs")) if isinstance(line, str)]
-        if error := text(each.get("error_msg")):
-            said.append(error)
-        found.append(
-            Check(
-                name=f"{name}: {text(each.get('assertion_name')) or 'assertion'}",
-                verdict=_VERDICTS.get((text(each.get("status")) or "").lower(), "error"),
-                expected=None,
-                actual=None,
-                message="\n".join(said) or None,
-            )
+        said += filter(None, [text(each.get("error_msg"))])
+        yield CheckRecord(
+            name=f"{name}: {text(each.get('assertion_name')) or 'assertion'}",
+            verdict=_verdict(each),
+            message="\n".join(said) or None,
         )
-    return found
+
+
+def _verdict(said: dict[str, Any]) -> Verdict:
+    return _VERDICTS.get((text(said.get("status")) or "").lower(), "error")

@@ -39,7 +39,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
-from webagent.trajectory.values import mapping
+from webagent.trajectory.values import items, mapping, not_none, number, text, whole
 from webagent.trajectory.webarena_verified.folders import (
     LOG,
     RESPONSE,
@@ -68,6 +68,7 @@ TASK_SET, HAR_TASK_SET = "webarena-verified", "har"
 _STORAGE = ("storage_state", "storagestate")
 _LOG_IN = ("auth", ".auth")
 _OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
+_SUMS = ("webarena_verified_evaluator_checksum", "webarena_verified_data_checksum")
 _CHECKSUM_CHARS = 12
 
 
@@ -159,24 +160,26 @@ def _steps(
 
 
 def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
-    external_id = str(result.task_id) if result and result.task_id is not None else folder.name
+    said = result.said if result else {}
+    task_id = whole(said.get("task_id"))
+    external_id = folder.name if task_id is None else str(task_id)
     expected = [check.expected for check in result.checks if check.expected] if result else []
-    extra: dict[str, Any] = {}
-    if result and result.intent_template_id is not None:
-        extra["intent_template_id"] = result.intent_template_id
-    if result and result.task_revision is not None:
-        extra["revision"] = result.task_revision
+    extra = {
+        "intent_template_id": whole(said.get("intent_template_id")),
+        "revision": whole(said.get("task_revision")),
+    }
     version = bounded_name(result.version) if result else UNKNOWN_VERSION
     # A HAR by itself does not tell of which benchmark its run is.
     task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
+    sites = (site for site in items(said.get("sites")) if isinstance(site, str))
     return task_record(
         task_set,
         bounded_name(external_id),
         id=bounded_name(f"{task_set}@{version}:{external_id}"),
         version=version,
-        sites=tuple(bounded_name(site) for site in result.sites) if result else (),
+        sites=tuple(map(bounded_name, sites)),
         reference=expected[0] if len(expected) == 1 else expected or None,
-        extra=extra or None,
+        extra=not_none(extra) or None,
     )
 
 
@@ -205,7 +208,7 @@ def _run(
         ended_at=ended,
         outcome=_outcome(answer, result),
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
-        reward=result.score if result and result.verdict != "error" else None,
+        reward=number(result.said.get("score")) if result and result.verdict != "error" else None,
         claimed_success=answer.claims_success if answer else None,
         final_answer=clean(files, answer.words) if answer else None,
         final_url=last_url(steps),
@@ -227,14 +230,10 @@ def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
 
 def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
     """The evaluation with its checks; the checksums of code and data are part of the version."""
-    sums = {
-        "webarena_verified_version": result.version,
-        "webarena_verified_evaluator_checksum": result.evaluator_checksum,
-        "webarena_verified_data_checksum": result.data_checksum,
-    }
-    short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in list(sums.values())[1:]]
+    sums = {key: text(result.said.get(key)) for key in _SUMS}
+    short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in sums.values()]
     version = f"{result.version[:60]}+{short[0]}.{short[1]}"
-    checks = tuple(
+    checks = (
         CheckRecord(
             name=bounded_name(check.name),
             verdict=check.verdict,
@@ -247,12 +246,14 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
     record = EvaluationRecord(
         id=bounded_name(f"{run.id}-verified"),
         run_id=run.id,
-        evaluator=evaluator(TASK_SET, "matcher", version, sums),
+        evaluator=evaluator(
+            TASK_SET, "matcher", version, {"webarena_verified_version": result.version} | sums
+        ),
         verdict=result.verdict,
-        score=result.score,
-        checks=checks,
+        score=number(result.said.get("score")),
+        checks=tuple(checks),
         rationale=clean(files, result.message),
-        extra={"status": result.status},
+        extra={"status": (text(result.said.get("status")) or "").lower()},
     )
     return (record,)
 
