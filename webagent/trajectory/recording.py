@@ -154,7 +154,9 @@ def goal_parts(observation: live.Observation, blobs: Blobs) -> tuple[GoalPart, .
         if picture is not None:
             media_type, content = picture
             name = f"goal_image_{number}"
-            parts.append(BlobPart(blob=_blob(blobs, content, media_type, "goal_image", name=name)))
+            parts.append(
+                BlobPart(blob=kept_blob(blobs, content, media_type, "goal_image", name=name))
+            )
     return tuple(parts)
 
 
@@ -165,7 +167,7 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
         url=observation.url or None,
         title=observation.title,
         tabs=observation.tabs,
-        screenshot=_blob(
+        screenshot=kept_blob(
             blobs,
             observation.screenshot,
             "image/png",
@@ -176,7 +178,7 @@ def recorded_observation(observation: live.Observation, blobs: Blobs, number: in
         )
         if observation.screenshot
         else None,
-        a11y_tree=_blob(
+        a11y_tree=kept_blob(
             blobs,
             observation.axtree.encode("utf-8", "replace"),
             "text/plain",
@@ -195,7 +197,7 @@ def _seen(
     """The observation with what the agent made of it: a marked picture, a picture read as text."""
     made: dict[str, BlobRecord] = {}
     if decision.marked_screenshot is not None:
-        made["marked_screenshot"] = _blob(
+        made["marked_screenshot"] = kept_blob(
             blobs,
             decision.marked_screenshot,
             "image/png",
@@ -207,12 +209,18 @@ def _seen(
     if (screen := decision.screen) is not None:
         lines = screen.lines.encode("utf-8", "replace")
         name = f"screen_step_{number}"
-        made["screen_text"] = _blob(blobs, lines, "text/plain", "screen_text", name=f"{name}.txt")
+        made["screen_text"] = kept_blob(
+            blobs, lines, "text/plain", "screen_text", name=f"{name}.txt"
+        )
         pieces = json.dumps(screen.elements, ensure_ascii=False).encode("utf-8", "replace")
-        made["elements"] = _blob(blobs, pieces, "application/json", "elements", name=f"{name}.json")
+        made["elements"] = kept_blob(
+            blobs, pieces, "application/json", "elements", name=f"{name}.json"
+        )
         # Not for the agent: so that it can be told later what it did not see, or misread.
         page = json.dumps(page_elements(before), ensure_ascii=False).encode("utf-8", "replace")
-        made["dom"] = _blob(blobs, page, "application/json", "dom", name=f"page_step_{number}.json")
+        made["dom"] = kept_blob(
+            blobs, page, "application/json", "dom", name=f"page_step_{number}.json"
+        )
     return recorded_observation(before, blobs, number).model_copy(update=made)
 
 
@@ -343,7 +351,7 @@ def _extra(decision: live.Decision, result: live.StepResult | None, executed: bo
     return extra or None
 
 
-def _blob(
+def kept_blob(
     blobs: Blobs,
     content: bytes,
     media_type: str,
@@ -353,6 +361,7 @@ def _blob(
     width: int | None = None,
     height: int | None = None,
 ) -> BlobRecord:
+    """The record of bytes that are put into `blobs`."""
     sha256 = hashlib.sha256(content).hexdigest()
     blobs[sha256] = content
     return BlobRecord(

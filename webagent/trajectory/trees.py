@@ -90,6 +90,24 @@ def head_of(tree: Tree, name: str, limit: int) -> bytes:
         return b""
 
 
+def windows_of(tree: Tree, name: str, overlap: int, most: int = 1 << 62) -> Iterator[bytes]:
+    """A file piece by piece, each with the end of the one before; damage ends it, as `most` does.
+
+    Args:
+        overlap: the longest thing that is looked for, in bytes.
+        most: no further piece begins behind so many bytes.
+    """
+    rest, total = b"", 0
+    try:
+        with tree.open(name) as stream:
+            while total <= most and (chunk := stream.read(READ_CHUNK)):
+                total += len(chunk)
+                yield rest + chunk
+                rest = (rest + chunk)[-overlap:]
+    except (TreeError, *READ_ERRORS):
+        return
+
+
 def json_of(tree: Tree, name: str, bounds: Bounds) -> Any:
     """The JSON document in a file.
 

@@ -10,7 +10,7 @@ from typing import Any
 from webagent.trajectory.assembling import Ending
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
-from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError
+from webagent.trajectory.trees import Tree, windows_of
 from webagent.trajectory.values import flag, items, mapping, text
 
 _BESIDE = frozenset(("state", "result"))
@@ -83,19 +83,12 @@ def _is_history(tree: Tree, name: str) -> bool:
 def _names_items(tree: Tree, name: str) -> bool:
     """Whether an item's keys stand anywhere: the first item may be of any size."""
     wanted = {b'"model_output"': False, b'"result"': False, b'"state"': False}
-    rest = b""
-    try:
-        with tree.open(name) as stream:
-            while chunk := stream.read(READ_CHUNK):
-                words = rest + chunk
-                for key in wanted:
-                    wanted[key] = wanted[key] or key in words
-                output, result, state = wanted.values()
-                if output and (result or state):
-                    return True
-                rest = words[-_LONGEST_KEY:]
-    except (TreeError, *READ_ERRORS):
-        pass
+    for words in windows_of(tree, name, _LONGEST_KEY):
+        for key in wanted:
+            wanted[key] = wanted[key] or key in words
+        output, result, state = wanted.values()
+        if output and (result or state):
+            return True
     return False
 
 

@@ -102,9 +102,9 @@ class _Run:
         _learn_passwords(files.redactor, raw)
         document = files.redactor.json(document)
         original = files.original(self._history.name, document)
-        listed = [mapping(item) for item in _with_pictures(document, pictures)["history"]]
+        listed = [mapping(item) for item in document["history"]]
         run_id = bounded_name(f"{FORMAT}:{self._place}")
-        steps = Steps(files, self._history, run_id).read(
+        steps = Steps(files, self._history, run_id, pictures).read(
             [item for item in listed if not is_last_word(item)]
         )
         task = self._task(goal)
@@ -243,21 +243,6 @@ def _learn_passwords(redactor: Redactor, history: list[dict[str, Any]]) -> None:
                 continue
             for name in _TYPING:
                 redactor.learn(text(mapping(action.get(name)).get("text")))
-
-
-def _with_pictures(document: dict[str, Any], pictures: dict[str, BlobRecord]) -> dict[str, Any]:
-    """The document with the blobs' records beside their hashes."""
-
-    def put(value: Any) -> Any:
-        if isinstance(value, dict):
-            kept = value.get(BLOB_KEY)
-            if isinstance(kept, str) and kept in pictures:
-                return {BLOB_KEY: kept, "record": pictures[kept]}
-            return {key: put(item) for key, item in value.items()}
-        return [put(item) for item in value] if isinstance(value, list) else value
-
-    put_back: dict[str, Any] = put(document)
-    return put_back
 
 
 def _evaluations(run: RunRecord, history: list[dict[str, Any]]) -> tuple[EvaluationRecord, ...]:

@@ -40,10 +40,18 @@ _TARGET_CHARS = 300
 class Steps:
     """Turns a history's items, without secrets and pictures, into steps."""
 
-    def __init__(self, files: RunFiles, history: HistoryFile, run_id: str) -> None:
+    def __init__(
+        self,
+        files: RunFiles,
+        history: HistoryFile,
+        run_id: str,
+        pictures: dict[str, BlobRecord],
+    ) -> None:
+        """`pictures` are those that stood in the history as base64, by hash."""
         self._files = files
         self._history = history
         self._run_id = run_id
+        self._pictures = pictures
 
     def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
         """The steps in order."""
@@ -107,10 +115,9 @@ class Steps:
 
     def _picture(self, index: int, state: dict[str, Any]) -> BlobRecord | None:
         where = f"step {index}"
-        embedded = mapping(state.get("screenshot"))
-        if isinstance(kept := embedded.get("record"), BlobRecord):
-            return kept
-        if sha256 := text(embedded.get(BLOB_KEY)):
+        if sha256 := text(mapping(state.get("screenshot")).get(BLOB_KEY)):
+            if sha256 in self._pictures:
+                return self._pictures[sha256]
             found = self._files.picture(f"blobs/{sha256}", "screenshot", where=where)
             return found.model_copy(update={"name": None}) if found else None
         path = text(state.get("screenshot_path"))
@@ -131,11 +138,9 @@ class Steps:
             name = f"step_{index}/state_message.txt"
             found.append(self._files.text_blob(words, "messages", name, "text/plain"))
         for result in results:
-            found += [
-                blob
-                for image in items(result.get("images"))
-                if isinstance(blob := mapping(mapping(image).get("data")).get("record"), BlobRecord)
-            ]
+            for image in map(mapping, items(result.get("images"))):
+                sha256 = text(mapping(image.get("data")).get(BLOB_KEY)) or ""
+                found += [self._pictures[sha256]] if sha256 in self._pictures else []
         return tuple(found)
 
     def _actions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -32,14 +32,18 @@ from webagent.trajectory.records import (
     EndReason,
     EnvironmentRecord,
     RunRecord,
-    SourceRecord,
     TaskRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name, decoded
-from webagent.trajectory.trees import READ_CHUNK, READ_ERRORS, Tree, TreeError, read_file
+from webagent.trajectory.trees import (
+    Tree,
+    TreeError,
+    read_file,
+    windows_of,
+)
 from webagent.trajectory.values import count, items, mapping, not_empty, text, total
 
 _LISTS = ("messages", "items", "input", "output")
@@ -139,20 +143,11 @@ def _may_be(tree: Tree, name: str) -> bool:
 def _uses_computer(tree: Tree, name: str, most: int) -> bool:
     """Whether a computer is called somewhere: the task's own picture may stand long before."""
     tool_use = computer = False
-    rest = b""
-    total = 0
-    try:
-        with tree.open(name) as stream:
-            while total <= most and (chunk := stream.read(READ_CHUNK)):
-                total += len(chunk)
-                words = rest + chunk
-                tool_use = tool_use or bool(_TOOL_USE.search(words))
-                computer = computer or bool(_COMPUTER.search(words))
-                if _COMPUTER_CALL.search(words) or (tool_use and computer):
-                    return True
-                rest = words[-_LONGEST_SIGN:]
-    except (TreeError, *READ_ERRORS):
-        pass
+    for words in windows_of(tree, name, _LONGEST_SIGN, most):
+        tool_use = tool_use or bool(_TOOL_USE.search(words))
+        computer = computer or bool(_COMPUTER.search(words))
+        if _COMPUTER_CALL.search(words) or (tool_use and computer):
+            return True
     return False
 
 
@@ -199,22 +194,10 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     steps = tuple(step_records(files, talk, dump, run_id, pictures))
     if not steps:
         raise InputError("messages", "no turn of an agent in it", file=name)
-    kept = {
-        "model": dump.model,
-        "system": dump.system,
-        "tools": dump.tools,
-        "usage": dump.usage,
-        "messages": messages,
-    }
-    source = partial(
-        source_record,
-        files,
-        FORMAT,
-        name,
-        tool=talk.dialect,
-        originals=(files.original(name.rpartition("/")[2], clean_json(files, kept)),),
-    )
-    run = _run(files, name, dump, talk, task, run_id, source)
+    beside = {key: getattr(dump, key) for key in ("model", "system", "tools", "usage")}
+    kept = beside | {"messages": messages}
+    original = files.original(name.rpartition("/")[2], clean_json(files, kept))
+    run = _run(files, name, dump, talk, task, run_id, original)
     return files.bundle(task=task, run=run, steps=steps)
 
 
@@ -266,7 +249,7 @@ def _run(
     talk: Conversation,
     task: TaskRecord,
     run_id: str,
-    source: Callable[[], SourceRecord],
+    original: BlobRecord,
 ) -> RunRecord:
     answer = _answer(talk)
     display = display_of(dump.tools)
@@ -290,7 +273,7 @@ def _run(
         )
         if display
         else None,
-        source=source(),
+        source=source_record(files, FORMAT, name, tool=talk.dialect, originals=(original,)),
     )
 
 

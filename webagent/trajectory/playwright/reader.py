@@ -8,7 +8,6 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -53,24 +52,14 @@ _HEAD_BYTES = 1 << 16
 _OF_TRACE = re.compile(r"^(?:[^/]+\.(?:trace|network|stacks)|(?:resources|screencast)/.+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a trace lies: a file of the tree, or of a zip inside it."""
-
-    path: str
-    """The zip's name in the tree, or the folder's; empty if the tree itself is one trace."""
-    is_zip: bool
-
-
-def find_places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]:
-    """Where traces lie, in the order of names, and zips that cannot be looked into."""
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
+    """Zips that cannot be looked into, then the traces in the order of names."""
     folders = {
         name.rpartition("/")[0]
         for name in tree.names
         if name.endswith(TRACE) and _begins_like_trace(tree, name)
     }
-    places = [Place(folder, is_zip=False) for folder in folders]
-    unopened = []
+    traces = dict.fromkeys(folders, False)
     zips = [name for name in tree.names if name.lower().endswith(".zip")]
     of_tasks = frozenset(folder.path for folder in find_task_folders(tree)) if zips else frozenset()
     for name in zips:
@@ -79,11 +68,19 @@ def find_places(tree: Tree, bounds: Bounds) -> tuple[list[Place], list[Problem]]
         try:
             inner = open_inner(tree, name, bounds)
         except (BoundError, TreeError) as error:
-            unopened.append(Problem(tree.label, name, "archive", str(error)))
+            yield Problem(tree.label, name, "archive", str(error))
             continue
         if any(n.endswith(TRACE) and _begins_like_trace(inner, n) for n in inner.names):
-            places.append(Place(name, is_zip=True))
-    return sorted(places, key=lambda place: place.path), unopened
+            traces[name] = True
+    for path, is_zip in sorted(traces.items()):
+        inside = {} if is_zip else files_of(tree, path)
+        yield RunPlace(
+            path=path,
+            files=inside,
+            own=[path] if is_zip else inside.values(),
+            file=path or given_name(tree),
+            read=partial(_bundle, tree, path, is_zip=is_zip),
+        )
 
 
 def _is_part(tree: Tree, name: str, of_tasks: frozenset[str]) -> bool:
@@ -239,26 +236,12 @@ def _redacted_lines(content: bytes, redactor: Redactor, bodies: set[str]) -> byt
 FORMAT = "playwright_trace"
 
 
-def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
-    places, unopened = find_places(tree, bounds)
-    yield from unopened
-    for place in places:
-        inside = {} if place.is_zip else files_of(tree, place.path)
-        yield RunPlace(
-            path=place.path,
-            files=inside,
-            own=[place.path] if place.is_zip else inside.values(),
-            file=place.path or given_name(tree),
-            read=partial(_bundle, tree, place),
-        )
-
-
 PLAYWRIGHT = PlacesReader(FORMAT, "a trace.zip with .trace files (Playwright)", _places)
 
 
-def _bundle(tree: Tree, place: Place, files: RunFiles) -> RunBundle:
-    path, shown = place.path, place.path or given_name(tree)
-    if place.is_zip:
+def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
+    shown = path or given_name(tree)
+    if is_zip:
         try:
             tree = open_inner(tree, path, files.bounds)
         except (BoundError, TreeError) as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +23,7 @@ from webagent.trajectory.pushed.schema import (
     PushedStep,
     cleaned,
 )
-from webagent.trajectory.recording import Blobs, recorded_actions
+from webagent.trajectory.recording import Blobs, kept_blob, recorded_actions
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -185,33 +184,15 @@ def _picture(content: bytes, field: str, number: int, blobs: Blobs, bounds: Boun
     except ImageError as error:
         raise InputError(field, str(error)) from None
     role = field.rpartition(".")[2]
-    sha256 = _keep(content, blobs)
-    return BlobRecord(
-        sha256=sha256,
-        media_type=facts.media_type,
-        bytes=len(content),
-        role=role,
-        width=facts.width,
-        height=facts.height,
-        name=f"{role}_step_{number}.{facts.media_type.rpartition('/')[2]}",
-    )
+    name = f"{role}_step_{number}.{facts.media_type.rpartition('/')[2]}"
+    size = {"width": facts.width, "height": facts.height}
+    return kept_blob(blobs, content, facts.media_type, role, name=name, **size)
 
 
 def _tree(text: str, number: int, blobs: Blobs) -> BlobRecord:
     content = text.encode("utf-8", "replace")
-    return BlobRecord(
-        sha256=_keep(content, blobs),
-        media_type="text/plain",
-        bytes=len(content),
-        role="a11y_tree",
-        name=f"axtree_step_{number}.txt",
-    )
-
-
-def _keep(content: bytes, blobs: Blobs) -> str:
-    sha256 = hashlib.sha256(content).hexdigest()
-    blobs[sha256] = content
-    return sha256
+    name = f"axtree_step_{number}.txt"
+    return kept_blob(blobs, content, "text/plain", "a11y_tree", name=name)
 
 
 def _actions(sent: PushedStep, before: Observation | None) -> tuple[ActionRecord, ...]:

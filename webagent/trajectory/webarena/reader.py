@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -94,40 +95,32 @@ class WebArenaReader:
                 yield guarded(files.source, path, run.read)
 
 
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One render file with what the folder says of it."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        files: RunFiles,
-        folder: ResultFolder,
-        path: str,
-        logged: dict[str, Logged],
-        settings: dict[str, Any],
-    ) -> None:
-        self._tree = tree
-        self._files = files
-        self._folder = folder
-        self._path = path
-        self._logged = logged
-        self._settings = settings
+    tree: Tree
+    files: RunFiles
+    folder: ResultFolder
+    path: str
+    logged: dict[str, Logged]
+    settings: dict[str, Any]
 
     def read(self) -> RunBundle:
         """The run with its steps. Raises InputError."""
-        files = self._files
-        content = files.read_text(self._path)
+        files = self.files
+        content = files.read_text(self.path)
         try:
             rendered = read_render(content, files.bounds.steps_per_run)
         except ValueError as error:
-            raise InputError("task", str(error), file=self._path) from error
+            raise InputError("task", str(error), file=self.path) from error
         task = self._task(rendered)
-        logged = self._logged.get(task.external_id)
+        logged = self.logged.get(task.external_id)
         if logged is None:
-            files.note("outcome", self._path, "no log says whether the task passed")
-        run_id = bounded_name(self._folder.place(self._path)) or task.external_id
-        kept = partial(kept_picture, self._tree, files, self._folder.place(""), role="screenshot")
-        steps = tuple(step_records(files, rendered.steps, run_id, self._path, kept))
+            files.note("outcome", self.path, "no log says whether the task passed")
+        run_id = bounded_name(self.folder.place(self.path)) or task.external_id
+        kept = partial(kept_picture, self.tree, files, self.folder.place(""), role="screenshot")
+        steps = tuple(step_records(files, rendered.steps, run_id, self.path, kept))
         end = ending(steps, logged)
         run = self._run(run_id, task, steps, end, logged, self._kept(content))
         has_verdict = logged is not None and (logged.verdict or logged.error)
@@ -135,9 +128,9 @@ class _Run:
         return files.bundle(task=task, run=run, steps=steps, evaluations=evaluations)
 
     def _task(self, rendered: Rendered) -> TaskRecord:
-        files, config = self._files, rendered.config
+        files, config = self.files, rendered.config
         external_id = bounded_name(str(config["task_id"]))
-        given = self._folder.task_config(self._tree, external_id, files.bounds)
+        given = self.folder.task_config(self.tree, external_id, files.bounds)
         if given and text(given.get("intent")) == text(config.get("intent")):
             config = given
         intent = text(config.get("intent")) or ""
@@ -146,7 +139,7 @@ class _Run:
         sites = tuple(bounded_name(str(site)) for site in items(config.get("sites")))
         name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
         if config.get("image"):
-            files.note("goal", self._path, "its picture is named only: links are not fetched")
+            files.note("goal", self.path, "its picture is named only: links are not fetched")
         starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
         extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
         return task_record(
@@ -169,7 +162,7 @@ class _Run:
         logged: Logged | None,
         kept: BlobRecord,
     ) -> RunRecord:
-        files, settings = self._files, self._settings
+        files, settings = self.files, self.settings
         answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
         model = text(settings.get("model"))
         log = "\n".join(logged.lines) if logged else ""
@@ -186,7 +179,7 @@ class _Run:
                 config=clean_json(files, settings) or None,
             ),
             models=model_names([model]),
-            experiment=bounded_name(self._folder.name) or None,
+            experiment=bounded_name(self.folder.name) or None,
             goal=task.goal,
             **vars(end),
             final_answer=answer,
@@ -204,7 +197,7 @@ class _Run:
             source=source_record(
                 files,
                 FORMAT,
-                self._folder.place(self._path),
+                self.folder.place(self.path),
                 tool="webarena",
                 originals=(kept, *self._configs(task.external_id), trace),
             ),
@@ -212,22 +205,20 @@ class _Run:
 
     def _kept(self, content: str) -> BlobRecord:
         """The file without its pictures, which are blobs: as text, never as a page."""
-        name = self._path[: self._files.bounds.path_chars]
-        words = self._files.redactor.text(_PICTURE.sub(_by_hash, content))
-        return self._files.text_blob(words, "source", name, "text/plain")
+        name = self.path[: self.files.bounds.path_chars]
+        words = self.files.redactor.text(_PICTURE.sub(_by_hash, content))
+        return self.files.text_blob(words, "source", name, "text/plain")
 
     def _configs(self, task: str) -> Iterator[BlobRecord]:
         """The runner's arguments and the task's own file."""
-        for path in (SETTINGS, self._folder.task_path(task)):
-            if path is not None and path in self._files.files:
-                yield self._files.original(
-                    path, clean_json(self._files, self._files.read_json(path))
-                )
+        for path in (SETTINGS, self.folder.task_path(task)):
+            if path is not None and path in self.files.files:
+                yield self.files.original(path, clean_json(self.files, self.files.read_json(path)))
 
     def _trace(self, task: str) -> BlobRecord | None:
         """The Playwright trace of the run, if one was saved: without its secrets."""
-        path = self._folder.trace_of(task)
-        return kept_trace(self._tree, self._files, path) if path else None
+        path = self.folder.trace_of(task)
+        return kept_trace(self.tree, self.files, path) if path else None
 
 
 def _by_hash(picture: re.Match[str]) -> str:
