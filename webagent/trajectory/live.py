@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from webagent.trajectory.axtree import Node, page_fingerprint, parse_axtree
-from webagent.trajectory.records import Box, ChatMessage, Json, LlmCall, TabRecord
+from webagent.trajectory.axtree import (
+    Node,
+    page_fingerprint,
+    parse_axtree,
+    places_of,
+    role_and_text,
+)
+from webagent.trajectory.records import Box, ChatMessage, Json, LlmCall, Point, TabRecord, Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,32 @@ class Observation:
     def nodes(self) -> tuple[Node, ...]:
         """The accessibility tree, parsed once."""
         return parse_axtree(self.axtree)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return places_of(self.nodes)
+
+    def target(self, bid: str) -> Target:
+        """The element of this id, as far as the tree knows it."""
+        role, text = role_and_text(self.nodes, self._places.get(bid))
+        return Target(bid=bid, role=role, text=text)
+
+    def target_at(self, point: Point) -> Target | None:
+        """The innermost element at a point."""
+        hit = [
+            (box.width * box.height, bid)
+            for bid, box in self.boxes.items()
+            if box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
+        ]
+        # Others are mere layout.
+        named = (bid for _, bid in sorted(hit) if bid in self._places)
+        bid = next(named, None)
+        return None if bid is None else self.target(bid)
+
+    def centre_in_sight(self, box: Box) -> Point | None:
+        """Where the pointer goes for a box; None if the page had to scroll there first."""
+        x, y = box.x + box.width / 2, box.y + box.height / 2
+        return Point(x=x, y=y) if 0 <= x <= self.width and 0 <= y <= self.height else None
 
     @cached_property
     def fingerprint(self) -> str:

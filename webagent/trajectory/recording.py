@@ -14,22 +14,19 @@ from pydantic import JsonValue
 
 from webagent.trajectory import live
 from webagent.trajectory.actions import ActionKind, action_kind, parse_browsergym_actions
-from webagent.trajectory.axtree import places_of, role_and_text, text_at
+from webagent.trajectory.axtree import text_at
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import ImageError, look_at_image
 from webagent.trajectory.records import (
     ActionRecord,
     BlobPart,
     BlobRecord,
-    Box,
     GoalPart,
     Json,
     Observation,
-    Point,
     Size,
     StepRecord,
     StepState,
-    Target,
     TextPart,
 )
 from webagent.trajectory.writes import write_kind
@@ -121,7 +118,10 @@ class Recorder:
             branch=self.branch,
             state=StepState.LIVE if replays is None else StepState.REPLAYED,
             replays=replays,
-            write_like=write_kind(_aimed_at(actions, before), _focused(before)),
+            write_like=write_kind(
+                _aimed_at(actions, before),
+                before.target(before.focused) if before.focused is not None else None,
+            ),
             before=_seen(before, decision, blobs, self.steps),
             thought=decision.thought[:MAX_THOUGHT_CHARS] if decision.thought else None,
             actions=actions,
@@ -255,36 +255,25 @@ def recorded_actions(
     """
     calls = parse_browsergym_actions(action)
     known = [*outcomes, *[None] * (len(calls) - len(outcomes))]
-    places = places_of(before.nodes)
     return tuple(
-        call.model_copy(update={**_aim(call, before, places), **_went(outcome)})
+        call.model_copy(update={**_aim(call, before), **_went(outcome)})
         for call, outcome in zip(calls, known, strict=False)
     )
 
 
-def _aim(
-    call: ActionRecord, before: live.Observation, places: Mapping[str, int]
-) -> dict[str, object]:
+def _aim(call: ActionRecord, before: live.Observation) -> dict[str, object]:
     """Target, point and coordinate space, as far as they can be known."""
     found: dict[str, object] = {}
     point, target = call.point, call.target
     if target is not None and target.bid is not None:
         box = before.boxes.get(target.bid)
-        role, text = role_and_text(before.nodes, places.get(target.bid))
-        found["target"] = Target(bid=target.bid, role=role, text=text, box=box)
+        found["target"] = before.target(target.bid).model_copy(update={"box": box})
         if box is not None and action_kind(call) in {ActionKind.CLICK, ActionKind.POINT}:
-            point = _centre_in_sight(box, before)
+            point = before.centre_in_sight(box)
     if point is not None:
         found["point"] = point
         found["coordinate_space"] = Size(width=before.width, height=before.height)
     return found
-
-
-def _focused(seen: live.Observation) -> Target | None:
-    if seen.focused is None:
-        return None
-    role, text = role_and_text(seen.nodes, places_of(seen.nodes).get(seen.focused))
-    return Target(bid=seen.focused, role=role, text=text)
 
 
 def _aimed_at(
@@ -292,33 +281,11 @@ def _aimed_at(
 ) -> tuple[ActionRecord, ...]:
     """The actions, each that names a mere point with the innermost element there."""
     return tuple(
-        action.model_copy(update={"target": _element_at(action.point, before)})
+        action.model_copy(update={"target": before.target_at(action.point)})
         if action.target is None and action.point is not None
         else action
         for action in actions
     )
-
-
-def _element_at(point: Point, before: live.Observation) -> Target | None:
-    hit = [
-        (box.width * box.height, bid)
-        for bid, box in before.boxes.items()
-        if box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
-    ]
-    places = places_of(before.nodes)
-    for _, bid in sorted(hit):
-        if bid in places:  # Others are mere layout.
-            role, text = role_and_text(before.nodes, places[bid])
-            return Target(bid=bid, role=role, text=text)
-    return None
-
-
-def _centre_in_sight(box: Box, seen: live.Observation) -> Point | None:
-    """Where the pointer goes; None if the page had to scroll there first."""
-    x, y = box.x + box.width / 2, box.y + box.height / 2
-    if 0 <= x <= seen.width and 0 <= y <= seen.height:
-        return Point(x=x, y=y)
-    return None
 
 
 def _went(outcome: live.ActionOutcome | None) -> dict[str, object]:
