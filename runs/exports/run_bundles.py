@@ -19,13 +19,13 @@ from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
     ErrorRecord,
-    HintRecord,
     RunRecord,
     SourceRecord,
     TaskRecord,
     TextPart,
     Totals,
 )
+from webagent.trajectory.verdict_records import HintRecord
 
 RUNS_AT_ONCE = 50
 TASK_KEY = "task_record"

@@ -19,7 +19,7 @@ from runs.models.hooks import Hook, LinkedPage, addresses_hook
 from runs.models.invariants import Invariant
 from runs.models.visibility import RunPolicy, policy_hook
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 if TYPE_CHECKING:
     from django_filters import Filter

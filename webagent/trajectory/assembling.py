@@ -17,8 +17,6 @@ from webagent.trajectory.records import (
     Box,
     EndReason,
     ErrorRecord,
-    EvaluationRecord,
-    EvaluatorRecord,
     GoalPart,
     Outcome,
     Point,
@@ -32,6 +30,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
 from webagent.trajectory.values import is_of_a_calendar, items, number, text
+from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord
 
 UNKNOWN_VERSION = "unknown"
 URL_CHARS = 4_000

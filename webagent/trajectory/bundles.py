@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import Any, Protocol, Self, get_args
 
 from webagent.trajectory.canonical import run_content_hash
-from webagent.trajectory.records import (
+from webagent.trajectory.records import BlobRecord, Record, RunRecord, StepRecord, TaskRecord
+from webagent.trajectory.verdict_records import (
     AdjudicationRecord,
-    BlobRecord,
     EvaluationRecord,
     HintRecord,
     LabelRecord,
-    Record,
-    RunRecord,
-    StepRecord,
-    TaskRecord,
 )
 
 CUT_SHORT = "cut short: what is missing of this run is not known; send the whole file"

@@ -13,16 +13,7 @@ from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
 from webagent.trajectory.images import ImageError, ImageFacts, decode_image
 from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory, problems_of
-from webagent.trajectory.records import (
-    AdjudicationRecord,
-    BlobRecord,
-    EvaluationRecord,
-    Gap,
-    LabelRecord,
-    RunRecord,
-    StepRecord,
-    TaskRecord,
-)
+from webagent.trajectory.records import BlobRecord, Gap, RunRecord, StepRecord, TaskRecord
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import (
     decoded,
@@ -33,6 +24,7 @@ from webagent.trajectory.texts import (
 )
 from webagent.trajectory.trees import Tree, TreeError, given_name, read_file
 from webagent.trajectory.values import refused_numbers
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 BLOB_KEY = "$blob"
 """In JSON: `{"$blob": hash}` stands where a picture in base64 was."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from runs.interface.spreadsheets import escape_formula
-from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 
 class Type(StrEnum):

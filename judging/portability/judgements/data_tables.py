@@ -39,7 +39,7 @@ from judging.portability.judgements.verdicts import adjudication_record
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 from webagent.trajectory.canonical import canonical_json
-from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 Row = dict[str, Any]
 AT_ONCE = 500

@@ -15,7 +15,7 @@ from runs.storage.links import free_key
 from runs.storage.records import cost_column, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.records import CheckRecord, EvaluationRecord, EvaluatorRecord
+from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
 HASH_CHARS = 64
 

@@ -29,7 +29,7 @@ from judging.studies.imported import IMPORTED
 from runs.models import Run, User
 from runs.models.extension import Verdicts
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
 

@@ -27,7 +27,7 @@ from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from webagent.trajectory.bundles import InputError, Problem
-from webagent.trajectory.records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 T = TypeVar("T")
 AT_ONCE = 200

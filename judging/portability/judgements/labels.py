@@ -24,7 +24,7 @@ from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.records import LabelComment, LabelRecord
+from webagent.trajectory.verdict_records import LabelComment, LabelRecord
 
 RECORD = "record"
 """Key in `Label.extra` for the label as it came in."""

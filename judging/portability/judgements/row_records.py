@@ -28,14 +28,14 @@ from runs.models import Run
 from runs.storage.records import MAX_INT
 from webagent.field_errors import first_field_error
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.records import (
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import Money
+from webagent.trajectory.verdict_records import (
     AdjudicationRecord,
     EvaluationRecord,
     EvaluatorRecord,
     LabelRecord,
 )
-from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import Money
 
 IMPORTED = "imported"
 """Version of evaluators whose row gives none."""

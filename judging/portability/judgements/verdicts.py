@@ -16,7 +16,7 @@ from runs.storage.links import free_key
 from runs.storage.records import aware, stored_json
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.records import AdjudicationRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord
 
 ORIGIN = "origin"
 Origin = ReferenceVerdict.Origin

@@ -21,7 +21,7 @@ from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import HintRefused, load_wording, write_hint
 from webagent.llm.interface import LanguageModel
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.records import HintJobRecord, HintRecord
+from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 
 class HintParams(BaseModel):

@@ -28,7 +28,7 @@ from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.records import EvaluationRecord, EvaluatorRecord, LabelRecord
+from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord, LabelRecord
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)

@@ -49,7 +49,8 @@ from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.records import HintJobRecord, HintRecord, MilestoneRecord
+from webagent.trajectory.records import MilestoneRecord
+from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 RULE = {"reached_when": {"kind": "url", "pattern": "*/cart"}}

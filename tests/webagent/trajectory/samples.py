@@ -11,18 +11,12 @@ from PIL import Image
 from webagent.trajectory.bundles import BlobStash, RunBundle
 from webagent.trajectory.records import (
     ActionRecord,
-    AdjudicationRecord,
     AgentRecord,
     BlobPart,
     BlobRecord,
-    CheckRecord,
     EndReason,
-    EvaluationRecord,
-    EvaluatorRecord,
     EventRecord,
     Gap,
-    LabelComment,
-    LabelRecord,
     LlmCall,
     Observation,
     Outcome,
@@ -34,6 +28,14 @@ from webagent.trajectory.records import (
     TaskSetRecord,
     TextPart,
     Totals,
+)
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    CheckRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    LabelComment,
+    LabelRecord,
 )
 
 

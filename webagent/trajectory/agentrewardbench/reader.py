@@ -48,7 +48,6 @@ from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
     EnvironmentRecord,
-    EvaluationRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
@@ -62,6 +61,7 @@ from webagent.trajectory.texts import (
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.values import flag, mapping, text, whole
+from webagent.trajectory.verdict_records import EvaluationRecord
 
 FORMAT = "agentrewardbench"
 

@@ -13,13 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from webagent.trajectory.assembling import PASSED_ABOVE, SCALE, evaluator, verdict_of
-from webagent.trajectory.records import (
-    AdjudicationRecord,
-    BlobRecord,
-    EvaluationRecord,
-    EvaluatorRecord,
-    LabelRecord,
-)
+from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, storable_text
 from webagent.trajectory.trees import Tree, head_of
 from webagent.trajectory.values import (
@@ -32,6 +26,12 @@ from webagent.trajectory.values import (
     number,
     text,
     total,
+)
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    LabelRecord,
 )
 
 Word = Literal["success", "failure", "unsure", "not_executable"]

@@ -14,11 +14,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.originals import take_blobs, without_missing
 from webagent.trajectory.recognition import outline
 from webagent.trajectory.records import (
-    AdjudicationRecord,
     BlobRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
     Record,
     RunRecord,
     SourceRecord,
@@ -28,6 +24,12 @@ from webagent.trajectory.records import (
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.values import items, mapping, text
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    HintRecord,
+    LabelRecord,
+)
 
 SCHEMA = "ATIF"
 EXTRA_KEY = "crosscheck"

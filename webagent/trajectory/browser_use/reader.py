@@ -34,8 +34,6 @@ from webagent.trajectory.recognition import PlacesReader, RunPlace, unreadable
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
-    EvaluationRecord,
-    EvaluatorRecord,
     RunRecord,
     StepRecord,
     TaskRecord,
@@ -46,6 +44,7 @@ from webagent.trajectory.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.values import cost, count, flag, items, mapping, text, total
+from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord
 
 FORMAT = "browser_use"
 TOOL = "browser-use"

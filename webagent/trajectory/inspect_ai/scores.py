@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from webagent.trajectory.assembling import PASSED_ABOVE, SCALE, Ending, evaluator, verdict_of
-from webagent.trajectory.records import (
-    EndReason,
-    ErrorRecord,
-    EvaluationRecord,
-    Outcome,
-)
+from webagent.trajectory.records import EndReason, ErrorRecord, Outcome
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import items, mapping, number, text
+from webagent.trajectory.verdict_records import EvaluationRecord
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's own: correct, partly correct, incorrect, no answer."""

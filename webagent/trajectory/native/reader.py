@@ -30,17 +30,19 @@ from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.records import (
     FORMAT_NAME,
     FORMAT_VERSION,
-    AdjudicationRecord,
     BlobRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
     Record,
     RunRecord,
     StepRecord,
     TaskRecord,
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    HintRecord,
+    LabelRecord,
+)
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}

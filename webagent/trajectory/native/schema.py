@@ -15,10 +15,6 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from webagent.trajectory.records import (
     FORMAT_NAME,
     FORMAT_VERSION,
-    AdjudicationRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
     Record,
     RunRecord,
     Sha256,
@@ -26,6 +22,12 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.values import Moment
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    HintRecord,
+    LabelRecord,
+)
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.jsonl"

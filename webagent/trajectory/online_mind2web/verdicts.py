@@ -14,17 +14,17 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.lines import BROKEN, json_values
 from webagent.trajectory.recognition import Question
-from webagent.trajectory.records import (
-    AdjudicationRecord,
-    BlobRecord,
-    EvaluationRecord,
-    EvaluatorRecord,
-    LabelRecord,
-)
+from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name, decoded
 from webagent.trajectory.trees import Tree, json_of, read_file
 from webagent.trajectory.values import items, mapping, text, whole
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    LabelRecord,
+)
 
 Word = Literal["success", "failure", "not_executable"]
 

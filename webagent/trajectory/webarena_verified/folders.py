@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from webagent.trajectory.recognition import outline
-from webagent.trajectory.records import CheckRecord
 from webagent.trajectory.trees import Tree, given_name
 from webagent.trajectory.values import flag, items, mapping, text
+from webagent.trajectory.verdict_records import CheckRecord
 
 RESPONSE, RESULT, SUMMARY, LOG = (
     "agent_response.json",

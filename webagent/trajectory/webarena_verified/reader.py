@@ -26,9 +26,7 @@ from webagent.trajectory.recognition import PlacesReader, RunPlace
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
-    CheckRecord,
     EndReason,
-    EvaluationRecord,
     Outcome,
     RunRecord,
     SourceRecord,
@@ -40,6 +38,7 @@ from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.values import items, mapping, not_none, number, text, whole
+from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord
 from webagent.trajectory.webarena_verified.folders import (
     LOG,
     RESPONSE,
