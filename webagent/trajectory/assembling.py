@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -18,6 +18,7 @@ from webagent.trajectory.records import (
     EndReason,
     ErrorRecord,
     GoalPart,
+    Observation,
     Outcome,
     Point,
     RunRecord,
@@ -222,13 +223,15 @@ def iso_moment(value: Any) -> datetime | None:
     return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
 
 
+def seen_backwards(steps: tuple[StepRecord, ...]) -> Iterator[Observation]:
+    """What was seen, from the end of a run to its beginning."""
+    both = (seen for step in reversed(steps) for seen in (step.after, step.before))
+    return (seen for seen in both if seen is not None)
+
+
 def last_url(steps: tuple[StepRecord, ...]) -> str | None:
     """Where the run was when it ended, as far as its observations say."""
-    for step in reversed(steps):
-        for seen in (step.after, step.before):
-            if seen is not None and seen.url:
-                return seen.url
-    return None
+    return next((seen.url for seen in seen_backwards(steps) if seen.url), None)
 
 
 def task_set_of(task_name: str, packages: Mapping[str, str]) -> TaskSetRecord:

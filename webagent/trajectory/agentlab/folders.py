@@ -216,9 +216,9 @@ def _models(agent: dict[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a run stands among the others."""
+    """Where a run stands among the others, under the names of a run's fields."""
 
-    run_id: str
+    id: str
     trial: int = 1
     attempt: int = 1
     retry_of: str | None = None
@@ -243,7 +243,7 @@ def places(runs: list[tuple[RunFolder, ExpArgs]]) -> list[tuple[int, Place]]:
             hidden_before = [i for i in chain[:position] if runs[i][0].hidden]
             later = chain[position + 1 :] if runs[index][0].hidden else []
             found[index] = Place(
-                run_id=_run_id(*runs[index]),
+                id=_run_id(*runs[index]),
                 attempt=1 + len(hidden_before),
                 retry_of=_run_id(*runs[hidden_before[-1]]) if hidden_before else None,
                 superseded_by=_run_id(*runs[later[0]]) if later else None,

@@ -41,6 +41,7 @@ from webagent.trajectory.assembling import (
     last_url,
     read_packages,
     reward_evaluation,
+    seen_backwards,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
@@ -49,7 +50,6 @@ from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, gu
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
-    ChatMessage,
     EnvironmentRecord,
     GoalPart,
     RunRecord,
@@ -140,7 +140,7 @@ class RunInFolder:
         goal = self._goal_file()
         files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
         files.takes_pictures = exp.save_screenshot
-        steps = Steps(files, self._pickles, place.run_id, exp.models)
+        steps = Steps(files, self._pickles, place.id, exp.models)
         records = steps.read()
         check_count(files, summary, SUMMARY)
         log_text = files.redactor.apart().text(files.read_text(LOG))
@@ -199,11 +199,11 @@ class RunInFolder:
     ) -> RunRecord:
         files, exp = self._files, self.exp_args
         limit = files.bounds.text_chars
-        chat = _last_chat(records)
+        chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
         answers = said_to_user(chat)
         artefacts, logs, videos = self._kept_files()
         return RunRecord(
-            id=place.run_id,
+            **vars(place),
             task_id=task.id,
             source=self._source(packages),
             agent=AgentRecord(
@@ -213,10 +213,6 @@ class RunInFolder:
             models=tuple(bounded_name(model) for model in exp.models),
             experiment=experiment_above(self.folder.path, files.given_name),
             seed=exp.seed,
-            trial=place.trial,
-            attempt=place.attempt,
-            retry_of=place.retry_of,
-            superseded_by=place.superseded_by,
             started_at=_started(steps, records),
             ended_at=_ended(records),
             **vars(end),
@@ -288,14 +284,6 @@ class RunInFolder:
 
 def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
     return tuple(blob for blob in blobs if blob is not None)
-
-
-def _last_chat(records: tuple[StepRecord, ...]) -> tuple[ChatMessage, ...]:
-    for record in reversed(records):
-        for seen in (record.after, record.before):
-            if seen is not None and seen.chat:
-                return seen.chat
-    return ()
 
 
 def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:
