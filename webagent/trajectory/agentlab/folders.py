@@ -107,8 +107,9 @@ class RunFiles(run_files.RunFiles):
 
 
 UNKNOWN = "unknown"
+# Nothing is tried again: a log or a folder may hold ten thousand underscores.
 _RUN_NAME = re.compile(
-    r"^[_.]*(?:\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_)?(?P<agent>.+?)_on_(?P<task>.+?)_(?P<seed>\d+)"
+    r"^[_.]*+(?:\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_)?(?>(?P<agent>.+?)_on_)(?P<task>.+?)_(?P<seed>\d+)"
 )
 _LOGGED_NAME = re.compile(r"Running experiment (\S+) in:")
 _MAX_MODELS = 20
