@@ -1,21 +1,30 @@
-// Keys of the form of causes: each choice and button has its own, shown beside it. The form comes
-// and goes with fragments, so this listens once, to the whole page.
+// Keys of the form of causes (each choice and button has its own, shown beside it), of the walk
+// through a cell, and of lists whose runs are chosen. Forms and links come and go with fragments,
+// so this listens once, to the whole page.
 (() => {
   "use strict";
   if (document.documentElement.dataset.causeKeys) return;
   document.documentElement.dataset.causeKeys = "on";
 
+  const BOXES = "input[form=cause-form][name=item], input[form=failure-form][name=run]";
   const bulk = () => document.querySelector("[data-bulk-causes]");
-  const boxes = () => [...document.querySelectorAll("input[form=cause-form][name=item]")];
+  const boxes = () => [...document.querySelectorAll(BOXES)];
+
+  function chooseAll(all) {
+    for (const box of boxes()) box.checked = all.checked;
+  }
 
   function showCount() {
     const place = document.querySelector("[data-chosen-count]");
     const n = boxes().filter((box) => box.checked).length;
     if (place) place.textContent = n ? String(n) : "";
+    const all = document.querySelector("[data-choose-all]");
+    if (all) all.checked = n > 0 && n === boxes().length;
   }
 
   document.addEventListener("change", (event) => {
-    if (event.target.matches("input[form=cause-form]")) showCount();
+    if (event.target.matches("[data-choose-all]")) chooseAll(event.target);
+    if (event.target.matches(`[data-choose-all], ${BOXES}`)) showCount();
   });
 
   function press(form, key) {
@@ -33,14 +42,23 @@
     if (form) {
       if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
       if (press(form, event.key)) event.preventDefault();
-      return;
-    }
-    if (!bulk()) return;
-    if (bulk().open && press(bulk(), event.key)) event.preventDefault();
-    else if (event.key === "x") {
-      const box = document.querySelector(".audit-runs tr.current input[name=item]");
-      if (box) box.click();
-    } else if (event.key === "t") bulk().open = !bulk().open;
+    } else if (bulk()?.open && press(bulk(), event.key)) event.preventDefault();
+    else if (event.key === "x") document.querySelector(`.audit-runs tr.current :is(${BOXES})`)?.click();
+    else if (event.key === "t" && bulk()) bulk().open = !bulk().open;
   });
-  showCount(); // boxes may be ticked before this script is here
+
+  // From run to run of a cell: n is the next one, p the one before.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !"np".includes(event.key)) return;
+    if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, dialog")) return;
+    const link = document.querySelector(`[data-walk="${event.key}"]`);
+    if (!link) return;
+    event.preventDefault();
+    link.click();
+  });
+
+  // Boxes may be ticked before this script is here.
+  const early = document.querySelector("[data-choose-all]:checked");
+  if (early) chooseAll(early);
+  showCount();
 })();

@@ -151,4 +151,20 @@
     for (const change of changes) change.addedNodes.forEach((node) => node instanceof Element && leaveSoon(node));
   }).observe(document.getElementById("toasts"), { childList: true });
   document.querySelectorAll("#toasts > li").forEach(leaveSoon);
+
+  // Buttons that copy the value of a field: data-copies names it, data-copied is said afterwards.
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copies]");
+    if (!button) return;
+    const field = document.getElementById(button.dataset.copies);
+    field.focus();
+    field.select();
+    try {
+      await navigator.clipboard.writeText(field.value);
+    } catch {
+      // Not over plain http: what is selected can be copied by the keyboard.
+      return;
+    }
+    button.textContent = button.dataset.copied;
+  });
 })();

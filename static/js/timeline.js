@@ -269,6 +269,18 @@ function mount(within) {
   }
 }
 
+// The curves of a run's progress, from the pane that brought them.
+function drawProgress() {
+  const held = document.getElementById("run-progress");
+  const timeline = document.querySelector("[data-timeline]")?.timeline;
+  if (!held || !timeline) return;
+  const curves = JSON.parse(held.textContent);
+  timeline.setProgress(curves.map((curve) => ({
+    ...curve,
+    rates: timeline.steps.map((step) => curve.rates[step.i] ?? curve.rates.at(-1) ?? 0),
+  })));
+}
+
 // On phones one pane is shown at a time.
 document.addEventListener("click", (event) => {
   const tab = event.target.closest("[data-pane]");
@@ -280,4 +292,8 @@ document.addEventListener("click", (event) => {
 });
 
 mount(document);
-document.addEventListener("htmx:load", (event) => mount(event.detail.elt.parentElement ?? document));
+document.addEventListener("htmx:load", (event) => {
+  mount(event.detail.elt.parentElement ?? document);
+  drawProgress();
+});
+document.addEventListener("ready", drawProgress);

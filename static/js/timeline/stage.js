@@ -1,10 +1,9 @@
 // What is shown of the step: its picture, or in its place, when asked for, tree, details, prompts.
-import { Finder } from "./finder.js";
-import { Fragment } from "./fragments.js";
+import { Finder, paint, rangeIn } from "./finder.js";
 import { Picture } from "./picture.js";
-import { Seen } from "./seen.js";
-import { Tree } from "./tree.js";
-import { phrase } from "./words.js";
+import { blobUrl, phrase } from "./words.js";
+
+const WAIT_MS = 150;
 
 export class Stage {
   constructor(root, data) {
@@ -57,5 +56,103 @@ export class Stage {
 
   toggleZoom(at) {
     this.zoomButton.setAttribute("aria-pressed", String(this.picture.toggleZoom(at)));
+  }
+}
+
+// A part of a step that the server lays out when it is looked at: details, prompts.
+class Fragment {
+  // `path` is what follows on the step's own address; `filled` is called when the part is there.
+  constructor(target, data, path = "", filled = () => {}) {
+    this.target = target;
+    this.data = data;
+    this.path = path;
+    this.filled = filled;
+    this.turn = 0;
+  }
+
+  // Waits a moment, so that running through the steps asks for none on the way.
+  show(step) {
+    const turn = (this.turn += 1);
+    setTimeout(async () => {
+      if (turn !== this.turn) return;
+      const url = this.data.step_url.replace(/0\/$/, `${step.i}/${this.path}`);
+      await window.htmx.ajax("GET", url, { target: this.target, swap: "innerHTML" });
+      if (turn === this.turn) this.filled();
+    }, WAIT_MS);
+  }
+
+  clear() {
+    this.turn += 1;
+    this.target.replaceChildren();
+  }
+}
+
+// What an agent was told of a screen: the lines, each with its box on the picture.
+class Seen extends Fragment {
+  constructor(root, data) {
+    super(root, data, "screen/");
+    for (const name of ["mouseover", "focusin"]) {
+      root.addEventListener(name, (event) => this.point(event.target.closest("[data-piece]")));
+    }
+    root.addEventListener("mouseleave", () => this.point(document.activeElement?.closest("[data-piece]")));
+  }
+
+  // Marks the line and the box that belong together, and no others.
+  point(piece) {
+    for (const each of this.target.querySelectorAll("[data-piece]")) {
+      each.classList.toggle("pointed", Boolean(piece) && each.dataset.piece === piece.dataset.piece);
+    }
+  }
+}
+
+// The accessibility tree of a step: fetched when looked at, with the acted-on element marked.
+class Tree {
+  constructor(root, data) {
+    this.root = root;
+    this.data = data;
+    this.pre = root.querySelector("[data-tree-text]");
+    this.finder = new Finder(root, data.words);
+  }
+
+  async show(step) {
+    const { words } = this.data;
+    const url = blobUrl(this.data, step.tree);
+    if (this.shown === url && url) return;
+    this.shown = url;
+    if (!url) return this.put(words.no_tree);
+    this.put(words.loading);
+    try {
+      const answer = await fetch(url, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const text = await answer.text();
+      if (this.shown === url) this.put(text, step);
+    } catch {
+      if (this.shown === url) this.put(words.failed_load);
+      this.shown = null;
+    }
+  }
+
+  clear() {
+    if (!this.shown) return;
+    this.shown = null;
+    this.put("");
+  }
+
+  put(text, step) {
+    this.pre.textContent = text;
+    paint("tree-target", step ? this.targetLine(text, step) : []);
+    this.finder.read();
+  }
+
+  // The line of the element that the step acted on, when its action names one.
+  targetLine(text, step) {
+    const named = /^\w+\(\s*["']([\w-]+)["']/.exec(step.action);
+    const at = named ? text.indexOf(`[${named[1]}]`) : -1;
+    if (at < 0) return [];
+    const from = text.lastIndexOf("\n", at) + 1;
+    const end = text.indexOf("\n", at);
+    const line = rangeIn(this.pre.firstChild, from, end < 0 ? text.length : end);
+    if (!this.finder.isSearching) this.finder.reveal(line);
+    return [line];
   }
 }
