@@ -2,7 +2,7 @@
 
 from judging.api import batches, experiments, judgements, matrices, studies
 from runs.api import experiments as run_experiments
-from runs.api import imports, push, reruns, tasks
+from runs.api import push, reruns, tasks
 from runs.api.assembly import Api
 
 api = Api(
@@ -14,7 +14,7 @@ api = Api(
 for router in (
     # Reads and pushes of runs share addresses, and so a router.
     push.router,
-    imports.router,
+    push.imports_router,
     reruns.router,
     tasks.router,
     run_experiments.router,

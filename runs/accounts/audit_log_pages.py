@@ -23,7 +23,7 @@ from django.views.decorators.http import require_safe
 
 from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest
-from runs.interface.spreadsheets import escape_formula
+from runs.interface.words import escape_formula
 from runs.models import AuditEntry, User
 from runs.models.audit_log import KINDS, LOG_DOWNLOADED, AuditEntryQuerySet
 from runs.models.parsing import read_number

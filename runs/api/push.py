@@ -1,18 +1,19 @@
-"""Pushing a run while it happens: opened, step by step, ended."""
+"""Pushing a run while it happens (opened, step by step, ended), or whole ones in an archive."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Literal
 from uuid import UUID
 
 from django.conf import settings
 from django.urls import reverse
-from ninja import Status
+from ninja import Router, Status
 from pydantic import BaseModel, Field
 
 from runs.api.assembly import problem_answer
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.idempotency import Answer, once
+from runs.api.bodies import spooled
+from runs.api.idempotency import Answer, answer_once, once
 from runs.api.problems import Problem, invalid, not_found
 from runs.api.runs import router as router
 from runs.imports.pushing import (
@@ -24,6 +25,7 @@ from runs.imports.pushing import (
     end_run,
     open_run,
 )
+from runs.imports.services import start_import
 from runs.models import ImportJob, Run, Scope
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
@@ -238,3 +240,50 @@ def _own_run(request: ApiRequest, run_id: UUID) -> Run:
     if run is None:
         raise not_found("pushed run")
     return run
+
+
+imports_router = Router(tags=TAGS)
+BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+@imports_router.post(
+    "/imports",
+    response={202: ImportOut},
+    auth=PUSHES,
+    operation_id="import_runs",
+    summary="Push whole runs",
+    openapi_extra=BODY,
+)
+def import_archive(request: ApiRequest) -> Any:
+    """A zip of runs in the native format, or in any other that is known.
+
+    The same content is stored once, however often it is sent.
+    """
+    with closing(spooled(request, "push.zip")) as file, refusals("body"):
+
+        def effect() -> Answer:
+            job = start_import(file=file, user=request.user, format="auto")
+            place = reverse("api:read_import", args=[job.pk])
+            return Answer(202, import_out(job), location=place)
+
+        return answer_once(request, effect)
+
+
+@imports_router.get(
+    "/imports/{uuid:job_id}",
+    response=ImportOut,
+    auth=PUSHES,
+    operation_id="read_import",
+    summary="How far an import is",
+)
+def read_import(request: ApiRequest, job_id: UUID) -> Any:
+    """One import of the caller's own."""
+    job = ImportJob.objects.filter(created_by=request.user, pk=job_id).first()
+    if job is None:
+        raise not_found("import")
+    return import_out(job)

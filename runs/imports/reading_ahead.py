@@ -29,8 +29,7 @@ from runs.exports.run_bundles import StoredBlobs
 from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch
 from runs.storage.file_storage import BlobFileStorage, blob_storage
-from webagent.held_folders import HeldFolder
-from webagent.processes import end_with_parent
+from webagent.processes import HeldFolder, end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
 

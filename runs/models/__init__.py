@@ -2,19 +2,25 @@
 
 from runs.models.audit_log import AuditEntry
 from runs.models.experiments import AgentConfiguration, Experiment, ExperimentState
-from runs.models.hints import Hint, HintChoice, HintLevel, HintRelatedness, HintSet
 from runs.models.imports import ImportJob, RunOfImport
 from runs.models.knowledge import KnowledgeEntry, KnowledgeSet, KnowledgeSource
-from runs.models.learning import LearningItem, LearningJob
+from runs.models.learning import (
+    Hint,
+    HintChoice,
+    HintLevel,
+    HintRelatedness,
+    HintSet,
+    LearningItem,
+    LearningJob,
+)
 from runs.models.leased_work import LeasedWork, PaidWork
-from runs.models.milestones import Milestone
 from runs.models.people import ApiAnswer, ApiToken, Scope, User
 from runs.models.policies import RetryPolicy
 from runs.models.runs.run import Run
 from runs.models.runs.states import RunStatus
 from runs.models.space import DeletedRun, PendingDeletion, RunSpace, SpaceMeasurement
 from runs.models.steps import Attachment, Blob, Event, Step
-from runs.models.tasks import Task, TaskRevision, TaskSet
+from runs.models.tasks import Milestone, Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 
 __all__ = [

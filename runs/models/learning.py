@@ -1,11 +1,23 @@
-"""Long work that asks a language model and is no evaluation: its queue of record."""
+"""Long work that asks a language model and is no evaluation; the hints that it writes.
+
+A hint is what a successful run taught; a choice says which of them a run was told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.hooks import LinkedPage, address_above
 from runs.models.leased_work import PaidWork
+
+if TYPE_CHECKING:
+    from runs.models.people import User
 
 
 class LearningJob(PaidWork):
@@ -75,3 +87,122 @@ class LearningItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} #{self.position}"
+
+
+class HintQuerySet(models.QuerySet["Hint"]):
+    """Queries over hints."""
+
+    def visible_to(self, user: User) -> Self:
+        """Hints whose source hides nothing from the person: each tells that it succeeded.
+
+        Those on tasks that the person still judges are left out too: they tell a way to succeed.
+        """
+        runs: Any = self.model._meta.get_field("source").related_model
+        tasks: Any = runs._meta.get_field("task").related_model
+        told = runs.objects.visible_to(user).not_blind().not_anonymous().order_by()
+        open_to = self.filter(Exists(told.filter(pk=OuterRef("source"))))
+        return open_to.exclude(tasks.objects.is_sealed(user, "source__task"))
+
+    def for_list(self) -> Self:
+        """With all that a list shows."""
+        return self.select_related("source__task__task_set", "job")
+
+
+class HintLevel(models.TextChoices):
+    """How far a hint is from the run that it was written from."""
+
+    CONCRETE = "concrete", _("concrete procedure")
+    ABSTRACT = "abstract", _("abstract procedure")
+    INSIGHTS = "insights", _("general insights")
+
+
+class HintRelatedness(models.TextChoices):
+    """How near the source of a hint is to the task that gets it."""
+
+    SAME_TASK = "same_task", _("same task")
+    SAME_SITE_HIGHEST = "same_site_highest", _("same site, highest BM25")
+    SAME_SITE_LOWEST = "same_site_lowest", _("same site, lowest BM25")
+    OTHER_SITE_LOWEST = "other_site_lowest", _("other site, lowest BM25")
+
+
+class Hint(models.Model):
+    """A text for agents, written from one successful run. It never changes: see `immutability`.
+
+    That there is one tells that its source succeeded, so it is as hidden as that run's outcome.
+    """
+
+    job = models.ForeignKey(LearningJob, models.PROTECT, related_name="hints")
+    """What had it written; names model and who said that the source succeeded."""
+    source = models.ForeignKey("runs.Run", models.PROTECT, related_name="hints")
+    level = models.CharField(max_length=10, choices=HintLevel)
+    text = models.TextField()
+    model = models.CharField(max_length=200)
+    """The model by the name that its provider returned."""
+    prompt_version = models.CharField(max_length=20)
+    prompt_hash = models.CharField(max_length=64)
+    asks = models.PositiveSmallIntegerField()
+    """How often the model was asked until the text passed the checks."""
+    faults = models.JSONField(default=list)
+    """What was wrong with the texts before, a list for each."""
+    input_tokens = models.PositiveIntegerField()
+    output_tokens = models.PositiveIntegerField()
+    cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
+    """US dollars; empty where the price is unknown."""
+    seconds = models.FloatField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = HintQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["job", "source", "level"]
+        verbose_name = _("hint")
+        constraints = [
+            models.UniqueConstraint(fields=["job", "source", "level"], name="one_hint_per_level"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.source_id}"
+
+
+class HintSet(models.Model):
+    """Which hint each of some tasks is given, under a key that agents' configurations name.
+
+    It never changes, and neither do its choices; the key holds a hash of them.
+    """
+
+    key = models.CharField(max_length=100, unique=True)
+    job = models.ForeignKey(LearningJob, models.PROTECT, related_name="hint_sets")
+    level = models.CharField(max_length=10, choices=HintLevel)
+    relatedness = models.CharField(max_length=20, choices=HintRelatedness)
+    method = models.CharField(max_length=100)
+    """What the scores were computed by."""
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        verbose_name = _("hint set")
+
+    def __str__(self) -> str:
+        return f"{self.get_level_display()}, {self.get_relatedness_display()}"
+
+
+class HintChoice(models.Model):
+    """The hint that one task is given, and how its source was found."""
+
+    hint_set = models.ForeignKey(HintSet, models.CASCADE, related_name="choices")
+    task = models.ForeignKey("runs.Task", models.PROTECT, related_name="hint_choices")
+    hint = models.ForeignKey(Hint, models.PROTECT, related_name="choices")
+    score = models.FloatField()
+    """BM25 of the source's text for the task's."""
+    n_tied = models.PositiveIntegerField()
+    """How many sources had this very score; one was drawn."""
+
+    class Meta:
+        ordering = ["hint_set", "task"]
+        verbose_name = _("choice of a hint")
+        constraints = [
+            models.UniqueConstraint(fields=["hint_set", "task"], name="one_hint_per_task"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hint_set_id}: {self.task_id}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runs.interface.spreadsheets import escape_formula
+from runs.interface.words import escape_formula
 
 FORMULAS = [
     f"{before}{sign}cmd|' /C calc'!A0"

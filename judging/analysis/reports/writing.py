@@ -17,7 +17,7 @@ from typing import NamedTuple
 from django.utils import formats
 
 from judging.analysis.reports.report import Report, Value
-from runs.interface.spreadsheets import escape_formula
+from runs.interface.words import escape_formula
 
 WIDEST_TEXT = 160
 """Columns of a terminal; a table that is wider is written a line a value."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from runs.interface.spreadsheets import escape_formula
+from runs.interface.words import escape_formula
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 

@@ -21,7 +21,7 @@ from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.storage.blobs import BlobBatch, read_blob
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.held_folders import sweep
+from webagent.processes import sweep
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.native.writer import write_folder
 from webagent.trajectory.reading import open_runs

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from webagent.web_draining import drain_before_stop, stop_accepting
+from webagent.web_server import drain_before_stop, stop_accepting
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_only_who_stops_in_order_waits_for_them(
     listener: socket.socket, graceful: bool, is_in: bool, monkeypatch: pytest.MonkeyPatch
 ):
     told: list[object] = []
-    monkeypatch.setattr("webagent.web_draining.time.sleep", told.append)
+    monkeypatch.setattr("webagent.web_server.time.sleep", told.append)
     server = SimpleNamespace(LISTENERS=[SimpleNamespace(sock=listener)], stop=told.append)
     drain_before_stop(server)
     server.stop(graceful)

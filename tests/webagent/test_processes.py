@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from webagent.held_folders import HeldFolder, _hold, sweep
+from webagent.processes import HeldFolder, _hold, sweep
 
 PREFIX = "held-"
 
