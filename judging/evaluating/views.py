@@ -105,8 +105,7 @@ def _started(request: AppRequest, batches: list[EvaluationBatch]) -> HttpRespons
 @may_audit
 def batch_list(request: AppRequest) -> HttpResponse:
     """All batches, live: what runs, what waits, what came of the last ones."""
-    name = "_batch_table" if wants_partial(request) else "batch_list"
-    return render(request, f"judging/evaluating/{name}.html", _listed(request))
+    return render(request, "judging/evaluating/batch_list.html", _listed(request))
 
 
 def _listed(request: AppRequest) -> dict[str, Any]:
@@ -126,8 +125,7 @@ def _listed(request: AppRequest) -> dict[str, Any]:
 @may_audit
 def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """One batch, live: how far it is, what it costs, and what went wrong on which runs."""
-    name = "_batch" if wants_partial(request) else "batch_detail"
-    return render(request, f"judging/evaluating/{name}.html", _batch(request, batch_id))
+    return render(request, "judging/evaluating/batch_detail.html", _batch(request, batch_id))
 
 
 def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import KEPT_DAYS, start_download
 from judging.studies.access import for_auditors, record_unblindings
 from judging.studies.pages import MANAGE
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.fragments import AppRequest
 from runs.storage.blobs import read_blob
 
 SHOWN = 20
@@ -63,8 +63,7 @@ def study_downloads(request: AppRequest, study: Study) -> HttpResponse:
         "may_bundle": _may_bundle(request),
         "kept_days": KEPT_DAYS,
     }
-    name = "_study_download_table" if wants_partial(request) else "study_downloads"
-    return render(request, f"judging/portability/{name}.html", context)
+    return render(request, "judging/portability/study_downloads.html", context)
 
 
 @require_safe

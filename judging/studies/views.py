@@ -40,7 +40,7 @@ from judging.studies.services import (
     run_filter,
     set_member,
 )
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator, count_rows
 from runs.models import User
 
@@ -122,9 +122,8 @@ def study_create(request: AppRequest) -> HttpResponse:
         "presets": PRESETS,
         "chosen": chosen,
     }
-    name = "_study_runs" if wants_partial(request) else "study_create"
     return render(
-        request, f"judging/studies/{name}.html", context, status=422 if form.errors else 200
+        request, "judging/studies/study_create.html", context, status=422 if form.errors else 200
     )
 
 

@@ -118,6 +118,5 @@ def token_revoke(request: AppRequest, pk: int) -> HttpResponse:
 def _page(request: AppRequest, *, status: int = 200, **context: Any) -> HttpResponse:
     now = timezone.now()
     tokens = ApiToken.objects.filter(owner=request.user)[:MOST_SHOWN]
-    rows = [{"token": token, "is_live": token.is_live(now)} for token in tokens]
-    name = "_tokens" if wants_partial(request) else "token_list"
-    return render(request, f"runs/accounts/{name}.html", {"rows": rows, **context}, status=status)
+    context["rows"] = [{"token": token, "is_live": token.is_live(now)} for token in tokens]
+    return render(request, "runs/accounts/token_list.html", context, status=status)

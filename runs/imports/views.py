@@ -71,9 +71,8 @@ def started(request: AppRequest, start: Callable[..., W]) -> W | None:
 def import_detail(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One import: how far it is, what a first look found, what became of every run."""
     job = get_object_or_404(_own_jobs(request), pk=job_id)
-    name = "_import_report" if wants_partial(request) else "import_detail"
     form = AnswerForm(job.survey.get("questions", ()), initial=job.answers)
-    return render(request, f"runs/imports/{name}.html", import_context(job, form))
+    return render(request, "runs/imports/import_detail.html", import_context(job, form))
 
 
 @require_POST

@@ -17,14 +17,16 @@ class AppRequest(HttpRequest):
     htmx: HtmxDetails
 
 
-def wants_partial(request: AppRequest) -> bool:
+def wants_partial(request: HttpRequest) -> bool:
     """Whether only the fragment is wanted.
 
     A boosted link and a step back in the browser's history need the whole page. Views that
     ask this vary on `HX-Request`.
     """
-    htmx = request.htmx
-    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)  # none before the middleware
+    if htmx is None or not htmx:
+        return False
+    return not htmx.boosted and not htmx.history_restore_request
 
 
 def redirect_whole(request: AppRequest, address: str) -> HttpResponse:
@@ -45,9 +47,13 @@ _ROOMS = (
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """The chosen theme, and the room of the top bar that the page belongs to ("" for none)."""
+    """What stands around the page: theme, layout, room of the top bar ("" for none).
+
+    A page that extends `layout` is shown whole, or as its block `part` where only that is wanted.
+    """
     theme = request.COOKIES.get("theme", "auto")
     return {
+        "layout": "part.html" if wants_partial(request) else "base.html",
         "theme": theme if theme in ("light", "dark") else "auto",
         "room": next((room for room, path in _ROOMS if path.match(request.path)), ""),
     }

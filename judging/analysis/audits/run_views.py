@@ -62,8 +62,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "batch": request.GET.get("batch", ""),
         "form": CauseForm(),
     }
-    name = "_cell_table" if wants_partial(request) else "audit_cells"
-    return render(request, f"judging/analysis/audits/{name}.html", context)
+    return render(request, "judging/analysis/audits/audit_cells.html", context)
 
 
 @require_safe
@@ -127,5 +126,4 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         # Beside the timeline a step is on the same page; alone, the pane links to the run's.
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
-    name = "_run_judgements" if wants_partial(request) else "run_judgements"
-    return render(request, f"judging/analysis/audits/{name}.html", context)
+    return render(request, "judging/analysis/audits/run_judgements.html", context)

@@ -15,7 +15,7 @@ from judging.analysis.reports.views import as_file
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.fragments import AppRequest
 from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
@@ -40,8 +40,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         "filters": filters_of(study, sources, selection),
         "formats": FORMATS,
     }
-    name = "_audit_triangle" if wants_partial(request) else "audit_triangle"
-    return render(request, f"judging/analysis/audits/{name}.html", context)
+    return render(request, "judging/analysis/audits/audit_triangle.html", context)
 
 
 @require_safe

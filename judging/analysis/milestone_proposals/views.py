@@ -17,7 +17,7 @@ from judging.analysis.milestone_proposals.services import (
     start_proposals,
 )
 from runs.catalogue.milestones.views import edited_tasks
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.fragments import AppRequest
 from runs.knowledge.learning import cancel_learning
 from runs.models import Task, User
 from runs.queue.paid_work import WorkRefusedError
@@ -102,10 +102,9 @@ def _task(request: AppRequest, task_id: int) -> Task:
 
 
 def _shown(request: AppRequest, page: ProposalsPage, status: int = 200) -> HttpResponse:
-    part = "_milestone_proposals" if wants_partial(request) else "milestone_proposals"
     return render(
         request,
-        f"judging/analysis/milestone_proposals/{part}.html",
+        "judging/analysis/milestone_proposals/milestone_proposals.html",
         {"page": page, "task": page.task},
         status=status,
     )

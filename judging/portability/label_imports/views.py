@@ -76,10 +76,8 @@ def label_import_list(request: AppRequest) -> HttpResponse:
 def label_import_detail(request: AppRequest, import_id: UUID) -> HttpResponse:
     """One file: what it would bring, which rows are bad, what became of it."""
     sent = get_object_or_404(_own(request), pk=import_id)
-    name = "_label_import_report" if wants_partial(request) else "label_import_detail"
-    return render(
-        request, f"judging/portability/{name}.html", label_import_context(sent, request.user)
-    )
+    context = label_import_context(sent, request.user)
+    return render(request, "judging/portability/label_import_detail.html", context)
 
 
 @require_POST

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.learning import cancel_learning, resume_learning
 from runs.models import (
@@ -236,8 +236,7 @@ def hint_list(request: AppRequest) -> HttpResponse:
     """The jobs that wrote hints, live."""
     rows = job_rows(jobs_shown_to(request.user))
     context = {"rows": rows, "moves": any(row.job.is_active for row in rows)}
-    name = "_hint_jobs" if wants_partial(request) else "hint_list"
-    return render(request, f"runs/knowledge/{name}.html", context)
+    return render(request, "runs/knowledge/hint_list.html", context)
 
 
 @require_safe
@@ -246,8 +245,7 @@ def hint_list(request: AppRequest) -> HttpResponse:
 def hint_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it wrote from which runs, and what came to nothing."""
     page = job_page(_job(request, job_id), request.user)
-    name = "_hint_job" if wants_partial(request) else "hint_job"
-    return render(request, f"runs/knowledge/{name}.html", {"page": page, "job": page.job})
+    return render(request, "runs/knowledge/hint_job.html", {"page": page, "job": page.job})
 
 
 @require_POST

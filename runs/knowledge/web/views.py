@@ -284,8 +284,7 @@ def _problems(job: LearningJob, user: User) -> list[JobProblem]:
 def learning_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it costs, what came of it."""
     job = _job(job_id)
-    name = "_learning_job" if wants_partial(request) else "learning_job"
-    return render(request, f"runs/knowledge/{name}.html", learning_context(job, request.user))
+    return render(request, "runs/knowledge/learning_job.html", learning_context(job, request.user))
 
 
 @require_POST

@@ -231,10 +231,9 @@ def _edit(request: AppRequest, policy: RetryPolicy | None) -> HttpResponse:
     is_refused = is_sent and not adds_rule
     if is_refused and form.is_valid() and (saved := _save(request, form, policy)):
         return redirect_whole(request, reverse("runs:policy_detail", args=[saved.pk]))
-    name = "_policy_form" if wants_partial(request) else "policy_form"
     context = {"form": form, "policy": policy, "shows_errors": not adds_rule}
     response = render(
-        request, f"runs/launching/{name}.html", context, status=422 if is_refused else 200
+        request, "runs/launching/policy_form.html", context, status=422 if is_refused else 200
     )
     if wants_partial(request):  # the words beside the form follow it
         response["HX-Trigger-After-Settle"] = "policy-changed"

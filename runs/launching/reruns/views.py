@@ -171,8 +171,7 @@ may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 def rerun_list(request: AppRequest) -> HttpResponse:
     """Runs made here, live: what runs, what waits, what came of the last ones."""
     live = _live(request)
-    name = "_rerun_table" if wants_partial(request) else "rerun_list"
-    response = render(request, f"runs/launching/{name}.html", live)
+    response = render(request, "runs/launching/rerun_list.html", live)
     if not live["moves"]:
         response["HX-Trigger"] = "jobs-changed"
     return response
@@ -277,6 +276,6 @@ def _back(request: AppRequest) -> HttpResponse:
     """The live page again: as a fragment where htmx asked, else as a page."""
     if not wants_partial(request):
         return redirect("runs:rerun_list")
-    response = render(request, "runs/launching/_rerun_table.html", _live(request) | {"says": True})
+    response = render(request, "runs/launching/rerun_list.html", _live(request) | {"says": True})
     response["HX-Trigger"] = "jobs-changed"
     return response
