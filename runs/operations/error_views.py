@@ -7,6 +7,9 @@ from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooMany
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
@@ -30,11 +33,33 @@ class BadQueryError(Http404):
         self.takes = error.takes if isinstance(error, QueryError) else ""
 
 
+def _message(
+    request: HttpRequest,
+    status: int,
+    title: str,
+    text: str,
+    *,
+    heading: str = "",
+    address: str = "/",
+    label: str = "",
+) -> HttpResponse:
+    context = {
+        "title": title,
+        "heading": heading or title,
+        "text": text,
+        "address": address,
+        "label": label or _("Home"),
+    }
+    return render(request, "errors/message.html", context, status=status)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404, also for what exists but may not be seen."""
     if isinstance(exception, BadQueryError):
         return _bad_query(request, exception)
-    return render(request, "errors/404.html", status=404)
+    return _message(
+        request, 404, _("Not found"), _("This no longer exists, or you may not see it.")
+    )
 
 
 def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
@@ -42,8 +67,17 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     rest = request.GET.copy()
     rest.pop(error.name, None)
     query = f"?{rest.urlencode()}" if error.name and rest else ""
-    context = {"name": error.name, "takes": error.takes, "without": request.path + query}
-    return render(request, "errors/bad_query.html", context, status=404)
+    named = _("This page does not know the value of “%(name)s” in the address. %(takes)s")
+    told = named % {"name": error.name, "takes": error.takes}
+    return _message(
+        request,
+        404,
+        _("Not found"),
+        told if error.name else _("This page does not know a value in the address."),
+        heading=_("Unknown value in the address"),
+        address=request.path + query,
+        label=_("Open the page without it"),
+    )
 
 
 TOO_LARGE = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
@@ -52,14 +86,34 @@ TOO_LARGE = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400, or 413 where more was sent than is taken."""
     is_too_large = isinstance(exception, TOO_LARGE)
+    context = {
+        "title": _("Not accepted"),
+        "heading": _("This could not be read"),
+        "text": _(
+            "The request is damaged or meant for another site. Nothing was saved. Reload the page "
+            "and try again."
+        ),
+    }
+    if is_too_large:
+        context["heading"] = _("This is too large")
+        context["text"] = _(
+            "The request is too large or has too many fields. Nothing was saved. Send less, such "
+            "as a file in parts."
+        )
     # Without the request: it may come before anybody is known, and under another site's name.
-    page = loader.render_to_string("errors/400.html", {"is_too_large": is_too_large})
+    page = loader.render_to_string("errors/bare.html", context)
     return HttpResponse(page, status=413 if is_too_large else 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the account's role does not allow this."""
-    return render(request, "errors/403.html", status=403)
+    return _message(
+        request,
+        403,
+        _("Not allowed"),
+        _("Ask an administrator for the role that you need."),
+        heading=_("Your role does not allow this"),
+    )
 
 
 def server_error(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
@@ -70,28 +124,90 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
     """
     missing = outage(error or sys.exc_info()[1])
     if missing is Outage.ROOM:
-        return render(request, "errors/507.html", status=507)
+        return _bare(
+            request,
+            507,
+            _("Storage full"),
+            _(
+                "What you saved before is safe. What you just sent was not saved. Tell an "
+                "administrator that the disk is full, then send it again."
+            ),
+        )
     if missing:
-        of_files = missing is Outage.FILES
-        answer = render(request, "errors/503.html", {"of_files": of_files}, status=503)
+        answer = _bare(
+            request,
+            503,
+            _("Temporarily unavailable"),
+            _(
+                "What you saved before is safe. What you just sent may not be saved: go back and "
+                "send it again. A form sent twice is saved once."
+            ),
+            heading=_("The file storage is temporarily unavailable")
+            if missing is Outage.FILES
+            else _("The database is temporarily unavailable"),
+        )
         answer["Retry-After"] = str(RETRY_AFTER_S)
         return answer
-    return render(request, "errors/500.html", {"request_id": acting().request_id}, status=500)
+    return _bare(
+        request,
+        500,
+        _("Something went wrong"),
+        _(
+            "The error was logged. What you saved before is safe. Try again. If it happens again, "
+            "tell an administrator what you did and when."
+        ),
+        request_id=acting().request_id,
+    )
 
 
-def locked_out(request: HttpRequest, *_: object) -> HttpResponse:
+def _bare(
+    request: HttpRequest, status: int, title: str, text: str, *, heading: str = "", **more: str
+) -> HttpResponse:
+    """A page that asks the database nothing."""
+    context = {"title": title, "heading": heading or title, "text": text, **more}
+    return render(request, "errors/bare.html", context, status=status)
+
+
+def locked_out(request: HttpRequest, *_args: object) -> HttpResponse:
     """429 after too many failed tries to log in; called by django-axes."""
     seconds = wait_of(request)
-    context = {
-        "is_pause": seconds < A_MINUTE,
-        "seconds": seconds,
-        "minutes": math.ceil(seconds / A_MINUTE),
-    }
-    answer = render(request, "errors/locked.html", context, status=429)
+    minutes = math.ceil(seconds / A_MINUTE)
+    pause = ngettext(
+        "Many wrong passwords were entered for this name. Try again in %(n)s second. People "
+        "already logged in are not affected. If this was not you, tell an administrator.",
+        "Many wrong passwords were entered for this name. Try again in %(n)s seconds. People "
+        "already logged in are not affected. If this was not you, tell an administrator.",
+        seconds,
+    )
+    lock = ngettext(
+        "Too many wrong passwords were entered for this name or from your address. For %(n)s "
+        "minute no password is accepted, not even the right one. People already logged in are "
+        "not affected. If this was not you, tell an administrator.",
+        "Too many wrong passwords were entered for this name or from your address. For %(n)s "
+        "minutes no password is accepted, not even the right one. People already logged in are "
+        "not affected. If this was not you, tell an administrator.",
+        minutes,
+    )
+    answer = _message(
+        request,
+        429,
+        _("Too many log-in attempts"),
+        pause % {"n": seconds} if seconds < A_MINUTE else lock % {"n": minutes},
+        address=reverse("login"),
+        label=_("Back to log-in"),
+    )
     answer["Retry-After"] = str(seconds)
     return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 after a lost or stale form token."""
-    return render(request, "errors/csrf.html", status=403)
+    return _message(
+        request,
+        403,
+        _("Form out of date"),
+        _(
+            "You logged in after opening it, or the browser blocks cookies of this site. Nothing "
+            "was saved. Go back, reload the page and send it again."
+        ),
+    )
