@@ -35,10 +35,6 @@ class RowCount:
     def __str__(self) -> str:
         return f"{self.number}+" if self.is_more else str(self.number)
 
-    @property
-    def is_exact(self) -> bool:
-        return not (self.is_about or self.is_more)
-
 
 def count_rows(
     rows: QuerySet[Any], *, may_estimate: bool = False, most: int | None = None

@@ -14,61 +14,51 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 
-class WholeNumberField(forms.IntegerField):
-    """A whole number from `min_value` to `max_value`; commas between thousands are passed over."""
+class _BoundedField(forms.Field):
+    """A number from `min_value` to `max_value`; commas between thousands are passed over."""
 
     widget = forms.TextInput
-
-    def __init__(self, *, min_value: int, max_value: int, **options: Any) -> None:
-        super().__init__(min_value=min_value, max_value=max_value, **options)
-        self._bounds = (min_value, max_value)
-
-    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
-        return {"inputmode": "numeric", "autocomplete": "off"}
-
-    def clean(self, value: Any) -> Any:
-        try:
-            return super().clean(_without_commas(value))
-        except forms.ValidationError:
-            raise forms.ValidationError(self._words(), code="number") from None
-
-    def _words(self) -> str:
-        low, high = (number_format(bound, force_grouping=True) for bound in self._bounds)
-        bounds = {"low": low, "high": high}
-        if self.required:
-            return _("Enter a whole number from %(low)s to %(high)s.") % bounds
-        return _("Enter a whole number from %(low)s to %(high)s, or nothing.") % bounds
-
-
-class AmountField(forms.DecimalField):
-    """A number with decimals from `min_value` to `max_value`; commas are passed over."""
-
-    widget = forms.TextInput
+    input_mode: str
 
     def __init__(
-        self, *, min_value: Decimal, max_value: Decimal, decimal_places: int, **options: Any
+        self, *, min_value: int | Decimal, max_value: int | Decimal, **options: Any
     ) -> None:
-        super().__init__(
-            min_value=min_value, max_value=max_value, decimal_places=decimal_places, **options
-        )
+        options |= {"min_value": min_value, "max_value": max_value}
+        super().__init__(**options)
         self._bounds = (min_value, max_value)
 
     def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
-        return {"inputmode": "decimal", "autocomplete": "off"}
+        return {"inputmode": self.input_mode, "autocomplete": "off"}
 
     def clean(self, value: Any) -> Any:
         try:
-            return super().clean(_without_commas(value))
+            return super().clean(value.replace(",", "") if isinstance(value, str) else value)
         except forms.ValidationError:
-            raise forms.ValidationError(self._words(), code="number") from None
+            low, high = (number_format(bound, force_grouping=True) for bound in self._bounds)
+            words = self._words() % {"low": low, "high": high}
+            raise forms.ValidationError(words, code="number") from None
 
     def _words(self) -> str:
-        low, high = (number_format(bound, force_grouping=True) for bound in self._bounds)
-        bounds = {"low": low, "high": high}
+        raise NotImplementedError
+
+
+class WholeNumberField(_BoundedField, forms.IntegerField):
+    """A whole number."""
+
+    input_mode = "numeric"
+
+    def _words(self) -> str:
         if self.required:
-            return _("Enter a number from %(low)s to %(high)s.") % bounds
-        return _("Enter a number from %(low)s to %(high)s, or nothing.") % bounds
+            return _("Enter a whole number from %(low)s to %(high)s.")
+        return _("Enter a whole number from %(low)s to %(high)s, or nothing.")
 
 
-def _without_commas(value: Any) -> Any:
-    return value.replace(",", "") if isinstance(value, str) else value
+class AmountField(_BoundedField, forms.DecimalField):
+    """A number with decimals."""
+
+    input_mode = "decimal"
+
+    def _words(self) -> str:
+        if self.required:
+            return _("Enter a number from %(low)s to %(high)s.")
+        return _("Enter a number from %(low)s to %(high)s, or nothing.")
