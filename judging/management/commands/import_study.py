@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.portability.study_bundles.importing import Imported, import_study
 from judging.portability.study_bundles.reading import BundleError
+from judging.portability.study_bundles.services import Imported, import_study
 from runs.interface.terminal import progress_bar
 
 

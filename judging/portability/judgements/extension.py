@@ -24,7 +24,7 @@ from judging.models.evaluations import IMPORTED_KEY
 from judging.portability.judgements.evaluations import evaluation_record, store_evaluations
 from judging.portability.judgements.labels import label_record, store_labels
 from judging.portability.judgements.verdicts import adjudication_record, store_adjudications
-from judging.portability.study_bundles.importing import after_runs, before_runs
+from judging.portability.study_bundles.services import after_runs, before_runs
 from judging.studies.imported import IMPORTED
 from runs.models import Run, User
 from runs.models.extension import Verdicts

@@ -1,4 +1,4 @@
-"""The lines of what was learned from a study's runs, and the files of a bundle by kind."""
+"""Lines of what was said of a study's runs and learned from them; a bundle's files by kind."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from judging.portability.study_bundles.records import (
-    AttachmentLine,
-    EvaluationLine,
     EvaluatorLine,
-    FailureTagLine,
     Finite,
     GuidelineLine,
     Hash,
@@ -22,7 +19,6 @@ from judging.portability.study_bundles.records import (
     MilestoneLine,
     Name,
     Object,
-    ReviewLine,
     RunRef,
     Short,
     StudyLine,
@@ -33,17 +29,96 @@ from judging.portability.study_bundles.records import (
     Whole,
 )
 from webagent.knowledge.entries import LONGEST_TEXT
+from webagent.trajectory.native.reader import STUDY_OF_BUNDLE
+from webagent.trajectory.records import Sha256
 from webagent.trajectory.values import Money
+
+FORMAT = "crosscheck-study"
+VERSION = 3
+"""1 had no sets of hints and of web knowledge, 2 no tags of why a screenshot-only agent failed."""
+FOLDER = STUDY_OF_BUNDLE
+HEAD = "bundle.json"
 
 Level = Literal["concrete", "abstract", "insights"]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Kind = Literal["raw", "summarised"]
 LearnedText = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_TEXT)]
+Cost = Annotated[Money, Field(ge=0, lt=10**8)]
+
+
+class EvaluationLine(Line):
+    id: UUID
+    run: RunRef
+    evaluator: Hash
+    verdict: Literal["passed", "failed", "error", "not_applicable"]
+    score: Finite | None = None
+    reason: Short = ""
+    details: Object = {}
+    rationale: str = ""
+    cost: Cost | None = None
+    seconds: Finite | None = None
+    record: Object = {}
+    task: TaskRef | None = None
+    is_current: bool
+    created_at: datetime
+
+
+class ReviewPart(Line):
+    number: Whole
+    decision: Literal["confirmed", "changed", "rejected", "own", "withdrawn"]
+    modes: Object = {}
+    side: Annotated[str, StringConstraints(max_length=10)] = ""
+    note: str = ""
+    proposed: Object = {}
+    by: Name
+    at: datetime
+    batch: UUID
+    replaces: Whole | None = None
+    is_current: bool
+
+
+class ReviewLine(Line):
+    """All that people said of how one run failed."""
+
+    run: RunRef
+    reviews: list[ReviewPart]
+
+
+class FailureTagPart(Line):
+    number: Whole
+    cause: Literal["", "vision", "reasoning", "other"] = ""
+    note: str = ""
+    proposed: Literal["", "vision", "reasoning", "other"] = ""
+    by: Name
+    at: datetime
+    replaces: Whole | None = None
+    is_current: bool
+
+
+class FailureTagLine(Line):
+    """All that people said of why one run of a screenshot-only agent failed."""
+
+    run: RunRef
+    tags: list[FailureTagPart]
+
+
+class AttachmentLine(Line):
+    """A file that belongs to what an evaluator said."""
+
+    COLUMNS = {"step": "step_index", "sha256": "blob_id", "media_type": "blob.media_type"}
+
+    run: RunRef
+    step: Whole | None = None
+    name: Annotated[str, StringConstraints(max_length=500)] = ""
+    sha256: Sha256
+    media_type: Annotated[str, StringConstraints(max_length=100)]
 
 
 class ChoicePart(Line):
     """The hint that one task is given: named by the work that wrote it, its source and level."""
+
+    COLUMNS = {"job": "hint.job_id", "source": "hint.source", "level": "hint.level"}
 
     task: TaskRef
     job: UUID
@@ -55,6 +130,8 @@ class ChoicePart(Line):
 
 class HintSetLine(Line):
     """Which hint each of some tasks is given; stored whole or not at all."""
+
+    COLUMNS = {"job": "job_id"}
 
     key: Key
     job: UUID
@@ -78,8 +155,8 @@ class LearningPart(Line):
     n_total: Whole | None = None
     n_done: Whole
     n_problems: Whole
-    max_cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
-    spent: Annotated[Money, Field(ge=0, lt=10**8)]
+    max_cost: Cost | None = None
+    spent: Cost
     n_unpriced: Whole
     input_tokens: Count
     output_tokens: Count
@@ -99,6 +176,8 @@ class SetRef(Line):
 
 class EntryRef(Line):
     """An entry of another set, by its place there."""
+
+    COLUMNS = {"set": "knowledge_set"}
 
     set: SetRef
     position: Whole
@@ -136,6 +215,15 @@ class KnowledgeSetLine(Line):
     entries: list[EntryPart] = []
 
 
+class Head(Line):
+    """`study/bundle.json`: what the file is, and the hash of every other file in `study`."""
+
+    format: str
+    version: int
+    producer: Object
+    files: dict[str, Object]
+
+
 KINDS: dict[str, type[Line]] = {
     "study": StudyLine,
     "task_sets": TaskSetLine,
@@ -156,3 +244,10 @@ KINDS: dict[str, type[Line]] = {
 """By the name of their file, in the order in which they are written."""
 SINCE = {"hint_sets": 2, "knowledge_sets": 2, "failure_tags": 3}
 """The version from which on bundles have a file; all others they had from the first."""
+
+
+def file_of(kind: str) -> str:
+    """The file in `study/` that holds the lines of this kind."""
+    if kind not in KINDS:
+        raise KeyError(kind)
+    return f"{kind}.jsonl"

@@ -9,21 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from judging.portability.study_bundles.kinds import KINDS, SINCE
-from judging.portability.study_bundles.records import (
+from judging.portability.study_bundles.kinds import (
+    FOLDER,
     FORMAT,
+    HEAD,
+    KINDS,
+    SINCE,
     VERSION,
     EvaluationLine,
+    Head,
+    file_of,
+)
+from judging.portability.study_bundles.records import (
     EvaluatorLine,
     GuidelineLine,
-    Head,
     ItemLine,
     Line,
     MilestoneLine,
     RunRef,
-    StudyLine,
 )
-from judging.portability.study_bundles.writing import FOLDER, HEAD, file_of
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.lines import parsed, read_json, read_lines
@@ -36,14 +40,14 @@ L = TypeVar("L", bound=Line)
 
 
 class BundleError(ValueError):
-    """The bundle cannot be stored; nothing of it is."""
+    """The bundle cannot be stored; nothing of it is. `bad` has the first problems."""
 
-    def __init__(self, *bad: Problem, more: int = 0) -> None:
-        lines = [str(each) for each in bad]
-        if more:
-            lines.append(f"and {more} more")
+    def __init__(self, *bad: Problem) -> None:
+        self.bad = bad[:MOST_LISTED]
+        lines = [str(each) for each in self.bad]
+        if len(bad) > MOST_LISTED:
+            lines.append(f"and {len(bad) - MOST_LISTED} more")
         super().__init__("\n".join(lines))
-        self.bad = bad
 
 
 class StudyBundle:
@@ -77,10 +81,6 @@ class StudyBundle:
         for _number, line in self._numbered(kind):
             yield line
 
-    def study(self) -> StudyLine:
-        """The study itself."""
-        return next(self.lines(StudyLine))
-
     def blob(self, sha256: str, name: str) -> bytes:
         """The bytes of a file that a line names.
 
@@ -101,13 +101,9 @@ class StudyBundle:
         Raises:
             BundleError: lines are wrong, or name what is nowhere in the bundle.
         """
-        bad: list[Problem] = []
-        for name in KINDS:
-            bad += self._check_file(name)
-        if not bad:
-            bad = list(self._check_names())
-        if bad:
-            raise BundleError(*bad[:MOST_LISTED], more=max(0, len(bad) - MOST_LISTED))
+        bad = [problem for name in KINDS for problem in self._check_file(name)]
+        if bad := bad or list(self._check_names()):
+            raise BundleError(*bad)
 
     def _numbered(self, kind: type[L]) -> Iterator[tuple[int, L]]:
         name = next(name for name, each in KINDS.items() if each is kind)

@@ -6,18 +6,19 @@ evaluators by the hash of their configuration, milestones by a key of the file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, JsonValue, StringConstraints
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import models
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
+from judging.models import EvaluatorVersion, Guideline
+from runs.models import TaskSet, User
 from webagent.trajectory.records import Record, Sha256
-from webagent.trajectory.values import Money
-
-FORMAT = "crosscheck-study"
-VERSION = 3
-"""1 had no sets of hints and of web knowledge, 2 no tags of why a screenshot-only agent failed."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=150)]
 Short = Annotated[str, StringConstraints(max_length=200)]
@@ -30,12 +31,55 @@ Object = dict[str, JsonValue]
 
 
 class Line(Record):
-    """A line; keys that nobody knows are refused, because what they say would be lost."""
+    """A line, made of a row or read from a file.
+
+    Keys that nobody knows are refused, because what they say would be lost.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    COLUMNS: ClassVar[Mapping[str, str | None]] = {}
+    """Of fields that are named otherwise than their column: its path; None where there is none."""
+
+    @classmethod
+    def of(cls, row: models.Model, **given: Any) -> Self:
+        """The line of a row: what is given, and all other fields from the row's columns."""
+        missing = [name for name in cls.model_fields if name not in given]
+        return cls(**given, **{name: cls._value(row, name) for name in missing})
+
+    @classmethod
+    def _value(cls, row: models.Model, name: str) -> Any:
+        path = cls.COLUMNS.get(name, name)
+        try:
+            return None if path is None else _named(attrgetter(path)(row))
+        except ObjectDoesNotExist:
+            return None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_row(cls, value: Any) -> Any:
+        """A row that another line refers to."""
+        if not isinstance(value, models.Model):
+            return value
+        return {name: cls._value(value, name) for name in cls.model_fields}
+
+
+def _named(value: Any) -> Any:
+    """How a file names what a column refers to; the rows of a relation."""
+    match value:
+        case User():
+            return value.username
+        case EvaluatorVersion():
+            return value.config_hash
+        case Guideline() | TaskSet():
+            return value.version
+        case models.Manager():
+            return list(value.all())
+    return value
 
 
 class TaskRef(Line):
+    COLUMNS = {"task_set": "task_set.name", "version": "task_set.version", "id": "external_id"}
+
     task_set: Short
     version: Short
     id: Short
@@ -134,6 +178,8 @@ class MemberLine(Line):
 
 
 class UnblindingLine(Line):
+    COLUMNS = {"run": None}
+
     run: RunRef | None = None
     user: Name
     reason: Short
@@ -185,6 +231,8 @@ class LabelPart(Line):
 
 
 class CommentPart(Line):
+    COLUMNS = {"step": "step_index"}
+
     author: Name
     is_repeat: bool = False
     step: Whole
@@ -247,78 +295,3 @@ class ItemLine(Line):
     verdict: VerdictPart | None = None
     tags: list[TagPart] = []
     unblindings: list[UnblindingLine] = []
-
-
-class EvaluationLine(Line):
-    id: UUID
-    run: RunRef
-    evaluator: Hash
-    verdict: Literal["passed", "failed", "error", "not_applicable"]
-    score: Finite | None = None
-    reason: Short = ""
-    details: Object = {}
-    rationale: str = ""
-    cost: Annotated[Money, Field(ge=0, lt=10**8)] | None = None
-    seconds: Finite | None = None
-    record: Object = {}
-    task: TaskRef | None = None
-    is_current: bool
-    created_at: datetime
-
-
-class ReviewPart(Line):
-    number: Whole
-    decision: Literal["confirmed", "changed", "rejected", "own", "withdrawn"]
-    modes: Object = {}
-    side: Annotated[str, StringConstraints(max_length=10)] = ""
-    note: str = ""
-    proposed: Object = {}
-    by: Name
-    at: datetime
-    batch: UUID
-    replaces: Whole | None = None
-    is_current: bool
-
-
-class ReviewLine(Line):
-    """All that people said of how one run failed."""
-
-    run: RunRef
-    reviews: list[ReviewPart]
-
-
-class FailureTagPart(Line):
-    number: Whole
-    cause: Literal["", "vision", "reasoning", "other"] = ""
-    note: str = ""
-    proposed: Literal["", "vision", "reasoning", "other"] = ""
-    by: Name
-    at: datetime
-    replaces: Whole | None = None
-    is_current: bool
-
-
-class FailureTagLine(Line):
-    """All that people said of why one run of a screenshot-only agent failed."""
-
-    run: RunRef
-    tags: list[FailureTagPart]
-
-
-class AttachmentLine(Line):
-    """A file that belongs to what an evaluator said."""
-
-    run: RunRef
-    step: Whole | None = None
-    name: Annotated[str, StringConstraints(max_length=500)] = ""
-    sha256: Sha256
-    media_type: Annotated[str, StringConstraints(max_length=100)]
-
-
-class Head(Line):
-    """`study/bundle.json`: what the file is, and the hash of every other file in `study`."""
-
-    format: str
-    version: int
-    producer: Object
-    files: dict[str, Object]

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from judging.models import Study, StudyDownload, StudyDownloadPart
-from judging.portability.study_bundles.writing import write_study
+from judging.portability.study_bundles.services import write_study
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import AUDIT, STUDY_EXPORTED, record_unblindings, studies_hidden_from

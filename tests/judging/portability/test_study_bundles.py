@@ -35,10 +35,9 @@ from judging.models import (
     StudyMember,
     Unblinding,
 )
-from judging.portability.study_bundles.importing import import_study
-from judging.portability.study_bundles.item_lines import evaluation_lines
+from judging.portability.study_bundles.judged import evaluation_lines
 from judging.portability.study_bundles.reading import BundleError
-from judging.portability.study_bundles.writing import write_study
+from judging.portability.study_bundles.services import import_study, write_study
 from judging.studies.disputes.services import decide
 from runs.imports.storing import import_bundle
 from runs.knowledge.web.sets import NewEntry, fill

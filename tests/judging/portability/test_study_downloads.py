@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Study, StudyDownload, StudyMember, Unblinding
-from judging.portability.study_bundles.importing import import_study
-from judging.portability.study_bundles.writing import write_study
+from judging.portability.study_bundles.services import import_study, write_study
 from judging.portability.study_report import downloads as study_downloads
 from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import (
