@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import Study
+from runs.models.imports import SentFile
 from runs.models.leased_work import LeasedWork
 
 
@@ -62,40 +63,28 @@ class StudyDownloadPart(models.Model):
         return f"{self.download_id} #{self.position}"
 
 
-class LabelImport(LeasedWork):
+class LabelImport(SentFile):
     """One sent file: looked at first, and stored on its owner's word.
 
-    Its pieces are rows. All of them are stored, or none.
+    Its pieces are rows, all of which are stored, or none. Its report says what the file would
+    bring while it is only looked at, and what it brought afterwards.
     """
 
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="label_imports"
     )
-    file_name = models.CharField(max_length=255)
-    path = models.CharField(max_length=500)
-    size = models.BigIntegerField()
     study_name = models.CharField(max_length=200)
     only_looks = models.BooleanField(default=True)
-    report = models.JSONField(default=dict)
-    """What the file would bring while it is only looked at, and what it brought afterwards; see
-    `judging.portability.judgements.label_reports`."""
 
-    class Meta(LeasedWork.Meta):
+    class Meta(SentFile.Meta):
         verbose_name = _("import of labels")
         indexes = [
-            *LeasedWork.Meta.indexes,
+            *SentFile.Meta.indexes,
             models.Index(fields=["created_by", "-created_at"], name="label_import_newest"),
         ]
 
-    def __str__(self) -> str:
-        return self.file_name
-
     def get_absolute_url(self) -> str:
         return reverse("judging:label_import_detail", args=[self.pk])
-
-    @property
-    def title(self) -> str:
-        return gettext("import of %(name)s") % {"name": self.file_name}
 
     @property
     def awaits_confirmation(self) -> bool:

@@ -140,7 +140,7 @@ def drop_unneeded() -> None:
 
 def drop_if_done_with(job: ImportJob) -> None:
     """Delete the file of an import that has just ended, unless it is to rest here."""
-    if job.reads_again_id or job.awaits_word or job.owns_kept_file:
+    if job.reads_again_id or job.awaits_confirmation or job.owns_kept_file:
         return
     drop_upload(job.path)
 
@@ -159,7 +159,7 @@ def _jobs_of(places: Collection[str]) -> tuple[set[str], set[str]]:
             needed.add(job.path)
         elif job.ended_at is None:
             continue
-        elif job.awaits_word and job.ended_at > waits_since:
+        elif job.awaits_confirmation and job.ended_at > waits_since:
             needed.add(job.path)
         elif job.owns_kept_file and job.ended_at > rests_since and job.size <= room:
             room -= job.size

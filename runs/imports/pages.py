@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from runs.imports.forms import FORMAT_WORDS, AnswerForm
 from runs.imports.reimporting import Became
 from runs.models import ImportJob
-from runs.models.leased_work import LeasedWork
 
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
@@ -28,53 +25,27 @@ WORDS: dict[str, Promise] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShownState:
-    """A state in words, and the class that colours it."""
-
-    css: str
-    words: str | Promise
-
-
-@dataclass(frozen=True, slots=True)
-class SentFile:
-    """A row of the table of sent files; `cells` by heading, None where nothing is known."""
-
-    sent: LeasedWork
-    state: ShownState
-    cells: Mapping[str | Promise, int | str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """What becomes of so many runs."""
-
-    words: Promise
-    n: int
-
-
-def sent_file(job: ImportJob) -> SentFile:
-    """An import in the table of all."""
+def import_row(job: ImportJob) -> dict[str, Any]:
+    """An import in the table of all: its state by class and words, cells by heading."""
     counts = (job.report or {}).get("counts", {})
     done: int | str | None = None if job.is_active else job.n_done
     if job.is_active and job.n_total:
         done = gettext("%(n)s of %(max)s") % {"n": job.n_done, "max": job.n_total}
-    cells: dict[str | Promise, int | str | None] = {
+    cells: dict[str | Promise, object] = {
         _("Runs"): done,
         _("Imported"): counts.get("imported"),
         _("Already there"): counts.get("already_there"),
         _("Rejected"): counts.get("rejected"),
     }
-    return SentFile(job, shown_state(job), cells)
+    return {"sent": job, "state": _shown_state(job), "cells": cells}
 
 
-def shown_state(job: ImportJob) -> ShownState:
-    """How the import stands."""
-    if not job.awaits_word:
-        return ShownState(job.state, job.get_state_display())
+def _shown_state(job: ImportJob) -> tuple[str, str | Promise]:
+    if not job.awaits_confirmation:
+        return job.state, job.get_state_display()
     if (job.survey or {}).get("counts", {}).get("runs"):
-        return ShownState("queued", _("awaits your decision"))
-    return ShownState("failed", _("nothing to import"))
+        return "queued", _("awaits your decision")
+    return "failed", _("nothing to import")
 
 
 def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
@@ -88,18 +59,18 @@ def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
     read_again = job.report.get("read_again", ()) if job.report else again.get("runs", ())
     return {
         "job": job,
-        "state": shown_state(job),
+        "state": _shown_state(job),
         "report": job.report,
         "form": form,
         "formats": formats,
-        "fates": [Fate(words, counts[key]) for key, words in WORDS.items() if counts.get(key)],
+        "fates": [(counts[key], words) for key, words in WORDS.items() if counts.get(key)],
         "read_again": [{**run, "words": WORDS.get(run["became"], "")} for run in read_again],
         "readings": () if job.is_active else job.readings.all()[:SHOWN_READINGS],
-        "kept_until": kept_until(job),
+        "kept_until": _kept_until(job),
     }
 
 
-def kept_until(job: ImportJob) -> datetime | None:
+def _kept_until(job: ImportJob) -> datetime | None:
     """Until when its file rests here at most; None if it does not."""
     if not job.owns_kept_file or job.ended_at is None:
         return None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import QuerySet
 
 from runs.accounts.audit_log import record_entry
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
@@ -22,7 +20,11 @@ from runs.models.audit_log import (
     UPLOAD_DELETED,
     UPLOAD_READ_AGAIN,
 )
+from runs.models.imports import SentFile
 
+F = TypeVar("F", bound=SentFile)
+Dispatch = Callable[[], object]
+"""Tells the workers of files that wait."""
 AFTER_LOOK: dict[str, Any] = {
     "only_looks": False,
     "n_done": 0,
@@ -38,6 +40,45 @@ class GoneError(Exception):
     """The file is not kept any more, or somebody has decided over it."""
 
 
+def keep_sent(
+    kind: type[F], *, file: UploadedFile[Any], ending: str, dispatch: Dispatch, **columns: Any
+) -> F:
+    """Keep the file and have it taken up; the row whose page shows how that goes.
+
+    Raises:
+        OSError: the file cannot be kept, for instance because the disk is full.
+        StoreUnavailableError: it cannot be kept now.
+    """
+    name = Path(file.name or "upload").name[:255]
+    sent = kind(file_name=name, size=file.size or 0, **columns)
+    with keeping_upload(file, f"{sent.pk}.{ending}") as sent.path, transaction.atomic():
+        sent.save(force_insert=True)
+        record_entry(IMPORT_STARTED, about=sent, words=name, user=sent.created_by)
+        transaction.on_commit(dispatch)
+    return sent
+
+
+def queue_after_look(sent: SentFile, dispatch: Dispatch, **columns: Any) -> None:
+    """Have a file stored that was looked at. Inside a transaction.
+
+    Raises:
+        GoneError: the file is gone, or somebody has decided over it.
+    """
+    columns |= AFTER_LOOK | {"state": sent.State.QUEUED}
+    if not is_kept(sent.path) or not sent.looked_at().update(**columns):
+        raise GoneError
+    transaction.on_commit(dispatch)
+
+
+@transaction.atomic
+def reject_after_look(sent: SentFile) -> bool:
+    """Note that a file which was looked at is not stored; False if somebody has decided before."""
+    if not sent.looked_at().update(state=sent.State.CANCELLED):
+        return False
+    record_entry(IMPORT_DISCARDED, about=sent, words=sent.file_name)
+    return True
+
+
 def start_import(
     *,
     file: UploadedFile[Any],
@@ -50,29 +91,19 @@ def start_import(
     """Keep the file and have it imported; the row whose page shows how that goes.
 
     With `only_looks` nothing is stored until `import_after_look`. With `keeps_file` it can be
-    read again later (`runs.imports.services`), if uploads are kept here at all.
-
-    Raises:
-        OSError: the file cannot be kept, for instance because the disk is full.
-        StoreUnavailableError: it cannot be kept now.
+    read again later, if uploads are kept here at all. Raises as `keep_sent`.
     """
-    job_id = uuid.uuid4()
-    size = file.size or 0
-    with keeping_upload(file, f"{job_id}.zip") as place, transaction.atomic():
-        job = ImportJob.objects.create(
-            id=job_id,
-            created_by=user,
-            file_name=Path(file.name or "upload.zip").name[:255],
-            path=place,
-            size=size,
-            format=format,
-            experiment_name=experiment_name,
-            only_looks=only_looks,
-            keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
-        )
-        record_entry(IMPORT_STARTED, about=job, words=job.file_name, user=user)
-        transaction.on_commit(dispatch_imports)
-    return job
+    return keep_sent(
+        ImportJob,
+        file=file,
+        ending="zip",
+        dispatch=dispatch_imports,
+        created_by=user,
+        format=format,
+        experiment_name=experiment_name,
+        only_looks=only_looks,
+        keeps_file=keeps_file and settings.ENV.UPLOAD_KEEP_DAYS > 0,
+    )
 
 
 @transaction.atomic
@@ -80,16 +111,10 @@ def import_after_look(*, job: ImportJob, answers: Mapping[str, str]) -> None:
     """Have a file imported that was looked at.
 
     Raises:
-        GoneError: the file is gone.
+        GoneError: the file is gone, or somebody has decided over it.
     """
-    if not is_kept(job.path) or not _looked_at(job).update(
-        state=ImportJob.State.QUEUED,
-        answers=dict(answers),
-        **AFTER_LOOK,
-    ):
-        raise GoneError
+    queue_after_look(job, dispatch_imports, answers=dict(answers))
     record_entry(IMPORT_STARTED, about=job, words=job.file_name)
-    transaction.on_commit(dispatch_imports)
 
 
 def discard_after_look(*, job: ImportJob) -> None:
@@ -98,16 +123,10 @@ def discard_after_look(*, job: ImportJob) -> None:
     Raises:
         GoneError: somebody has decided otherwise.
     """
-    with transaction.atomic():
-        if not _looked_at(job).update(state=ImportJob.State.CANCELLED):
-            raise GoneError
-        record_entry(IMPORT_DISCARDED, about=job, words=job.file_name)
+    if not reject_after_look(job):
+        raise GoneError
     if not job.reads_again_id:
         drop_upload(job.path)
-
-
-def _looked_at(job: ImportJob) -> QuerySet[ImportJob]:
-    return ImportJob.objects.filter(pk=job.pk, only_looks=True, state=ImportJob.State.FINISHED)
 
 
 @transaction.atomic

@@ -1,13 +1,14 @@
 """Importing by upload: the form, the imports so far, the first look and the report of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from runs.imports.forms import AnswerForm, ImportForm
-from runs.imports.pages import import_context, sent_file
+from runs.imports.pages import import_context, import_row
 from runs.imports.services import (
     GoneError,
     delete_file,
@@ -26,9 +27,9 @@ from runs.imports.services import (
 )
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ImportJob
+from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError
 
-W = TypeVar("W")
 SHOWN = 50
 
 may_import = permission_required("runs.import_run", raise_exception=True)
@@ -40,29 +41,36 @@ may_import = permission_required("runs.import_run", raise_exception=True)
 def import_list(request: AppRequest) -> HttpResponse:
     """The form, and the person's imports, live; a sent file is imported in the background."""
     form = ImportForm(request.POST or None, request.FILES or None)
+    start = partial(start_import, only_looks="look" in request.POST)
+    page = "runs/imports/import_list.html"
+    return list_page(request, page, form, start, map(import_row, _own_jobs(request)[:SHOWN]))
+
+
+def list_page(
+    request: AppRequest,
+    page: str,
+    form: Form,
+    start: Callable[..., SentFile],
+    rows: Iterable[dict[str, Any]],
+    **context: Any,
+) -> HttpResponse:
+    """A form that takes a file, and the files that the person sent, live.
+
+    Args:
+        start: keeps the file of a valid form, and gives its row.
+        rows: as `_import_table.html` shows them; see `import_row`.
+    """
     if request.method == "POST" and form.is_valid():
-        start = partial(start_import, only_looks="look" in request.POST, **form.cleaned_data)
-        if job := started(request, start):
-            return redirect(job)
-    name = "_import_table" if wants_partial(request) else "import_list"
-    jobs = _own_jobs(request)[:SHOWN]
-    context = {
-        "form": form,
-        "rows": [sent_file(job) for job in jobs],
-        "moves": any(job.is_active for job in jobs),
-    }
-    return render(request, f"runs/imports/{name}.html", context, status=422 if form.errors else 200)
-
-
-def started(request: AppRequest, start: Callable[..., W]) -> W | None:
-    """The row of a file that is kept from now on; None, with a message, if it cannot be kept."""
-    try:
-        return start(user=request.user)
-    except StoreUnavailableError:
-        messages.error(request, _("The file storage does not answer. Try again in a while."))
-    except OSError:
-        messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
-    return None
+        try:
+            return redirect(start(user=request.user, **form.cleaned_data))
+        except StoreUnavailableError:
+            messages.error(request, _("The file storage does not answer. Try again in a while."))
+        except OSError:
+            messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
+    rows = list(rows)
+    context |= {"form": form, "rows": rows, "moves": any(row["sent"].is_active for row in rows)}
+    name = "runs/imports/_import_table.html" if wants_partial(request) else page
+    return render(request, name, context, status=422 if form.errors else 200)
 
 
 @require_safe

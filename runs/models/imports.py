@@ -1,5 +1,9 @@
 """Imports by upload: the queue of record for files that people sent."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
@@ -9,7 +13,32 @@ from django.utils.translation import gettext_lazy as _
 from runs.models.leased_work import LeasedWork
 
 
-class ImportJob(LeasedWork):
+class SentFile(LeasedWork):
+    """A file that somebody sent, to be looked at first or stored at once, with its report."""
+
+    file_name = models.CharField(max_length=255)
+    path = models.CharField(max_length=500)
+    size = models.BigIntegerField()
+    only_looks = models.BooleanField(default=False)
+    report = models.JSONField(default=dict)
+
+    class Meta(LeasedWork.Meta):
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def title(self) -> str:
+        return gettext("import of %(name)s") % {"name": self.file_name}
+
+    def looked_at(self) -> models.QuerySet[Any]:
+        """Its row, if it was looked at and nobody has decided over it yet."""
+        rows = type(self)._default_manager.filter(pk=self.pk)
+        return rows.filter(only_looks=True, state=self.State.FINISHED)
+
+
+class ImportJob(SentFile):
     """One uploaded file on its way into the database, run by run, with its report.
 
     One that only looks ends with a survey and its file kept: then its owner says whether it is
@@ -17,16 +46,11 @@ class ImportJob(LeasedWork):
     """
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
-    file_name = models.CharField(max_length=255)
-    path = models.CharField(max_length=500)
-    size = models.BigIntegerField()
     format = models.CharField(max_length=40, default="auto")
     experiment_name = models.CharField(max_length=200, blank=True)
-    only_looks = models.BooleanField(default=False)
     survey = models.JSONField(default=dict)
     """What a first look found; see `webagent.trajectory.surveys`."""
     answers = models.JSONField(default=dict)
-    report = models.JSONField(default=dict)
     keeps_file = models.BooleanField(default=False, db_default=False)
     """Whether the file rests here when its runs are in, for better importers to read again."""
     reads_again = models.ForeignKey(
@@ -34,29 +58,24 @@ class ImportJob(LeasedWork):
     )
     """The import whose file this one reads once more."""
 
-    class Meta(LeasedWork.Meta):
+    class Meta(SentFile.Meta):
         verbose_name = _("import")
-
-    def __str__(self) -> str:
-        return self.file_name
 
     def get_absolute_url(self) -> str:
         return reverse("runs:import_detail", args=[self.pk])
 
     @property
-    def awaits_word(self) -> bool:
+    def awaits_confirmation(self) -> bool:
         """Whether it was looked at and its owner is to say what becomes of it."""
         return self.only_looks and self.state == self.State.FINISHED
-
-    @property
-    def title(self) -> str:
-        return gettext("import of %(name)s") % {"name": self.file_name}
 
     @property
     def owns_kept_file(self) -> bool:
         """Whether it is through, and its file is to rest here."""
         ended = self.state in (self.State.FINISHED, self.State.FAILED)
-        return self.keeps_file and ended and not self.awaits_word and not self.reads_again_id
+        return (
+            self.keeps_file and ended and not self.awaits_confirmation and not self.reads_again_id
+        )
 
 
 class RunOfImport(models.Model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.functional import Promise
@@ -11,33 +10,20 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import LabelImport, Study
 from judging.studies.access import AUDIT
 from judging.studies.pages import MANAGE
-from runs.imports.pages import SentFile, ShownState
 from runs.models import User
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Columns of the table that the form takes, and what they hold."""
-
-    names: tuple[str, ...]
-    of: Promise
-    holds: Promise
-
 
 _ALL, _LABEL, _VERDICT = _("all rows"), _("labels"), _("verdicts of evaluators")
 COLUMNS = (
-    Column(("run_id", "content_hash"), _ALL, _("the run; either will do")),
-    Column(
+    (("run_id", "content_hash"), _ALL, _("the run; either will do")),
+    (
         ("task", "task_set", "agent", "model", "seed", "trial"),
         _ALL,
         _("the run where neither is given: as many as single one out, the task always"),
     ),
-    Column(("kind",), _ALL, _("label, verdict or adjudication; follows from the next two")),
-    Column(("annotator",), _LABEL, _("name of whoever labelled; needed")),
-    Column(
-        ("evaluator", "version"), _VERDICT, _("name of the evaluator, which is needed; its version")
-    ),
-    Column(
+    (("kind",), _ALL, _("label, verdict or adjudication; follows from the next two")),
+    (("annotator",), _LABEL, _("name of whoever labelled; needed")),
+    (("evaluator", "version"), _VERDICT, _("name of the evaluator, which is needed; its version")),
+    (
         ("verdict",),
         _ALL,
         _(
@@ -45,46 +31,41 @@ COLUMNS = (
             " but unsure; evaluators: passed, failed, error, not_applicable"
         ),
     ),
-    Column(("confidence",), _LABEL, _("0 to 100")),
-    Column(
+    (("confidence",), _LABEL, _("0 to 100")),
+    (
         ("causes", "failure_step"),
         _LABEL,
         _("words between semicolons; a step of the run, counted from 0"),
     ),
-    Column(("by",), _("adjudications"), _("name of whoever decided")),
-    Column(("rationale", "at"), _ALL, _("text; the time as ISO 8601")),
+    (("by",), _("adjudications"), _("name of whoever decided")),
+    (("rationale", "at"), _ALL, _("text; the time as ISO 8601")),
 )
-"""The usual ones; docs/judging.md has all."""
+"""Columns of the table that the form takes, in which rows they stand, and what they hold.
+
+The usual ones; docs/judging.md has all.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One count of a report."""
-
-    words: Promise
-    n: int
-
-
-def sent_label_file(sent: LabelImport) -> SentFile:
+def label_import_row(sent: LabelImport) -> dict[str, Any]:
     """A file of labels in the table of all."""
     counts = sent.report.get("counts", {})
-    cells: dict[str | Promise, int | str | None] = {
+    cells: dict[str | Promise, object] = {
         _("Rows"): counts.get("rows"),
         _("New"): sent.n_new if counts and not counts["bad"] else None,
         _("Rejected"): counts.get("bad"),
     }
-    return SentFile(sent, _shown_state(sent), cells)
+    return {"sent": sent, "state": _shown_state(sent), "cells": cells}
 
 
-def _shown_state(sent: LabelImport) -> ShownState:
+def _shown_state(sent: LabelImport) -> tuple[str, str | Promise]:
     if sent.awaits_confirmation:
-        return ShownState("queued", _("awaits your decision"))
+        return "queued", _("awaits your decision")
     if sent.is_refused:
-        return ShownState("failed", _("refused"))
+        return "failed", _("refused")
     if sent.state == sent.State.FINISHED and sent.only_looks:
-        return ShownState("cancelled", _("nothing new"))
+        return "cancelled", _("nothing new")
     words = {sent.State.FINISHED: _("stored"), sent.State.CANCELLED: _("discarded")}
-    return ShownState(sent.state, words.get(sent.State(sent.state), sent.get_state_display()))
+    return sent.state, words.get(sent.State(sent.state), sent.get_state_display())
 
 
 def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
@@ -103,12 +84,13 @@ def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
     }
 
 
-def _figures(counts: dict[str, int]) -> tuple[Figure, ...]:
+def _figures(counts: dict[str, int]) -> tuple[tuple[Promise, int], ...]:
+    """Words and numbers of a report."""
     return (
-        Figure(_("labels of people"), counts["labels"]),
-        Figure(_("verdicts of evaluators"), counts["verdicts"]),
-        Figure(_("adjudications"), counts["adjudications"]),
-        Figure(_("already there"), counts["already_there"]),
-        Figure(_("runs named"), counts["runs"]),
-        Figure(_("rows"), counts["rows"]),
+        (_("labels of people"), counts["labels"]),
+        (_("verdicts of evaluators"), counts["verdicts"]),
+        (_("adjudications"), counts["adjudications"]),
+        (_("already there"), counts["already_there"]),
+        (_("runs named"), counts["runs"]),
+        (_("rows"), counts["rows"]),
     )

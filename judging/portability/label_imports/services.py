@@ -1,45 +1,147 @@
-"""Taking in files with labels that people send; they are looked at and stored in the background."""
+"""Files with labels that people send: looked at and stored in the background, once."""
 
 from __future__ import annotations
 
-import uuid
-from pathlib import Path
+import logging
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
+from celery import shared_task
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
-from django.db.models import QuerySet
+from django.db import IntegrityError, OperationalError, transaction
 
 from judging.models import LabelImport
-from judging.portability.label_imports.importing import dispatch_label_imports
-from runs.accounts.audit_log import record_entry
-from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
-from runs.imports.services import AFTER_LOOK, GoneError
+from judging.portability.judgements.label_files import import_labels
+from judging.portability.judgements.rows import read_rows
+from judging.studies.imported import StudyNameError
+from runs.imports.importing import StoppingError, carrying_out, demand_time
+from runs.imports.kept_uploads import drop_upload, kept_upload
+from runs.imports.services import keep_sent, queue_after_look, reject_after_look
 from runs.models import User
-from runs.models.audit_log import IMPORT_DISCARDED, IMPORT_STARTED
+from runs.models.leased_work import WorkState
+from runs.queue.leases import WorkLease, WorkLostError, sweep_work
+from runs.queue.sweeping import swept
+from runs.queue.workers import dispatch
+from runs.storage.file_storage import StoreUnavailableError
+
+logger = logging.getLogger(__name__)
+
+NEEDED = ("runs.import_run", "judging.change_study")
+"""Permissions that importing labels takes."""
+MOST_SHOWN = 200
+"""Rows that cannot be taken, listed on the page of a file."""
+BUSY = "The database was busy with something else. The import is tried again by itself."
+GONE = "The file is not kept any more; send it again."
+MAY_NOT = "Who sent the file may not import labels now."
+
+
+AGAIN = (WorkLostError, StoreUnavailableError, OperationalError, IntegrityError, StoppingError)
+"""What says nothing of the file: it is tried again."""
+
+
+def carry_out(import_id: UUID) -> bool:
+    """Look at the file, or store what it says; False if it was not there to be had.
+
+    All is stored in one transaction, which dies with its worker: the next one begins anew.
+    """
+    sent = LabelImport.objects.claim(import_id, lease_s=settings.ENV.LEASE_S)
+    if sent is None:
+        return False
+    with carrying_out(sent) as hold:
+        try:
+            _count_rows(sent, hold)
+            # What is stored and that it is stored are there together, or neither.
+            with transaction.atomic():
+                state, changes = _carry_out(sent)
+                hold.end(state, **changes)
+        except (OperationalError, IntegrityError) as error:
+            # SQLite was locked for too long, or another import brought the same rows meanwhile.
+            logger.warning("The import of %s waits: %s.", sent.file_name, error)
+            hold.lay_down(problem=BUSY)
+        else:
+            sent.state, sent.report = state, changes.get("report", {})
+            if not sent.awaits_confirmation:
+                drop_upload(sent.path)
+    return True
+
+
+def sweep_label_imports() -> None:
+    """Fail what cannot be carried out. Files of old looks go with other forgotten uploads."""
+    sweep_work(LabelImport)
+
+
+def may_import(user: User) -> bool:
+    """Whether the person may bring labels in."""
+    return user.is_active and user.has_perms(NEEDED)
+
+
+def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
+    """State and last changes of the look or the import."""
+    if not may_import(sent.created_by):
+        return WorkState.FAILED, {"problem": MAY_NOT}
+    try:
+        with kept_upload(sent.path) as path, path.open("rb") as file:
+            report = import_labels(
+                file,
+                study=sent.study_name,
+                dry_run=sent.only_looks,
+                user=sent.created_by,
+                most_listed=MOST_SHOWN,
+                on_rows=lambda _n: demand_time(),
+            )
+    except AGAIN:
+        raise
+    except StudyNameError as error:
+        return WorkState.FAILED, {"problem": str(error)}
+    except FileNotFoundError:
+        return WorkState.FAILED, {"problem": GONE}
+    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+        logger.exception("The import of %s broke.", sent.file_name)
+        return WorkState.FAILED, {"problem": f"{type(error).__name__}: {error}"}
+    done = {"report": report.summary(), "n_done": report.rows, "problem": ""}
+    return WorkState.FINISHED, done
+
+
+def _count_rows(sent: LabelImport, hold: WorkLease) -> None:
+    """Say how many rows there are, while others can see it. Raises WorkLostError."""
+    with suppress(FileNotFoundError), kept_upload(sent.path) as path, path.open("rb") as file:
+        hold.renew(n_total=sum(1 for _ in read_rows(file)), n_done=0)
+
+
+IMPORT_LABELS = "judging.tasks.import_labels"
+
+
+@shared_task(name=IMPORT_LABELS)
+def import_labels_task(import_id: str) -> None:
+    """Look at a sent file with labels, or store it: a second delivery finds nothing to claim."""
+    if carry_out(UUID(import_id)):
+        dispatch(LabelImport, IMPORT_LABELS, most_again=1)
+
+
+swept(sweep_label_imports)
+
+
+@swept
+def dispatch_label_imports() -> None:
+    """Tell the workers of files with labels that wait."""
+    dispatch(LabelImport, IMPORT_LABELS)
 
 
 def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImport:
     """Keep the file and have it looked at; the row whose page says what it would bring.
 
-    Raises:
-        OSError: the file cannot be kept, for instance because the disk is full.
-        StoreUnavailableError: it cannot be kept now.
+    Raises as `keep_sent`.
     """
-    import_id = uuid.uuid4()
-    size = file.size or 0
-    with keeping_upload(file, f"{import_id}.table") as place, transaction.atomic():
-        sent = LabelImport.objects.create(
-            id=import_id,
-            created_by=user,
-            file_name=Path(file.name or "labels").name[:255],
-            path=place,
-            size=size,
-            study_name=study,
-        )
-        record_entry(IMPORT_STARTED, about=sent, words=sent.file_name, user=user)
-        transaction.on_commit(dispatch_label_imports)
-    return sent
+    return keep_sent(
+        LabelImport,
+        file=file,
+        ending="table",
+        dispatch=dispatch_label_imports,
+        created_by=user,
+        study_name=study,
+    )
 
 
 @transaction.atomic
@@ -49,27 +151,11 @@ def store_after_look(*, sent: LabelImport) -> None:
     Raises:
         GoneError: the file is gone.
     """
-    if not sent.awaits_confirmation or not _looked_at(sent).exists():
-        return
-    if not is_kept(sent.path):
-        raise GoneError
-    _looked_at(sent).update(
-        state=LabelImport.State.QUEUED,
-        report={},
-        **AFTER_LOOK,
-    )
-    transaction.on_commit(dispatch_label_imports)
+    if sent.awaits_confirmation and sent.looked_at().select_for_update().first():
+        queue_after_look(sent, dispatch_label_imports, report={})
 
 
 def discard_after_look(*, sent: LabelImport) -> None:
     """Delete a file that was looked at; what was found stays."""
-    with transaction.atomic():
-        if not _looked_at(sent).update(state=LabelImport.State.CANCELLED):
-            return
-        record_entry(IMPORT_DISCARDED, about=sent, words=sent.file_name)
-    drop_upload(sent.path)
-
-
-def _looked_at(sent: LabelImport) -> QuerySet[LabelImport]:
-    finished = LabelImport.State.FINISHED
-    return LabelImport.objects.filter(pk=sent.pk, only_looks=True, state=finished)
+    if reject_after_look(sent):
+        drop_upload(sent.path)

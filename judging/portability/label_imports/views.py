@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,17 +15,17 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.models import LabelImport, Study
 from judging.portability.label_imports.forms import STUDIES, LabelImportForm
-from judging.portability.label_imports.importing import NEEDED
-from judging.portability.label_imports.pages import COLUMNS, label_import_context, sent_label_file
+from judging.portability.label_imports.pages import COLUMNS, label_import_context, label_import_row
 from judging.portability.label_imports.services import (
+    NEEDED,
     discard_after_look,
     start_look,
     store_after_look,
 )
 from judging.studies.imported import imported_studies
 from runs.imports.services import GoneError
-from runs.imports.views import started
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.imports.views import list_page
+from runs.interface.fragments import AppRequest
 from runs.storage.file_storage import StoreUnavailableError
 
 SHOWN = 50
@@ -52,22 +51,16 @@ def label_import_list(request: AppRequest) -> HttpResponse:
         user=request.user,
         initial={"study": chosen.name if chosen else ""},
     )
-    if request.method == "POST" and form.is_valid():
-        start = partial(start_look, **form.cleaned_data)
-        if sent := started(request, start):
-            return redirect(sent)
-    rows = _own(request)[:SHOWN]
-    context = {
-        "form": form,
-        "rows": [sent_label_file(sent) for sent in rows],
-        "moves": any(sent.is_active for sent in rows),
-        "columns": COLUMNS,
-        "studies_list": STUDIES,
-        "studies": _names(studies),
-    }
-    page = "judging/portability/label_import_list.html"
-    name = "runs/imports/_import_table.html" if wants_partial(request) else page
-    return render(request, name, context, status=422 if form.errors else 200)
+    return list_page(
+        request,
+        "judging/portability/label_import_list.html",
+        form,
+        start_look,
+        map(label_import_row, _own(request)[:SHOWN]),
+        columns=COLUMNS,
+        studies_list=STUDIES,
+        studies=_names(studies),
+    )
 
 
 @require_safe

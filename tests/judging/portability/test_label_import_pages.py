@@ -18,9 +18,12 @@ from django.utils import timezone, translation
 from judging.models import Evaluation, Label, LabelImport, Study, StudyMember, Unblinding
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.label_imports import forms as forms
-from judging.portability.label_imports import importing as label_importing
-from judging.portability.label_imports.importing import carry_out, sweep_label_imports
-from judging.portability.label_imports.services import store_after_look
+from judging.portability.label_imports import services as label_importing
+from judging.portability.label_imports.services import (
+    carry_out,
+    store_after_look,
+    sweep_label_imports,
+)
 from runs.imports.importing import sweep_imports
 from runs.models import AuditEntry, Run, User
 from tests.judging.factories import annotators_of, make_label, make_study

@@ -327,7 +327,7 @@ def test_a_first_look_stores_nothing_until_its_owner_says_so(
     job = ImportJob.objects.get()
     assert import_upload(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.awaits_word, Run.objects.count()) == ("finished", True, 0)
+    assert (job.state, job.awaits_confirmation, Run.objects.count()) == ("finished", True, 0)
     (found,) = job.survey["formats"]
     assert (found["format"], found["runs"], found["steps"]) == ("made-up", 2, 6)
     sweep_imports()
@@ -340,7 +340,7 @@ def test_a_first_look_stores_nothing_until_its_owner_says_so(
         client.post(decide, {})
     assert import_upload(job.pk)
     job.refresh_from_db()
-    assert (job.state, job.awaits_word, Run.objects.count()) == ("finished", False, 2)
+    assert (job.state, job.awaits_confirmation, Run.objects.count()) == ("finished", False, 2)
     assert not Path(job.path).exists()
     client.post(decide, {})
     assert not import_upload(job.pk)
