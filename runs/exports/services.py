@@ -26,7 +26,7 @@ from webagent.trajectory.native.writer import write_folder, write_zip
 if TYPE_CHECKING:
     from runs.models.runs.run import ShownRun
 
-OnRun = Callable[[RunBundle], None]
+OnRun = Callable[[], object]
 
 
 class ExportFormat(StrEnum):
@@ -133,4 +133,4 @@ def _counted(bundles: Iterator[RunBundle], on_run: OnRun | None) -> Iterator[Run
     for bundle in bundles:
         yield bundle
         if on_run:
-            on_run(bundle)
+            on_run()

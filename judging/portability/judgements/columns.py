@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, NamedTuple
 
 from runs.interface.words import escape_formula
@@ -30,10 +31,16 @@ class DataColumn(NamedTuple):
     name: str
     type: Type
     meaning: str
+    path: str = ""
+    """Where a run holds it, if not under this name."""
 
 
-def _of(type: Type) -> Callable[[str, str], DataColumn]:
-    return lambda name, meaning: DataColumn(name, type, meaning)
+def _of(type: Type) -> Callable[..., DataColumn]:
+    return partial(_column, type)
+
+
+def _column(type: Type, name: str, meaning: str, path: str = "") -> DataColumn:
+    return DataColumn(name, type, meaning, path or name)
 
 
 _text, _whole, _number = map(_of, (Type.TEXT, Type.WHOLE, Type.NUMBER))
@@ -41,13 +48,13 @@ _yes_no, _time, _json = map(_of, (Type.YES_NO, Type.TIME, Type.JSON))
 _words, _money = map(_of, (Type.WORDS, Type.MONEY))
 
 RUN: Sequence[DataColumn] = (
-    _text("run_id", "the run"),
+    _text("run_id", "the run", "pk"),
     _text("content_hash", "the run by its content, the same in every installation"),
-    _text("task_set", "name of the task set"),
-    _text("task_set_version", "version of the task set"),
-    _text("task", "id of the task in its set"),
-    _text("agent", "name of the agent"),
-    _text("model", "model of the agent"),
+    _text("task_set", "name of the task set", "task.task_set.name"),
+    _text("task_set_version", "version of the task set", "task.task_set.version"),
+    _text("task", "id of the task in its set", "task.external_id"),
+    _text("agent", "name of the agent", "agent.name"),
+    _text("model", "model of the agent", "agent.model"),
     _whole("seed", "seed of the run"),
     _whole("trial", "number of the trial, from 1"),
 )
@@ -114,16 +121,16 @@ EVALUATIONS: Sequence[DataColumn] = (
 )
 RUNS: Sequence[DataColumn] = (
     *RUN,
-    _text("site", "site of the task"),
-    _text("agent_version", "version of the agent"),
-    _text("experiment", "name of the experiment"),
+    _text("site", "site of the task", "task.site"),
+    _text("agent_version", "version of the agent", "agent.version"),
+    _text("experiment", "name of the experiment", "experiment.name"),
     _whole("attempt", "number of the attempt at the trial, from 1"),
     _yes_no("superseded", "whether a later attempt took its place"),
     _text("outcome", "what the benchmark or the harness said"),
     _text("end_reason", "why it stopped"),
     _number("reward", "the benchmark's reward"),
     _text("final_answer", "what the agent answered"),
-    _whole("steps", "number of steps"),
+    _whole("steps", "number of steps", "n_steps"),
     _whole("input_tokens", "tokens that its models read"),
     _whole("output_tokens", "tokens that its models wrote"),
     _money("cost", "US dollars"),
@@ -161,18 +168,11 @@ FIGURES: Sequence[DataColumn] = (
 )
 
 
-RUN_PATHS = {
-    "task_set": "task__task_set__name",
-    "task_set_version": "task__task_set__version",
-    "task": "task__external_id",
-    "agent": "agent__name",
-    "agent_version": "agent__version",
-    "model": "agent__model",
-    "seed": "seed",
-    "trial": "trial",
-}
-"""Columns that find a run where neither of those below is given, and what they look at."""
 RUN_ID, CONTENT_HASH = "run_id", "content_hash"
+_FINDING = ("task_set", "task_set_version", "task", "agent", "agent_version", "model")
+_PATHS = {column.name: column.path.replace(".", "__") for column in RUNS}
+RUN_PATHS = {name: _PATHS[name] for name in (*_FINDING, "seed", "trial")}
+"""Columns that find a run where neither id nor hash is given, and what they look at."""
 NUMBERS = {"seed", "trial"}
 
 KIND = "kind"

@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.functional import Promise
@@ -20,7 +23,6 @@ from judging.analysis.reports.report import Report
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import (
     ADJUDICATION,
-    CONTENT_HASH,
     EVALUATIONS,
     FIGURES,
     KIND,
@@ -28,10 +30,11 @@ from judging.portability.judgements.columns import (
     LABELS,
     MATRICES,
     REFERENCE_VERDICTS,
-    RUN_ID,
+    RUN,
     RUNS,
     VERDICT,
     DataColumn,
+    Type,
 )
 from judging.portability.judgements.evaluations import evaluation_record
 from judging.portability.judgements.labels import IS_REPEAT, label_record
@@ -45,6 +48,10 @@ Row = dict[str, Any]
 AT_ONCE = 500
 LARGE = ("record", "evidence", "goal", "final_answer", "task__record", "task__reference")
 """What rows of judgements do not tell of a run, and can be long."""
+MAYBE = {column.name for column in RUNS if column.type is Type.TEXT} - {
+    *("task_set", "agent", "final_answer")
+}
+"""Columns of runs that are unknown where they are empty."""
 
 
 def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
@@ -116,25 +123,7 @@ def run_rows(runs: QuerySet[Run]) -> Iterator[Row]:
         .order_by("pk")
     )
     for run in found.iterator(AT_ONCE):
-        yield _of_run(run) | {
-            "site": run.task.site or None,
-            "agent_version": run.agent.version or None,
-            "experiment": run.experiment.name if run.experiment else None,
-            "attempt": run.attempt,
-            "superseded": run.superseded,
-            "outcome": run.outcome or None,
-            "end_reason": run.end_reason or None,
-            "reward": run.reward,
-            "final_answer": run.final_answer,
-            "steps": run.n_steps,
-            "input_tokens": run.input_tokens,
-            "output_tokens": run.output_tokens,
-            "cost": None if run.cost is None else str(run.cost),
-            "seconds": run.seconds,
-            "started_at": run.started_at and run.started_at.isoformat(),
-            "ended_at": run.ended_at and run.ended_at.isoformat(),
-            "source_format": run.source_format or None,
-        }
+        yield _of_run(run, RUNS)
 
 
 def _values(record: LabelRecord | AdjudicationRecord | EvaluationRecord) -> Row:
@@ -146,18 +135,17 @@ def _row(kind: str, run: Run, said: Row) -> Row:
     return {KIND: kind} | said | _of_run(run)
 
 
-def _of_run(run: Run) -> Row:
-    return {
-        RUN_ID: str(run.pk),
-        CONTENT_HASH: run.content_hash,
-        "task_set": run.task.task_set.name,
-        "task_set_version": run.task.task_set.version or None,
-        "task": run.task.external_id,
-        "agent": run.agent.name,
-        "model": run.agent.model or None,
-        "seed": run.seed,
-        "trial": run.trial,
-    }
+def _of_run(run: Run, columns: Sequence[DataColumn] = RUN) -> Row:
+    found = {column.name: _value(run, column.path) for column in columns}
+    return {name: None if name in MAYBE and value == "" else value for name, value in found.items()}
+
+
+def _value(row: Any, path: str) -> Any:
+    for name in path.split("."):
+        row = None if row is None else getattr(row, name)
+    if isinstance(row, datetime):
+        return row.isoformat()
+    return str(row) if isinstance(row, Decimal | UUID) else row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

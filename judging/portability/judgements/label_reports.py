@@ -15,17 +15,6 @@ MOST_NAMED = 100
 
 
 @dataclass(slots=True)
-class Named:
-    """Somebody, or an evaluator, of whom rows speak."""
-
-    name: str
-    rows: int = 0
-    is_new: bool = False
-    """Whether an account is made for them."""
-    version: str = ""
-
-
-@dataclass(slots=True)
 class LabelReport:
     """What a file brought, or would bring; nothing was stored where rows are bad."""
 
@@ -47,10 +36,12 @@ class LabelReport:
     """Columns that nothing is known of, and the line where each was met first."""
     runs: set[UUID] = field(default_factory=set)
     """Of which rows speak that could be stored."""
-    people: dict[str, Named] = field(default_factory=dict)
+    people: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The first that are named: their rows, and whether an account is made for them."""
     n_people: int = 0
     n_new_people: int = 0
-    evaluators: dict[tuple[str, str], Named] = field(default_factory=dict)
+    evaluators: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """The first that are named, by name and version."""
     known_evaluators: set[tuple[str, str]] = field(default_factory=set)
 
     def refuse(self, bad: Problem) -> None:
@@ -66,21 +57,21 @@ class LabelReport:
         self.n_people += 1
         self.n_new_people += is_new
         if len(self.people) < MOST_NAMED:
-            self.people[name] = Named(name, is_new=is_new)
+            self.people[name] = {"name": name, "rows": 0, "is_new": is_new}
 
     def count_person(self, name: str) -> None:
         """Count a row of theirs."""
         if name in self.people:
-            self.people[name].rows += 1
+            self.people[name]["rows"] += 1
 
     def count_evaluator(self, name: str, version: str) -> None:
         """Count a row of an evaluator's."""
         key = (name, version)
         self.known_evaluators.add(key)
         if key not in self.evaluators and len(self.evaluators) < MOST_NAMED:
-            self.evaluators[key] = Named(name, version=version)
+            self.evaluators[key] = {"name": name, "rows": 0, "version": version}
         if key in self.evaluators:
-            self.evaluators[key].rows += 1
+            self.evaluators[key]["rows"] += 1
 
     def summary(self) -> dict[str, Any]:
         """Counts of everything, and so much of each list as a page shows."""
@@ -93,12 +84,6 @@ class LabelReport:
                 {"line": bad.line, "field": bad.field, "reason": bad.reason} for bad in self.listed
             ],
             "unread": [{"name": name, "line": line} for name, line in self.unread.items()],
-            "people": [
-                {"name": each.name, "rows": each.rows, "is_new": each.is_new}
-                for each in self.people.values()
-            ],
-            "evaluators": [
-                {"name": each.name, "rows": each.rows, "version": each.version}
-                for each in self.evaluators.values()
-            ],
+            "people": list(self.people.values()),
+            "evaluators": list(self.evaluators.values()),
         }

@@ -9,14 +9,13 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
-from rich.progress import Progress, TaskID
 
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.interface.terminal import progress_bar
 from runs.models import Experiment, Run, RunStatus
 from runs.models.audit_log import RUNS_EXPORTED
-from webagent.trajectory.bundles import BlobError, RunBundle
+from webagent.trajectory.bundles import BlobError
 from webagent.trajectory.native.blinding import Blinding
 
 
@@ -82,7 +81,7 @@ def export_with_progress(
     try:
         with progress_bar() as progress:
             bar = progress.add_task(out.name, total=runs.count())
-            on_run = partial(_advance, progress, bar)
+            on_run = partial(progress.advance, bar)
             if format == ExportFormat.ATIF:
                 n = export_atif(out, runs, blinding=blinding, on_run=on_run)
                 record_entry(RUNS_EXPORTED, words=out.name, after=f"{n} runs, {format}")
@@ -98,7 +97,3 @@ def export_with_progress(
         f"{file.count} {name.removesuffix('.jsonl')}" for name, file in manifest.files.items()
     )
     return f"Wrote {counts} and {manifest.blobs.count} files to {out}."
-
-
-def _advance(progress: Progress, bar: TaskID, _bundle: RunBundle) -> None:
-    progress.advance(bar)
