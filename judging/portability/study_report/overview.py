@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
-
-from django.utils.functional import Promise
-from django.utils.safestring import SafeString
 
 from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
 from judging.analysis.audits.causes import CauseAudit, causes_of
 from judging.analysis.audits.causes_picture import CauseBar, causes_picture
 from judging.analysis.audits.evaluators import stubs_of
 from judging.analysis.audits.matrices import Audit, corrected_rates
-from judging.analysis.audits.measures import BY_KEY, Measure, Measured, measure
-from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, Panel, figures_of, panel_of
+from judging.analysis.audits.measures import BY_KEY, Measured, measure
+from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, figures_of, panel_of
 from judging.analysis.audits.resampling import Resampled
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
 from judging.portability.study_report.choices import People, evaluator_page
 from judging.studies.protocols import cause_choices, render_markdown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluatorShown:
-    """One evaluator with its matrix, and the page that lists its runs."""
-
-    page: str
-    panel: Panel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A picture and the question that it answers."""
-
-    measure: Measure
-    question: Promise
-    drawn: SafeString
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CausesShown:
-    """Why one evaluator was wrong, drawn and in numbers."""
-
-    page: str
-    found: CauseAudit
-    drawn: SafeString | None
-    causes: Sequence[tuple[str, int, int]]
-    repairs: Sequence[tuple[str, int, int]]
 
 
 def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -> dict[str, Any]:
@@ -72,11 +41,7 @@ def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -
         "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
         "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
         "agreement": named(agreement_of(study), people),
-        "panels": [
-            EvaluatorShown(page=pages[each.evaluator.pk], panel=panel_of(each))
-            for each in audit.speaking
-        ],
-        "pages": pages,
+        "panels": [(pages[each.evaluator.pk], panel_of(each)) for each in audit.speaking],
         "figures": [
             (kind, [(found, _cells(pages, found)) for found in row])
             for kind, row in figures_of(audit, intervals)
@@ -121,7 +86,10 @@ def _cells(pages: Mapping[int, str], found: Measured) -> str:
     return f"{pages[found.audit.evaluator.pk]}#{found.measure.cells.split('-')[0]}"
 
 
-def _picture(audit: Audit, key: str, intervals: Resampled, pages: Mapping[int, str]) -> Picture:
+def _picture(
+    audit: Audit, key: str, intervals: Resampled, pages: Mapping[int, str]
+) -> dict[str, Any]:
+    """A picture, and the question that it answers."""
     kind = BY_KEY[key]
     rows = []
     for each in audit.speaking:
@@ -138,23 +106,24 @@ def _picture(audit: Audit, key: str, intervals: Resampled, pages: Mapping[int, s
         )
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
     drawn = interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
-    return Picture(measure=kind, question=QUESTIONS[key], drawn=drawn)
+    return {"measure": kind, "question": QUESTIONS[key], "drawn": drawn}
 
 
-def _causes(found: CauseAudit, page: str) -> CausesShown:
+def _causes(found: CauseAudit, page: str) -> dict[str, Any]:
+    """Why one evaluator was wrong, drawn and in numbers."""
+    causes = [(str(Cause(cause).label), n.fn, n.fp) for cause, n in found.by_cause.items()]
     bars = [
-        CauseBar(name=str(cause.label), fn=n.fn, fp=n.fp, fn_url=f"{page}#fn", fp_url=f"{page}#fp")
-        for cause, n in found.by_cause.items()
+        CauseBar(name=name, fn=fn, fp=fp, fn_url=f"{page}#fn", fp_url=f"{page}#fp")
+        for name, fn, fp in causes
     ]
-    label = str(found.audit.evaluator)
-    return CausesShown(
-        page=page,
-        found=found,
-        drawn=causes_picture(bars, label=label) if bars else None,
-        causes=[(str(Cause(cause).label), n.fn, n.fp) for cause, n in found.by_cause.items()],
-        repairs=[
+    return {
+        "page": page,
+        "found": found,
+        "drawn": causes_picture(bars, label=str(found.audit.evaluator)) if bars else None,
+        "causes": causes,
+        "repairs": [
             (str(Repair(repair).label), n.fn, n.fp)
             for repair, n in found.by_repair.items()
             if n.total
         ],
-    )
+    }

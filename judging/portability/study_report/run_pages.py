@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.cells import shown
-from judging.analysis.audits.explanations import Explanation, explain
+from judging.analysis.audits.explanations import explain
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import FAILURE, SUCCESS
 from judging.models import (
@@ -30,40 +29,6 @@ from runs.models import Step
 
 TEXT_CHARS = 6000
 """Of a thought, an action or an error; what is longer is cut, and says so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelShown:
-    """One label, under the name that the report gives its annotator."""
-
-    by: str
-    label: Label
-    causes: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationShown:
-    """One evaluator's verdict, its cell, and how its error is tagged."""
-
-    evaluation: Evaluation
-    cell: str
-    explanation: Explanation
-    tag: CauseTag | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepShown:
-    """One step; `thumbnail` is the hash of its picture, empty where there is none."""
-
-    step: Step
-    thumbnail: str
-    picture: str
-    width: int | None
-    height: int | None
-    thought: str
-    action: str
-    error: str
-    comments: Sequence[tuple[str, str]]
 
 
 def run_page_of(
@@ -92,7 +57,8 @@ def run_page_of(
     }
 
 
-def _labels(item: StudyItem, people: People) -> list[LabelShown]:
+def _labels(item: StudyItem, people: People) -> list[dict[str, Any]]:
+    """Each label with its annotator's name and its causes in words."""
     names = dict(cause_choices(item.study.taxonomy))
     labels = (
         Label.objects.independent()
@@ -102,11 +68,11 @@ def _labels(item: StudyItem, people: People) -> list[LabelShown]:
         .order_by("submitted_at", "pk")
     )
     return [
-        LabelShown(
-            by=people(label.annotator.username),
-            label=label,
-            causes=[str(names.get(cause, cause)) for cause in label.causes],
-        )
+        {
+            "by": people(label.annotator.username),
+            "label": label,
+            "causes": [str(names.get(cause, cause)) for cause in label.causes],
+        }
         for label in labels
     ]
 
@@ -116,37 +82,37 @@ def _messages(item: StudyItem, people: People) -> list[tuple[str, DisputeMessage
     return [(people(message.author.username), message) for message in messages]
 
 
-def _evaluations(item: StudyItem, reference: str) -> list[EvaluationShown]:
+def _evaluations(item: StudyItem, reference: str) -> list[dict[str, Any]]:
+    """Each evaluator's verdict, its cell, and how its error is tagged."""
     said = (
         Evaluation.objects.filter(run=item.run_id, is_current=True)
         .exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
         .select_related("evaluator")
         .order_by("evaluator__name", "evaluator__version", "evaluator__config_hash")
     )
-    tags = {
-        (tag.evaluator_name, tag.error): tag
-        for tag in CauseTag.objects.filter(item=item, is_current=True).exclude(repair="")
-    }
-    return [_evaluation(each, reference, tags) for each in said]
+    current = CauseTag.objects.filter(item=item, is_current=True).exclude(repair="")
+    tags = {(tag.evaluator_name, tag.error): tag for tag in current}
+    cells = [_cell(each.verdict, reference) for each in said]
+    return [
+        {
+            "evaluation": each,
+            "cell": place,
+            "explanation": explain(each),
+            "tag": tags.get((each.evaluator.name, place)),
+        }
+        for each, place in zip(said, cells, strict=True)
+    ]
 
 
-def _evaluation(
-    each: Evaluation, reference: str, tags: Mapping[tuple[str, str], CauseTag]
-) -> EvaluationShown:
-    place = ""
-    if reference in (SUCCESS, FAILURE):
-        place = shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(each.verdict)))
-    return EvaluationShown(
-        evaluation=each,
-        cell=place,
-        explanation=explain(each),
-        tag=tags.get((each.evaluator.name, place)),
-    )
+def _cell(verdict: str, reference: str) -> str:
+    if reference not in (SUCCESS, FAILURE):
+        return ""
+    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))
 
 
 def _steps(
     item: StudyItem, choices: Choices, people: People, *, tells_labels: bool
-) -> list[StepShown]:
+) -> list[dict[str, Any]]:
     comments: dict[int, list[tuple[str, str]]] = defaultdict(list)
     if tells_labels:
         remarks = StepComment.objects.filter(item=item, is_repeat=False)
@@ -156,19 +122,18 @@ def _steps(
     return [_step(step, choices, comments[step.index]) for step in steps.order_by("index")]
 
 
-def _step(step: Step, choices: Choices, comments: Sequence[tuple[str, str]]) -> StepShown:
+def _step(step: Step, choices: Choices, comments: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """One step; `thumbnail` is its picture as a blob, None where there is none."""
     thumbnail = step.screenshot.thumbnail if step.screenshot else None
-    return StepShown(
-        step=step,
-        thumbnail=thumbnail.pk if thumbnail else "",
-        picture=picture(thumbnail.pk) if thumbnail else "",
-        width=thumbnail.width if thumbnail else None,
-        height=thumbnail.height if thumbnail else None,
-        thought=_cut(step.thought) if choices.thoughts else "",
-        action=_cut(step.action),
-        error=_cut(step.error),
-        comments=comments,
-    )
+    return {
+        "step": step,
+        "thumbnail": thumbnail,
+        "picture": picture(thumbnail.pk) if thumbnail else "",
+        "thought": _cut(step.thought) if choices.thoughts else "",
+        "action": _cut(step.action),
+        "error": _cut(step.error),
+        "comments": comments,
+    }
 
 
 def _cut(text: str) -> str:

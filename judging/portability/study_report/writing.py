@@ -122,14 +122,15 @@ class _Report:
             context["before"] = run_page(before) if before else ""
             context["after"] = run_page(after) if after else ""
             for step in context["steps"]:
-                self._write_picture(step.thumbnail)
+                if step["thumbnail"]:
+                    self._write_picture(step["thumbnail"].pk)
             self._page(run_page(item.position), "run", context, root="../")
             if on_run:
                 on_run()
         return len(numbers)
 
     def _write_picture(self, sha256: str) -> None:
-        if not sha256 or sha256 in self._pictures:
+        if sha256 in self._pictures:
             return
         self._pictures.add(sha256)
         try:
