@@ -15,7 +15,6 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, cast
@@ -158,13 +157,6 @@ def suites() -> tuple[str, ...]:
     """The prefixes of the suites that are here."""
     ready = [name for name, benchmark in SITE_BENCHMARKS.items() if not benchmark.missing()]
     return tuple(sorted({*_SUITES, *ready}))
-
-
-def load_suites() -> None:
-    """Import every suite whose packages are here, so that no run has to wait for it."""
-    for module in _SUITES.values():
-        with suppress(ImportError):
-            importlib.import_module(module)
 
 
 def prepare_browser() -> None:

@@ -35,8 +35,7 @@ from runs.operations.processes.worker_processes import (
     tell,
 )
 from runs.queue.sweeping import SWEEP_LIMIT_S, sweep
-from runs.queue.workers import BROWSER, SWEEP
-from webagent.environment.registry import load_suites
+from runs.queue.workers import SWEEP
 
 
 def worker_parts(
@@ -67,7 +66,7 @@ def metrics_parts() -> list[SupervisedPart]:
     return [] if port is None else [SupervisedPart("metrics", lambda _alive: serve_counts(port))]
 
 
-def prepare_to_fork(queues: Sequence[str]) -> None:
+def prepare_to_fork() -> None:
     """Import here what the parts would each import, and let go of what must not be forked."""
     app = import_module(settings.QUEUE_APP).app
     app.loader.import_default_modules()
@@ -76,8 +75,6 @@ def prepare_to_fork(queues: Sequence[str]) -> None:
     for module in ("celery.app.amqp", "celery.app.events", "celery.backends.base"):
         import_module(module)  # else each would import it with its first message
     run_checks()  # it imports all addresses and their views; every worker of Celery's does it, too
-    if BROWSER in queues:
-        load_suites()
     connections.close_all()
     # In a container root is all there is; the browser is what meets strangers.
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")

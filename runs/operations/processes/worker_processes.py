@@ -44,7 +44,6 @@ from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
 from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
 from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.environment.own_thread import forget_foreign_loop
-from webagent.environment.registry import prepare_browser
 from webagent.logs import facts_now, logged_with
 
 logger = logging.getLogger(__name__)
@@ -253,7 +252,6 @@ def _start(sender: Any, **_: Any) -> None:
     queues = sorted(sender.app.amqp.queues.consume_from)
     if BROWSER in queues:
         mark_browsers()
-        prepare_browser()
     _under_way = UnderWay(sender.pool.num_processes)
     _signs = SignsOfLife(sender.hostname, queues, _under_way, _alive)
     _signs.start()

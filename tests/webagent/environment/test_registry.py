@@ -61,10 +61,3 @@ def test_another_suite_can_be_registered(monkeypatch):
     register_suite("mine", "a_suite")
     assert task_names("mine") == ("mine.one",)
     assert suites() == tuple(sorted({*registry._SUITES}))
-
-
-def test_every_suite_is_loaded_ahead_but_for_those_whose_packages_are_missing(monkeypatch):
-    known = {**registry._SUITES, "absent": "nowhere.to_be_found"}
-    monkeypatch.setattr(registry, "_SUITES", known)
-    registry.load_suites()
-    assert set(known.values()) - set(sys.modules) == {"nowhere.to_be_found"}

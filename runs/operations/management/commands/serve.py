@@ -17,6 +17,7 @@ from runs.operations.databases import wait_for_database
 from runs.operations.processes.parts import metrics_parts, prepare_to_fork, web_part, worker_parts
 from runs.operations.processes.supervisor import Supervisor
 from runs.queue.workers import BROWSER, JUDGE, SWEEP, all_queues
+from runs.storage.static_files import collect_static_files
 
 HEALTH_EVERY_S = 0.5
 
@@ -38,8 +39,8 @@ class Command(BaseCommand):
         _demand_free_port(host, port)
         wait_for_database(self._say)
         call_command("migrate", interactive=False, verbosity=0)
-        call_command("collectstatic", interactive=False, verbosity=0)
-        prepare_to_fork([BROWSER])
+        collect_static_files()
+        prepare_to_fork()
         announcement = _Announcement(host, port, self._say)
         # Runs take minutes and judges hours; workers apart keep imports and verdicts going
         # meanwhile.

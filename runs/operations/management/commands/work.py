@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if processes is None:
             processes = settings.BROWSERS if BROWSER in queues else 1
         wait_for_database(self._say)
-        prepare_to_fork(queues)
+        prepare_to_fork()
         parts = worker_parts(
             queues, name=options["name"], processes=processes, threads=options["threads"]
         )
