@@ -10,12 +10,12 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
 from runs.catalogue.agents.runnable import agent_hash
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
 from runs.models.tasks import task_key
 from runs.queue.workers import browsers
-from webagent.llm.registry import Registry, RegistryError
 from webagent.trajectory.records import AgentRecord, Json
 
 MOST_PAST_RUNS = 1000
@@ -189,13 +189,10 @@ def _spread(values: Sequence[float]) -> Spread | None:
 
 def _priced_models() -> set[str]:
     """Models of the file whose prices are in it."""
-    if settings.ENV.MODELS_FILE is None:
-        return set()
     try:
-        entries = Registry.read(settings.ENV.MODELS_FILE).entries
-    except RegistryError:
+        return {offer.name for offer in offered_models() if offer.has_price}
+    except ModelUnavailableError:
         return set()
-    return {name for name, entry in entries.items() if entry.prices is not None}
 
 
 def _agent_json(each: AgentEstimate) -> Json:

@@ -48,21 +48,12 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskHint:
-    """The hint of one task, and how its source was found."""
-
-    hint: Hint
-    score: float
-    n_tied: int
-
-
-@dataclass(frozen=True, slots=True)
 class PickedHint:
-    """A condition with the hint of each task, in the order of the tasks."""
+    """A condition with the hint of each task, in the order of the tasks; not stored yet."""
 
     condition: Condition
     key: str
-    choices: tuple[TaskHint, ...]
+    choices: tuple[HintChoice, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +156,10 @@ class HintPool:
 
     def _picked(self, condition: Condition, found: FoundHint) -> PickedHint:
         choices = tuple(
-            TaskHint(
-                self._hints[self._keys[chosen.place]][condition.level], chosen.score, chosen.n_tied
+            HintChoice(
+                hint=self._hints[self._keys[chosen.place]][condition.level],
+                score=chosen.score,
+                n_tied=chosen.n_tied,
             )
             for _task, chosen in found.sources[condition.relatedness]
         )
@@ -209,7 +202,7 @@ def hinted(base: AgentRecord, key: str) -> AgentRecord:
     return base.model_copy(update={"config": {**(base.config or {}), HINTS_KEY: key}})
 
 
-def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[TaskHint]) -> str:
+def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[HintChoice]) -> str:
     """The condition and a hash of what every task is told, and of how it was chosen."""
     told = [
         [str(task.task_set), task.external_id, each.hint.pk]
@@ -250,19 +243,9 @@ def _store_set(picked: PickedHint, tasks: Sequence[Task], job: LearningJob) -> N
         },
     )
     if is_new:
-        HintChoice.objects.bulk_create(
-            [
-                HintChoice(
-                    hint_set=hint_set,
-                    task=task,
-                    hint=choice.hint,
-                    score=choice.score,
-                    n_tied=choice.n_tied,
-                )
-                for task, choice in zip(tasks, picked.choices, strict=True)
-            ],
-            batch_size=500,
-        )
+        for task, choice in zip(tasks, picked.choices, strict=True):
+            choice.hint_set, choice.task = hint_set, task
+        HintChoice.objects.bulk_create(picked.choices, batch_size=500)
 
 
 def _stored(task: Task) -> Task:
