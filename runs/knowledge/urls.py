@@ -2,10 +2,9 @@
 
 from django.urls import path
 
+from runs.knowledge import job_views as learning
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
-from runs.knowledge.web import views as knowledge_learning
-from runs.knowledge.web import views as learning
 
 urlpatterns = [
     path("hints/", hints.hint_list, name="hint_list"),
@@ -14,11 +13,11 @@ urlpatterns = [
     path("hints/jobs/<uuid:job_id>/resume/", hints.hint_job_resume, name="hint_job_resume"),
     path("hints/<int:hint_id>/", hints.hint_detail, name="hint_detail"),
     path("knowledge/", knowledge.knowledge_list, name="knowledge_list"),
-    path("knowledge/extract/", knowledge_learning.knowledge_extract, name="knowledge_extract"),
+    path("knowledge/extract/", knowledge.knowledge_extract, name="knowledge_extract"),
     path("knowledge/<int:pk>/", knowledge.knowledge_detail, name="knowledge_detail"),
     path(
         "knowledge/<int:pk>/summarise/",
-        knowledge_learning.knowledge_summarise,
+        knowledge.knowledge_summarise,
         name="knowledge_summarise",
     ),
     path("knowledge/entries/<int:pk>/", knowledge.knowledge_entry, name="knowledge_entry"),

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.lookup import hint_key
-from runs.knowledge.learning import cancel_learning, resume_learning
+from runs.knowledge.job_views import cancelled, job_context, resumed
 from runs.models import (
     Experiment,
     Hint,
     HintChoice,
     HintLevel,
-    LearningItem,
     LearningJob,
     Run,
     Task,
@@ -33,7 +30,6 @@ from runs.models import (
 )
 from runs.models.runs.run import hides_something
 from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
-from runs.queue.paid_work_services import ResumeForm, resume
 from webagent.llm.budget import count_tokens
 
 MOST_JOBS = 50
@@ -73,43 +69,6 @@ class LevelSize:
     smallest: int
     mean: float
     largest: int
-
-
-@dataclass(frozen=True)
-class JobPage:
-    """A job with its hints by source, and what came to nothing."""
-
-    job: LearningJob
-    sources: Sequence[SourceRow]
-    problems: Sequence[LearningItem]
-
-    @cached_property
-    def progress(self) -> WorkProgress:
-        return progress_of(self.job)
-
-    @property
-    def cost(self) -> str:
-        return cost_in_words(self.job)
-
-    @property
-    def resume_form(self) -> ResumeForm | None:
-        """The form of a new limit, where the job goes on only with one."""
-        return ResumeForm(work=self.job) if self.progress.needs_budget else None
-
-    @cached_property
-    def sizes(self) -> list[LevelSize]:
-        """By level, of the hints that are shown; not while they still come in."""
-        if self.job.is_active:
-            return []
-        found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
-        for row in self.sources:
-            for hint in row.hints:
-                found[hint.level].append(count_tokens(hint.text))
-        return [
-            LevelSize(str(HintLevel(level).label), len(n), min(n), sum(n) / len(n), max(n))
-            for level, n in found.items()
-            if n
-        ]
 
 
 @dataclass(frozen=True)
@@ -164,7 +123,7 @@ def job_rows(jobs: Sequence[LearningJob]) -> list[JobRow]:
     ]
 
 
-def job_page(job: LearningJob, user: User) -> JobPage:
+def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:
     """Everything that came of a job, in a fixed number of queries."""
     hints = Hint.objects.visible_to(user).for_list().filter(job=job)
     by_run: dict[UUID, list[Hint]] = {}
@@ -174,7 +133,24 @@ def job_page(job: LearningJob, user: User) -> JobPage:
     sources = [SourceRow(found[0].source, found) for found in by_run.values()]
     sources.sort(key=lambda row: (str(row.run.task.task_set), row.run.task.external_id))
     problems = job.items.exclude(problem="").order_by("position")[:MOST_PROBLEMS]
-    return JobPage(job, sources, list(problems))
+    return job_context(job) | {
+        "sources": sources,
+        "problems": problems,
+        # Not while they still come in.
+        "sizes": [] if job.is_active else _sizes(sources),
+    }
+
+
+def _sizes(sources: Sequence[SourceRow]) -> list[LevelSize]:
+    found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
+    for row in sources:
+        for hint in row.hints:
+            found[hint.level].append(count_tokens(hint.text))
+    return [
+        LevelSize(str(HintLevel(level).label), len(n), min(n), sum(n) / len(n), max(n))
+        for level, n in found.items()
+        if n
+    ]
 
 
 def uses_of(hint: Hint, user: User) -> list[HintUse]:
@@ -244,26 +220,22 @@ def hint_list(request: AppRequest) -> HttpResponse:
 @may_view
 def hint_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it wrote from which runs, and what came to nothing."""
-    page = job_page(_job(request, job_id), request.user)
-    return render(request, "runs/knowledge/hint_job.html", {"page": page, "job": page.job})
+    context = hint_job_context(_job(request, job_id), request.user)
+    return render(request, "runs/knowledge/hint_job.html", context)
 
 
 @require_POST
 @may_write
 def hint_job_cancel(request: AppRequest, job_id: UUID) -> HttpResponse:
     """Ask a job to stop."""
-    if not cancel_learning(job=_job(request, job_id)):
-        messages.info(request, _("The job had ended already."))
-    return redirect("runs:hint_job", job_id)
+    return cancelled(request, _job(request, job_id))
 
 
 @require_POST
 @may_write
 def hint_job_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
     """Queue a stopped job again, where it stopped."""
-    job = _job(request, job_id)
-    resume(request, job, lambda limit: resume_learning(job=job, max_cost=limit))
-    return redirect("runs:hint_job", job_id)
+    return resumed(request, _job(request, job_id))
 
 
 @require_safe

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,9 +15,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, offered_models
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.knowledge.learning import cancel_learning, resume_learning
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
-from runs.knowledge.web.pages import KINDS, knowledge_context, knowledge_list_context
+from runs.knowledge.web.pages import knowledge_context, knowledge_list_context
 from runs.knowledge.web.services import (
     Estimate,
     LeakingEntryError,
@@ -31,11 +28,9 @@ from runs.knowledge.web.services import (
     switch_entry,
 )
 from runs.knowledge.web.sets import UnfitEntryError
-from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
+from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, Run
 from runs.models.parsing import ids_of, read_number
-from runs.queue.jobs import cost_in_words, progress_of
 from runs.queue.paid_work import WorkRefusedError
-from runs.queue.paid_work_services import ResumeForm, resume
 
 may_view = permission_required("runs.view_knowledgeset", raise_exception=True)
 may_change = permission_required(
@@ -234,77 +229,3 @@ def _summary_estimated(request: AppRequest, form: LearnForm, raw: KnowledgeSet) 
     except UnfitEntryError as error:
         context["problem"] = str(error)
     return render(request, "runs/knowledge/_knowledge_estimate.html", context)
-
-
-PROBLEMS_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobProblem:
-    """An item that nothing came of, and its run where it is about one."""
-
-    problem: str
-    run: Run | None
-
-
-def learning_context(job: LearningJob, user: User) -> dict[str, Any]:
-    """How far the job is, what it takes, and what came of it."""
-    progress = progress_of(job)
-    raw = job.params.get("set") if job.kind == LearningJob.Kind.SUMMARISE else None
-    return {
-        "job": job,
-        "progress": progress,
-        "cost": cost_in_words(job),
-        "resume_form": ResumeForm(work=job) if progress.needs_budget else None,
-        "sets": sorted(
-            KnowledgeSet.objects.filter(job=job).order_by(), key=lambda made: made.place
-        ),
-        "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
-        "problems": _problems(job, user),
-    }
-
-
-def _problems(job: LearningJob, user: User) -> list[JobProblem]:
-    """Those about runs that the person judges are left out."""
-    items = list(job.items.exclude(problem="")[:PROBLEMS_SHOWN])
-    if job.kind != LearningJob.Kind.EXTRACT:
-        return [JobProblem(problem=item.problem, run=None) for item in items]
-    shown = Run.objects.visible_to(user).not_blind().select_related("task")
-    runs = {run.pk: run for run in shown.filter(pk__in=[UUID(item.key) for item in items])}
-    return [
-        JobProblem(problem=item.problem, run=runs[UUID(item.key)])
-        for item in items
-        if UUID(item.key) in runs
-    ]
-
-
-@require_safe
-@vary_on_headers("HX-Request")
-@may_view
-def learning_job(request: AppRequest, job_id: UUID) -> HttpResponse:
-    """One job, live: how far it is, what it costs, what came of it."""
-    job = _job(job_id)
-    return render(request, "runs/knowledge/learning_job.html", learning_context(job, request.user))
-
-
-@require_POST
-@may_add
-def learning_cancel(request: AppRequest, job_id: UUID) -> HttpResponse:
-    """Ask a job to stop."""
-    if not cancel_learning(job=_job(job_id)):
-        messages.info(request, _("The job had ended already."))
-    return redirect("runs:learning_job", job_id)
-
-
-@require_POST
-@may_add
-def learning_resume(request: AppRequest, job_id: UUID) -> HttpResponse:
-    """Queue a stopped job again, where it stopped."""
-    job = _job(job_id)
-    resume(request, job, lambda limit: resume_learning(job=job, max_cost=limit))
-    return redirect("runs:learning_job", job_id)
-
-
-def _job(job_id: UUID) -> LearningJob:
-    jobs = LearningJob.objects.filter(kind__in=KINDS).select_related("created_by")
-    return get_object_or_404(jobs, pk=job_id)
