@@ -17,11 +17,19 @@ from django.db import DatabaseError
 from judging.evaluators.contract import Evaluator
 from runs.models import Run
 from runs.queue.paid_work import WorkRefusedError
-from webagent.llm.batch_parts import BatchDesk, BatchState
-from webagent.llm.batches import batch_desk, most_cost_of_batch
 from webagent.llm.budget import ReplyCache, cache_key
-from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
+from webagent.llm.client import batch_desk
+from webagent.llm.interface import (
+    BatchDesk,
+    BatchState,
+    FailureKind,
+    LanguageModel,
+    ModelFailure,
+    Reply,
+    Request,
+)
 from webagent.llm.registry import ModelEntry
+from webagent.llm.wire import most_cost_of_batch
 
 logger = logging.getLogger(__name__)
 

@@ -10,17 +10,6 @@ import anthropic
 import httpx2
 
 from webagent.llm import anthropic_messages
-from webagent.llm.batch_parts import (
-    MAX_RESULT_BYTES,
-    BatchProgress,
-    BatchState,
-    ErrorShape,
-    Outcome,
-    cancelled,
-    out_of_time,
-    outcome_of,
-    requests_by_key,
-)
 from webagent.llm.failures import (
     failure_of_status,
     failure_of_transport,
@@ -28,79 +17,26 @@ from webagent.llm.failures import (
     keep_requests_out_of_logs,
     unreadable,
 )
-from webagent.llm.interface import Reply, Request
+from webagent.llm.interface import BatchProgress, BatchState, Outcome, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import RawReply, Shape, events_of, read_shape, reply_of, tables_of
-
-
-class AnthropicProvider:
-    """Asks once: no repetition, no cache, no cost. Threads may share it."""
-
-    def __init__(
-        self, entry: ModelEntry, key: str | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._entry = entry
-        self._key = key
-        self._clock = clock
-        self._sdk = anthropic_sdk(entry, key, clock)
-
-    def close(self) -> None:
-        self._sdk.close()
-
-    def complete(self, request: Request) -> Reply:
-        """The reply to the request.
-
-        Raises:
-            ModelFailure: there is none.
-        """
-        begun = self._clock()
-        with anthropic_failures(self._entry.name, self._key):
-            said, headers = self._ask(request)
-        return reply_of(
-            said,
-            self._entry.name,
-            request_id=headers.get("request-id", ""),
-            seconds=self._clock() - begun,
-        )
-
-    def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
-        body = anthropic_messages.body(request, self._entry)
-        create = self._sdk.messages.with_raw_response.create
-        model, most = self._entry.model, request.max_tokens
-        if self._entry.streaming:
-            streamed = create(
-                model=model, max_tokens=most, messages=[], stream=True, extra_body=body
-            )
-            with streamed.parse() as stream:
-                media_type = streamed.headers.get("content-type", "")
-                events = events_of(stream, media_type, self._entry.name)
-                return anthropic_messages.read_stream(events, self._entry.name), streamed.headers
-        whole = create(model=model, max_tokens=most, messages=[], extra_body=body)
-        return anthropic_messages.read(whole.read(), self._entry.name), whole.headers
-
-
-def anthropic_sdk(
-    entry: ModelEntry,
-    key: str | None,
-    clock: Callable[[], float],
-    max_bytes: int | None = None,
-) -> anthropic.Anthropic:
-    """The SDK as it is used here: quiet, without repetition, and only to the entry's address."""
-    keep_requests_out_of_logs()
-    return anthropic.Anthropic(
-        api_key=key or "none",
-        base_url=str(entry.base_url),
-        max_retries=0,
-        timeout=entry.timeout_s,
-        default_headers=({"anthropic-version": entry.api_version} if entry.api_version else None),
-        open_telemetry=False,
-        http_client=http_client(entry, key, clock, max_bytes),
-    )
+from webagent.llm.wire import (
+    ErrorShape,
+    RawReply,
+    Shape,
+    cancelled,
+    events_of,
+    out_of_time,
+    outcome_of,
+    read_shape,
+    reply_of,
+    requests_by_key,
+    tables_of,
+)
 
 
 @contextmanager
-def anthropic_failures(name: str, key: str | None) -> Iterator[None]:
+def _failures(name: str, key: str | None) -> Iterator[None]:
     """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
     try:
         yield
@@ -154,30 +90,82 @@ class _Line(Shape):
     result: _Result
 
 
-class AnthropicBatches:
-    """The desk of one model of Anthropic."""
+class AnthropicProvider:
+    """One model, asked once (no repetition, no cache, no cost) or by batches.
 
-    def __init__(self, entry: ModelEntry, key: str | None, clock: Callable[[], float]) -> None:
+    Threads may share it.
+    """
+
+    def __init__(
+        self,
+        entry: ModelEntry,
+        key: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        max_bytes: int | None = None,
+    ) -> None:
         self._entry = entry
         self._key = key
-        self._sdk = anthropic_sdk(entry, key, clock, MAX_RESULT_BYTES)
+        self._clock = clock
+        keep_requests_out_of_logs()
+        self._sdk = anthropic.Anthropic(
+            api_key=key or "none",
+            base_url=str(entry.base_url),
+            max_retries=0,
+            timeout=entry.timeout_s,
+            default_headers=(
+                {"anthropic-version": entry.api_version} if entry.api_version else None
+            ),
+            open_telemetry=False,
+            http_client=http_client(entry, key, clock, max_bytes),
+        )
 
     def close(self) -> None:
         self._sdk.close()
+
+    def complete(self, request: Request) -> Reply:
+        """The reply to the request.
+
+        Raises:
+            ModelFailure: there is none.
+        """
+        begun = self._clock()
+        with _failures(self._entry.name, self._key):
+            said, headers = self._ask(request)
+        return reply_of(
+            said,
+            self._entry.name,
+            request_id=headers.get("request-id", ""),
+            seconds=self._clock() - begun,
+        )
+
+    def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
+        body = anthropic_messages.body(request, self._entry)
+        create = self._sdk.messages.with_raw_response.create
+        model, most = self._entry.model, request.max_tokens
+        if self._entry.streaming:
+            streamed = create(
+                model=model, max_tokens=most, messages=[], stream=True, extra_body=body
+            )
+            with streamed.parse() as stream:
+                media_type = streamed.headers.get("content-type", "")
+                events = events_of(stream, media_type, self._entry.name)
+                return anthropic_messages.read_stream(events, self._entry.name), streamed.headers
+        whole = create(model=model, max_tokens=most, messages=[], extra_body=body)
+        return anthropic_messages.read(whole.read(), self._entry.name), whole.headers
 
     def submit(self, requests: Sequence[Request]) -> str:
         bodies = [
             {"custom_id": key, "params": anthropic_messages.body(one, self._entry)}
             for key, one in requests_by_key(requests, self._entry).items()
         ]
-        with anthropic_failures(self._entry.name, self._key):
+        with _failures(self._entry.name, self._key):
             created = self._sdk.messages.batches.with_raw_response.create(
                 requests=[], extra_body={"requests": bodies}
             )
             return read_shape(_AnthropicBatch, created.read(), self._entry.name).id
 
     def poll(self, batch_id: str) -> BatchProgress:
-        with anthropic_failures(self._entry.name, self._key):
+        with _failures(self._entry.name, self._key):
             found = self._sdk.messages.batches.with_raw_response.retrieve(batch_id)
             batch = read_shape(_AnthropicBatch, found.read(), self._entry.name)
         counts = batch.request_counts
@@ -190,7 +178,7 @@ class AnthropicBatches:
 
     def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
         name = self._entry.name
-        with anthropic_failures(name, self._key):
+        with _failures(name, self._key):
             for table in tables_of(self._sdk.messages.batches.results(batch_id), name):
                 line = read_shape(_Line, table, name)
                 yield line.custom_id, self._read(line.result)

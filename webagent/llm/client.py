@@ -18,8 +18,9 @@ from typing import Protocol, Self
 
 from webagent.llm.budget import Budget, ReplyCache, Reservation, cache_key, cost_of, most_cost
 from webagent.llm.failures import RequestAttempt, tell
-from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, Usage
+from webagent.llm.interface import BatchDesk, FailureKind, ModelFailure, Reply, Request, Usage
 from webagent.llm.registry import ModelEntry, ProviderName, Registry
+from webagent.llm.wire import MAX_RESULT_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +43,50 @@ class RetryLimits:
         return (retry_after or 0.0) + chance * most
 
 
-class Provider(Protocol):
-    """One model, asked once at a time or by several threads."""
+class Provider(BatchDesk, Protocol):
+    """One model, asked once at a time, by several threads or by batches."""
 
     def complete(self, request: Request) -> Reply: ...
-    def close(self) -> None: ...
+
+
+def open_provider(
+    entry: ModelEntry,
+    environment: Mapping[str, str],
+    clock: Callable[[], float],
+    max_bytes: int | None = None,
+) -> Provider:
+    """The provider of a model; its replies have at most so many bytes, or as many as usual.
+
+    Raises:
+        ModelFailure: NOT_CONFIGURED, its key is not set.
+    """
+    key = entry.key(environment)
+    # Here, not above: each SDK takes a second to import, and most processes ask no model.
+    if entry.provider is ProviderName.ANTHROPIC:
+        from webagent.llm.anthropic_provider import AnthropicProvider
+
+        return AnthropicProvider(entry, key, clock, max_bytes)
+    from webagent.llm.openai_provider import OpenAIProvider
+
+    return OpenAIProvider(entry, key, clock, max_bytes)
+
+
+def batch_desk(
+    entry: ModelEntry,
+    environment: Mapping[str, str] = os.environ,
+    clock: Callable[[], float] = time.monotonic,
+) -> BatchDesk:
+    """Many requests at once by the provider's own batch API: slower, and at some cheaper.
+
+    Each request is known by its cache key, so that what is collected can be put into a
+    `ReplyCache` and an evaluation afterwards finds its replies there.
+
+    Raises:
+        ModelFailure: NOT_CONFIGURED, its key is not set.
+    """
+    # A batch cannot be streamed, and the wish for it would be in the body of every request.
+    entry = entry.model_copy(update={"streaming": False})
+    return open_provider(entry, environment, clock, MAX_RESULT_BYTES)
 
 
 class _Lane:
@@ -86,19 +126,9 @@ class _Lanes:
     def lane(self, entry: ModelEntry) -> _Lane:
         with self._lock:
             if entry.name not in self._lanes:
-                self._lanes[entry.name] = _Lane(entry, self._provider(entry))
+                provider = open_provider(entry, self._environment, self._clock)
+                self._lanes[entry.name] = _Lane(entry, provider)
             return self._lanes[entry.name]
-
-    def _provider(self, entry: ModelEntry) -> Provider:
-        key = entry.key(self._environment)
-        # Here, not above: each SDK takes a second to import, and most processes ask no model.
-        if entry.provider is ProviderName.ANTHROPIC:
-            from webagent.llm.anthropic_provider import AnthropicProvider
-
-            return AnthropicProvider(entry, key, self._clock)
-        from webagent.llm.openai_provider import OpenAIProvider
-
-        return OpenAIProvider(entry, key, self._clock)
 
     def close(self) -> None:
         with self._lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -181,3 +181,41 @@ class LanguageModel(Protocol):
             ModelFailure: there is none.
         """
         ...
+
+
+Outcome = Reply | ModelFailure
+
+
+class BatchState(StrEnum):
+    RUNNING = "running"
+    ENDED = "ended"
+    """Its results can be collected, even if it was cancelled or ran out of time."""
+    FAILED = "failed"
+    """The provider did not take it; there are no results."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchProgress:
+    state: BatchState
+    total: int = 0
+    done: int = 0
+    reason: str = ""
+    """Why it failed, in the provider's words."""
+
+
+class BatchDesk(Protocol):
+    """Where batches of one model are handed in and fetched. Every method may raise ModelFailure."""
+
+    def submit(self, requests: Sequence[Request]) -> str:
+        """The provider's id of a new batch: keep it. The same request twice is sent once."""
+        ...
+
+    def poll(self, batch_id: str) -> BatchProgress:
+        """How far the batch is. Providers take up to a day."""
+        ...
+
+    def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
+        """Cache key and outcome of each request of an ended batch, in no order."""
+        ...
+
+    def close(self) -> None: ...

@@ -11,17 +11,6 @@ import httpx2
 import openai
 
 from webagent.llm import openai_chat, openai_responses
-from webagent.llm.batch_parts import (
-    MAX_RESULT_BYTES,
-    BatchProgress,
-    BatchState,
-    ErrorShape,
-    Outcome,
-    cancelled,
-    out_of_time,
-    outcome_of,
-    requests_by_key,
-)
 from webagent.llm.failures import (
     failure_of_status,
     failure_of_transport,
@@ -30,69 +19,22 @@ from webagent.llm.failures import (
     scrub,
     unreadable,
 )
-from webagent.llm.interface import ModelFailure, Reply, Request
+from webagent.llm.interface import BatchProgress, BatchState, ModelFailure, Outcome, Reply, Request
 from webagent.llm.registry import Api, ModelEntry
 from webagent.llm.transport import http_client
-from webagent.llm.wire import JsonObject, RawReply, Shape, events_of, read_shape, reply_of
-
-
-class OpenAIProvider:
-    """Asks once: no repetition, no cache, no cost. Threads may share it."""
-
-    def __init__(
-        self, entry: ModelEntry, key: str | None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._entry = entry
-        self._key = key
-        self._clock = clock
-        self._sdk = openai_sdk(entry, key, clock)
-
-    def close(self) -> None:
-        self._sdk.close()
-
-    def complete(self, request: Request) -> Reply:
-        """The reply to the request.
-
-        Raises:
-            ModelFailure: there is none.
-        """
-        begun = self._clock()
-        with openai_failures(self._entry.name, self._key):
-            ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
-            said, headers = ask(request)
-        return reply_of(
-            said,
-            self._entry.name,
-            request_id=headers.get("x-request-id", ""),
-            seconds=self._clock() - begun,
-        )
-
-    def _ask_responses(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
-        body = openai_responses.body(request, self._entry)
-        create = self._sdk.responses.with_raw_response.create
-        if self._entry.streaming:
-            streamed = create(model=self._entry.model, stream=True, extra_body=body)
-            with streamed.parse() as stream:
-                events = self._events(stream, streamed.headers)
-                said = openai_responses.read_stream(events, self._entry.name, self._key)
-            return said, streamed.headers
-        whole = create(model=self._entry.model, extra_body=body)
-        return openai_responses.read(whole.content, self._entry.name, self._key), whole.headers
-
-    def _ask_chat(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
-        body = openai_chat.body(request, self._entry)
-        create = self._sdk.chat.completions.with_raw_response.create
-        model = self._entry.model
-        if self._entry.streaming:
-            streamed = create(model=model, messages=[], stream=True, extra_body=body)
-            with streamed.parse() as stream:
-                chunks = self._events(stream, streamed.headers)
-                return openai_chat.read_stream(chunks, self._entry.name), streamed.headers
-        whole = create(model=model, messages=[], extra_body=body)
-        return openai_chat.read(whole.content, self._entry.name), whole.headers
-
-    def _events(self, stream: Iterable[object], headers: httpx2.Headers) -> Iterator[JsonObject]:
-        return events_of(stream, headers.get("content-type", ""), self._entry.name)
+from webagent.llm.wire import (
+    ErrorShape,
+    JsonObject,
+    RawReply,
+    Shape,
+    cancelled,
+    events_of,
+    out_of_time,
+    outcome_of,
+    read_shape,
+    reply_of,
+    requests_by_key,
+)
 
 
 def _own_words(error: openai.APIStatusError) -> str:
@@ -101,25 +43,8 @@ def _own_words(error: openai.APIStatusError) -> str:
     return said if isinstance(said, str) else error.message
 
 
-def openai_sdk(
-    entry: ModelEntry,
-    key: str | None,
-    clock: Callable[[], float],
-    max_bytes: int | None = None,
-) -> openai.OpenAI:
-    """The SDK as it is used here: quiet, without repetition, and only to the entry's address."""
-    keep_requests_out_of_logs()
-    return openai.OpenAI(
-        api_key=key or "none",
-        base_url=str(entry.base_url),
-        max_retries=0,
-        timeout=entry.timeout_s,
-        http_client=http_client(entry, key, clock, max_bytes),
-    )
-
-
 @contextmanager
-def openai_failures(name: str, key: str | None) -> Iterator[None]:
+def _failures(name: str, key: str | None) -> Iterator[None]:
     """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
     try:
         yield
@@ -182,16 +107,85 @@ _OPENAI_STATES = {
 }
 
 
-class OpenAIBatches:
-    """The desk of one model of OpenAI."""
+def _unanswered(name: str, error: ErrorShape, key: str | None) -> ModelFailure:
+    if error.code == "batch_expired":
+        return out_of_time(name)
+    if error.code == "batch_cancelled":
+        return cancelled(name)
+    return failure_of_words(name, error.message, error.code or "", key)
 
-    def __init__(self, entry: ModelEntry, key: str | None, clock: Callable[[], float]) -> None:
+
+class OpenAIProvider:
+    """One model, asked once (no repetition, no cache, no cost) or by batches.
+
+    Threads may share it.
+    """
+
+    def __init__(
+        self,
+        entry: ModelEntry,
+        key: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        max_bytes: int | None = None,
+    ) -> None:
         self._entry = entry
         self._key = key
-        self._sdk = openai_sdk(entry, key, clock, MAX_RESULT_BYTES)
+        self._clock = clock
+        keep_requests_out_of_logs()
+        self._sdk = openai.OpenAI(
+            api_key=key or "none",
+            base_url=str(entry.base_url),
+            max_retries=0,
+            timeout=entry.timeout_s,
+            http_client=http_client(entry, key, clock, max_bytes),
+        )
 
     def close(self) -> None:
         self._sdk.close()
+
+    def complete(self, request: Request) -> Reply:
+        """The reply to the request.
+
+        Raises:
+            ModelFailure: there is none.
+        """
+        begun = self._clock()
+        with _failures(self._entry.name, self._key):
+            ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
+            said, headers = ask(request)
+        return reply_of(
+            said,
+            self._entry.name,
+            request_id=headers.get("x-request-id", ""),
+            seconds=self._clock() - begun,
+        )
+
+    def _ask_responses(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
+        body = openai_responses.body(request, self._entry)
+        create = self._sdk.responses.with_raw_response.create
+        if self._entry.streaming:
+            streamed = create(model=self._entry.model, stream=True, extra_body=body)
+            with streamed.parse() as stream:
+                events = self._events(stream, streamed.headers)
+                said = openai_responses.read_stream(events, self._entry.name, self._key)
+            return said, streamed.headers
+        whole = create(model=self._entry.model, extra_body=body)
+        return openai_responses.read(whole.content, self._entry.name, self._key), whole.headers
+
+    def _ask_chat(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
+        body = openai_chat.body(request, self._entry)
+        create = self._sdk.chat.completions.with_raw_response.create
+        model = self._entry.model
+        if self._entry.streaming:
+            streamed = create(model=model, messages=[], stream=True, extra_body=body)
+            with streamed.parse() as stream:
+                chunks = self._events(stream, streamed.headers)
+                return openai_chat.read_stream(chunks, self._entry.name), streamed.headers
+        whole = create(model=model, messages=[], extra_body=body)
+        return openai_chat.read(whole.content, self._entry.name), whole.headers
+
+    def _events(self, stream: Iterable[object], headers: httpx2.Headers) -> Iterator[JsonObject]:
+        return events_of(stream, headers.get("content-type", ""), self._entry.name)
 
     def submit(self, requests: Sequence[Request]) -> str:
         is_chat = self._entry.api is Api.CHAT
@@ -203,7 +197,7 @@ class OpenAIBatches:
             )
             for key, one in requests_by_key(requests, self._entry).items()
         ]
-        with openai_failures(self._entry.name, self._key):
+        with _failures(self._entry.name, self._key):
             content = "\n".join(lines).encode()
             file = self._sdk.files.create(file=("requests.jsonl", content), purpose="batch")
             created = self._sdk.batches.with_raw_response.create(
@@ -214,7 +208,7 @@ class OpenAIBatches:
         return read_shape(_OpenAIBatch, created.content, self._entry.name).id
 
     def _retrieve(self, batch_id: str) -> _OpenAIBatch:
-        with openai_failures(self._entry.name, self._key):
+        with _failures(self._entry.name, self._key):
             batch = self._sdk.batches.with_raw_response.retrieve(batch_id)
         return read_shape(_OpenAIBatch, batch.content, self._entry.name)
 
@@ -231,7 +225,7 @@ class OpenAIBatches:
 
     def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
         batch = self._retrieve(batch_id)
-        with openai_failures(self._entry.name, self._key):
+        with _failures(self._entry.name, self._key):
             for file_id in (batch.output_file_id, batch.error_file_id):
                 if file_id is None:
                     continue
@@ -264,11 +258,3 @@ class OpenAIBatches:
             return failure
         codes = (error.code, error.type)
         return failure_of_status(name, answer.status_code, {}, error.message, codes, self._key)
-
-
-def _unanswered(name: str, error: ErrorShape, key: str | None) -> ModelFailure:
-    if error.code == "batch_expired":
-        return out_of_time(name)
-    if error.code == "batch_cancelled":
-        return cancelled(name)
-    return failure_of_words(name, error.message, error.code or "", key)

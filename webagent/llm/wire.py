@@ -5,17 +5,30 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import Enum, auto
 from typing import TypeVar
 
 from pydantic import BaseModel, NonNegativeInt, ValidationError
 
 from webagent.field_errors import first_field_error
+from webagent.llm.budget import cache_key, cost_of, most_cost
 from webagent.llm.failures import unreadable
-from webagent.llm.interface import FailureKind, ImagePart, ModelFailure, Reply, Request, Usage
+from webagent.llm.interface import (
+    FailureKind,
+    ImagePart,
+    ModelFailure,
+    Outcome,
+    Reply,
+    Request,
+    Usage,
+)
 from webagent.llm.registry import ModelEntry, SchemaMode
+
+MAX_RESULT_BYTES = 1024**3
+"""Of what a batch came to."""
 
 JsonObject = dict[str, object]
 T = TypeVar("T", bound="Shape")
@@ -176,3 +189,42 @@ def _held_to_its_end(said: RawReply, name: str) -> RawReply:
             FailureKind.UNREADABLE, f"{name}: the reply has no text", usage=said.usage
         )
     return said
+
+
+def requests_by_key(requests: Sequence[Request], entry: ModelEntry) -> dict[str, Request]:
+    return {cache_key(request, entry): request for request in requests}
+
+
+def outcome_of(entry: ModelEntry, read: Callable[[], RawReply], request_id: str) -> Outcome:
+    """The reply as it would have come on its own, at the price of a batch."""
+    try:
+        reply = reply_of(read(), entry.name, request_id=request_id)
+    except ModelFailure as failure:
+        return failure
+    cost = cost_of(reply.usage, entry.prices)
+    if cost is not None and entry.prices is not None:
+        cost *= entry.prices.batch_factor
+    return replace(reply, cost=cost)
+
+
+class ErrorShape(Shape):
+    code: str | None = None
+    type: str | None = None
+    message: str = ""
+
+
+def out_of_time(name: str) -> ModelFailure:
+    return ModelFailure(FailureKind.TIMED_OUT, f"{name}: the batch ran out of time")
+
+
+def cancelled(name: str) -> ModelFailure:
+    return ModelFailure(FailureKind.REJECTED, f"{name}: the batch was cancelled")
+
+
+def most_cost_of_batch(requests: Sequence[Request], entry: ModelEntry) -> Decimal | None:
+    """What a batch costs at most in US dollars; None where the prices are unknown."""
+    if entry.prices is None:
+        return None
+    costs = (most_cost(request, entry) for request in requests_by_key(requests, entry).values())
+    total = sum((cost for cost in costs if cost is not None), Decimal(0))
+    return total * entry.prices.batch_factor

@@ -9,11 +9,20 @@ import pytest
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import Answer, LLMStub, cut_off, fail, refuse, say
 from tests.webagent.llm.stub_models import ENVIRONMENT, NAMES, stub_entry
-from webagent.llm.batch_parts import BatchDesk, BatchProgress, BatchState
-from webagent.llm.batches import batch_desk, most_cost_of_batch
 from webagent.llm.budget import cache_key, most_cost
-from webagent.llm.interface import FailureKind, Message, ModelFailure, Reply, Request
+from webagent.llm.client import batch_desk
+from webagent.llm.interface import (
+    BatchDesk,
+    BatchProgress,
+    BatchState,
+    FailureKind,
+    Message,
+    ModelFailure,
+    Reply,
+    Request,
+)
 from webagent.llm.registry import ModelEntry
+from webagent.llm.wire import most_cost_of_batch
 
 PRICES = {"input": 2, "output": 10, "cache_write": 2.5, "batch_factor": 0.5}
 

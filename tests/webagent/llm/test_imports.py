@@ -6,7 +6,7 @@ import sys
 
 def test_sdks_are_imported_only_when_a_model_is_asked() -> None:
     code = (
-        "import sys, webagent.llm.batches, webagent.llm.client\n"
+        "import sys, webagent.llm.client\n"
         "print(sorted({'anthropic', 'openai'} & set(sys.modules)))"
     )
     ended = subprocess.run(
