@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from judging.api.figures import filled
 from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, evaluator_out
 from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, EvaluationRequest, selected_runs
-from judging.evaluating.pages import batches_shown_to
-from judging.evaluating.services import cancel_batch
+from judging.evaluating.services import batches_shown_to, cancel_batch
 from judging.evaluators.registry import ModelUnavailableError, evaluator_choices, offered_models
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest

@@ -1,4 +1,4 @@
-"""Studies, their reference verdicts, and evaluations of their runs."""
+"""Studies, their reference verdicts, and what is judged of their runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.reports import PER_RUN, TABLES
 from judging.api.figures import TableOut, filled, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
@@ -16,6 +17,7 @@ from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, not_found
+from runs.api.runs import run_of
 from runs.models import Scope
 
 READS = Bearer(Scope.VERDICTS_READ, AUDIT)
@@ -237,4 +239,58 @@ def evaluation_out(row: Evaluation) -> EvaluationOut:
         run=row.run_id,
         evaluator=evaluator_out(row.evaluator),
         cost=None if row.cost is None else float(row.cost),
+    )
+
+
+runs_router = Router(tags=["runs"])
+READS_JUDGEMENTS = Bearer(Scope.VERDICTS_READ)
+
+
+class ReferenceOut(BaseModel):
+    """A reference verdict of the run."""
+
+    study: int
+    verdict: str
+    origin: str
+    is_authoritative: bool
+    rationale: str
+
+
+class JudgedBy(EvaluationOut):
+    """What one evaluator says, and which cell of its matrix that is."""
+
+    cell: str | None = Field(description="tp, fn, tn, fp or none; null without a reference.")
+
+
+class JudgementsOut(BaseModel):
+    """Empty of all that is hidden from the caller."""
+
+    run: UUID
+    is_blind: bool
+    references: list[ReferenceOut]
+    evaluations: list[JudgedBy] = Field(description="For those who may read audits.")
+
+
+@runs_router.get(
+    "/runs/{uuid:run_id}/judgements",
+    response=JudgementsOut,
+    auth=READS_JUDGEMENTS,
+    operation_id="read_judgements",
+    summary="Read what is judged of a run",
+)
+def read_judgements(request: ApiRequest, run_id: UUID) -> Any:
+    """Reference verdicts and current evaluations. It is noted that you saw these."""
+    known_only(request)
+    found = judgements_of(run_of(request, run_id), request.user)
+    record_unblindings(user=request.user, items=opened_items(found), reason="judgements of a run")
+    return JudgementsOut(
+        run=run_id,
+        is_blind=found.is_blind,
+        references=[
+            filled(ReferenceOut, each, study=each.item.study_id) for each in found.references
+        ],
+        evaluations=[
+            JudgedBy(**evaluation_out(line.evaluation).model_dump(), cell=line.cell or None)
+            for line in found.evaluators
+        ],
     )

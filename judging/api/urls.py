@@ -1,6 +1,6 @@
 """Version 1 of the API: the endpoints over runs, and those over judgements."""
 
-from judging.api import batches, experiments, judgements, matrices, studies
+from judging.api import batches, experiments, matrices, studies
 from runs.api import experiments as run_experiments
 from runs.api import push, reruns, tasks
 from runs.api.assembly import Api
@@ -18,7 +18,7 @@ for router in (
     reruns.router,
     tasks.router,
     run_experiments.router,
-    judgements.router,
+    studies.runs_router,
     studies.router,
     matrices.router,
     batches.router,

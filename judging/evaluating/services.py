@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,11 +21,17 @@ from judging.evaluating.evaluating import Again, runs_of, runs_to_evaluate, vers
 from judging.evaluating.tasks import dispatch_batches
 from judging.evaluators.contract import AskingEvaluator, Evaluator
 from judging.evaluators.registry import model_asked_by, usable_entry
-from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
-from judging.studies.access import EVALUATION_CANCELLED, EVALUATION_RESUMED, EVALUATION_STARTED
+from judging.models import Evaluation, EvaluationBatch, EvaluationBatchItem, EvaluatorVersion, Study
+from judging.studies.access import (
+    EVALUATION_CANCELLED,
+    EVALUATION_RESUMED,
+    EVALUATION_STARTED,
+    studies_hidden_from,
+)
 from runs.accounts.audit_log import record_entry
 from runs.interface.words import money
 from runs.models import Run, RunStatus, User
+from runs.models.visibility import run_policy
 from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
 from webagent.llm.registry import ModelEntry
 
@@ -262,3 +269,15 @@ def resume_batch(*, batch: EvaluationBatch, max_cost: Decimal | None = None) -> 
             record_entry(EVALUATION_RESUMED, about=batch)
             transaction.on_commit(dispatch_batches)
     return resumed
+
+
+def batches_shown_to(user: User) -> QuerySet[EvaluationBatch]:
+    """Batches over nothing to which the person is blinded, newest first."""
+    batches = EvaluationBatch.objects.select_related("evaluator", "study", "created_by")
+    blind = run_policy().blind_runs(user)
+    if blind is None:
+        return batches
+    items = EvaluationBatchItem.objects.filter(batch=OuterRef("pk"))
+    hidden = Exists(items.filter(run__in=blind.values("pk")))
+    of_hidden_study = Exists(studies_hidden_from(user).filter(pk=OuterRef("study")))
+    return batches.exclude(hidden).exclude(of_hidden_study)

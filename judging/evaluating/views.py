@@ -1,5 +1,9 @@
-"""Batches of evaluations: start, watch, cancel, resume."""
+"""Batches of evaluations: start, watch, cancel, resume, with what their pages show."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -7,6 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,23 +20,62 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.evaluating.forms import EvaluateForm, EvaluationRequest, selected_runs
-from judging.evaluating.pages import (
-    PER_PAGE,
-    batch_errors,
-    batch_rows,
-    batches_shown_to,
-    for_study,
-    moves,
-)
-from judging.evaluating.services import cancel_batch, resume_batch
+from judging.evaluating.services import batches_shown_to, cancel_batch, resume_batch
 from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
-from judging.models import EvaluationBatch, Study
+from judging.models import Evaluation, EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.models.parsing import ids_of
+from runs.models import User
+from runs.models.parsing import ids_of, read_number
+from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume
+
+PER_PAGE = 30
+ERRORS_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRow:
+    """One batch with what follows from its columns."""
+
+    batch: EvaluationBatch
+    progress: WorkProgress
+    cost: str
+    can_cancel: bool
+    can_resume: bool
+
+    @property
+    def verdicts(self) -> list[tuple[str, int]]:
+        """Verdicts with their counts, those that there are."""
+        counts = [(value, getattr(self.batch, f"n_{value}")) for value in Evaluation.Verdict.values]
+        return [(value, count) for value, count in counts if count]
+
+
+def _rows(batches: Iterable[EvaluationBatch], user: User) -> list[BatchRow]:
+    is_allowed, rows = user.has_perm(EVALUATE), []
+    for batch in batches:
+        progress = progress_of(batch)
+        rows.append(
+            BatchRow(
+                batch=batch,
+                progress=progress,
+                cost=cost_in_words(batch) if batch.model else "",
+                can_cancel=is_allowed and batch.is_active and batch.cancel_requested_at is None,
+                can_resume=is_allowed and batch.can_resume and progress.n_left != 0,
+            )
+        )
+    return rows
+
+
+def _errors(batch: EvaluationBatch) -> dict[str, Any]:
+    """Runs on which the evaluator came to no verdict: by reason, and the first of them."""
+    errors = batch.evaluations.filter(verdict=Evaluation.Verdict.ERROR)
+    reasons = errors.values_list("reason").annotate(n=Count("pk")).order_by("-n", "reason")
+    shown = errors.select_related("run__task").order_by("created_at", "pk")
+    return {"reasons": reasons, "shown": shown[:ERRORS_SHOWN], "total": batch.n_error}
+
 
 may_audit = permission_required(AUDIT, raise_exception=True)
 may_evaluate = permission_required([AUDIT, EVALUATE], raise_exception=True)
@@ -109,13 +153,14 @@ def batch_list(request: AppRequest) -> HttpResponse:
 
 
 def _listed(request: AppRequest) -> dict[str, Any]:
-    study = request.GET.get("study", "")
-    found = batches_shown_to(request.user).filter(for_study(study))
+    found = batches_shown_to(request.user)
+    if (study := read_number(request.GET.get("study", ""))) is not None:
+        found = found.filter(study=study)
     page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
     return {
         "page": page,
-        "rows": batch_rows(page.object_list, request.user),
-        "moves": moves(page.object_list),
+        "rows": _rows(page.object_list, request.user),
+        "moves": any(batch.is_active for batch in page.object_list),
         "query": request.GET.urlencode(),
     }
 
@@ -130,9 +175,9 @@ def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
 
 def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
-    [row] = batch_rows([batch], request.user)
+    [row] = _rows([batch], request.user)
     form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
-    return {"batch": batch, "row": row, "errors": batch_errors(batch), "resume_form": form}
+    return {"batch": batch, "row": row, "errors": _errors(batch), "resume_form": form}
 
 
 @require_POST

@@ -23,7 +23,7 @@ from judging.studies.access import (
     STUDY_MADE,
     record_closing,
 )
-from judging.studies.queue.assignment import lock_study
+from judging.studies.labels.assignment import lock_study
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus, User
 from runs.models.runs.queries import RunQuerySet

@@ -19,8 +19,8 @@ from judging.models import (
     StudyMember,
     Success,
 )
+from judging.studies.labels.assignment import offer_next
 from judging.studies.labels.services import Submission, submit_label
-from judging.studies.queue.assignment import offer_next
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User
 from tests.runs.factories import make_run, make_user

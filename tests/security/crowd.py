@@ -21,8 +21,8 @@ from judging.analysis.miniwob.services import draw_sample, tag_cause
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, FailureCause, LabelImport, Study
+from judging.studies.labels.assignment import skip
 from judging.studies.labels.ticks import Tick
-from judging.studies.queue.assignment import skip
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,

@@ -19,8 +19,8 @@ from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, Label, Unblinding
 from judging.studies.access import Role, create_user, record_unblinding, record_unblindings
 from judging.studies.disputes.services import decide
+from judging.studies.labels.assignment import take_up
 from judging.studies.labels.services import submit_label, undo_label
-from judging.studies.queue.assignment import take_up
 from judging.studies.services import add_guideline, close_study, remove_member
 from runs.accounts.actors import Acting, acting_as, of_command
 from runs.accounts.audit_log import record_entry

@@ -1,19 +1,139 @@
-"""Score a file of cases offline, one JSON object a line."""
+"""Score a file of cases line by line, offline, so that anybody can hold a matcher against another.
+
+Input line: {"id", "eval", "answer"?, "url"?, "content"?, "intent"?}: `eval` in WebArena's schema,
+`url` the final page URL, `content` what the `program_html` locators returned (one text for every
+target, or a list with one text each). Placeholders of sites (`__GITLAB__`) in `eval` and `intent`
+are replaced by the given hosts; where one is left in what is compared, that is the error. Output
+line: {"id", "score", "needs_llm", "score_if_judge_all_pass", "score_if_judge_all_fail",
+"judge_calls", "error", "details"}. `score` is null where it depends on a judge's reply
+(`needs_llm`), or where there is an error; `judge_calls` is empty where no reply is needed.
+"""
+
+from __future__ import annotations
 
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.evaluators.matching.cases import read_lines, score_lines
+from judging.evaluators.matching.hosts import HostAliases, site_aliases
+from judging.evaluators.matching.outcome import (
+    Matcher,
+    MatchEvaluation,
+    MatchOutcome,
+    MatchTask,
+    Verdict,
+    no_verdict,
+    unresolved,
+)
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
-from judging.evaluators.matching.specification import mapping
-from webagent.placeholders import checked_hosts, parse_hosts
+from judging.evaluators.matching.specification import SpecificationError, mapping, text
+from webagent.placeholders import checked_hosts, parse_hosts, resolve, resolve_text
+
+LONGEST_LINE = 32 * 1024 * 1024
+"""Characters; a page's HTML fits many times over."""
+
+
+def read_lines(file: TextIO, limit: int = LONGEST_LINE) -> Iterator[str | None]:
+    """The file's lines without blank ones; None for a line of more than `limit` characters.
+
+    Never holds more than one line and `limit` characters.
+    """
+    while line := file.readline(limit + 1):
+        too_long = len(line) > limit and not line.endswith("\n")
+        while too_long and line and not line.endswith("\n"):
+            line = file.readline(limit + 1)
+        if too_long:
+            yield None
+        elif line.strip():
+            yield line
+
+
+def score_lines(
+    lines: Iterable[str | None], matcher: Matcher, hosts: Mapping[str, str] | None = None
+) -> Iterator[dict[str, object]]:
+    """One JSON-ready result for each line, in order; a line that makes no sense gets an error.
+
+    Args:
+        hosts: base URL by site, such as `{"reddit": "http://localhost:9999"}`.
+    """
+    known = hosts or {}
+    host_aliases = site_aliases(known)
+    for number, line in enumerate(lines, start=1):
+        identifier: object = None
+        try:
+            case = _parse(line, number)
+            identifier = case.get("id")
+            found = matcher.evaluate(_task(case, known, host_aliases), _outcome(case))
+            if placeholder := unresolved(found):
+                reason = f"the reference names {placeholder}, a site whose address is not given"
+                found = no_verdict(reason, found.checks)
+        except SpecificationError as error:
+            found = no_verdict(str(error))
+        yield _result(identifier, found)
+
+
+def _parse(line: str | None, number: int) -> Mapping[str, object]:
+    if line is None:
+        raise SpecificationError(f"case {number} is longer than {LONGEST_LINE} characters")
+    try:
+        return mapping(json.loads(line), f"case {number}")
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise SpecificationError(f"case {number} is not JSON: {error}") from error
+
+
+def _task(
+    case: Mapping[str, object], hosts: Mapping[str, str], host_aliases: HostAliases
+) -> MatchTask:
+    return MatchTask(
+        evaluation=resolve(mapping(case.get("eval"), "eval"), hosts),
+        intent=resolve_text(_optional_text(case, "intent") or "", hosts),
+        host_aliases=host_aliases,
+    )
+
+
+def _outcome(case: Mapping[str, object]) -> MatchOutcome:
+    return MatchOutcome(
+        answer=_optional_text(case, "answer"),
+        final_url=_optional_text(case, "url"),
+        pages=_pages(case),
+    )
+
+
+def _optional_text(case: Mapping[str, object], key: str) -> str | None:
+    value = case.get(key)
+    return None if value is None else text(value, key)
+
+
+def _pages(case: Mapping[str, object]) -> tuple[str | None, ...]:
+    content = case.get("content")
+    if content is None:
+        return ()
+    if isinstance(content, list):
+        return tuple(None if item is None else str(item) for item in content)
+    targets = mapping(case.get("eval"), "eval").get("program_html")
+    count = len(targets) if isinstance(targets, list) else 0
+    return (str(content),) * count
+
+
+def _result(identifier: object, found: MatchEvaluation) -> dict[str, object]:
+    needs_judge = found.verdict is Verdict.NEEDS_JUDGE
+    details = found.as_details()
+    return {
+        "id": identifier,
+        "score": found.score,
+        "needs_llm": needs_judge,
+        "score_if_judge_all_pass": found.score_if_all_pass,
+        "score_if_judge_all_fail": found.score_if_all_fail,
+        "judge_calls": details["judge_calls"] if needs_judge else [],
+        "error": found.error,
+        "details": details["checks"],
+    }
 
 
 class Command(BaseCommand):

@@ -16,10 +16,10 @@ from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, StepComment, Study, StudyItem
 from judging.models.labels import UNDO_S
+from judging.studies.labels.assignment import candidates_by_study, repeats_due_by_study
 from judging.studies.labels.forms import LabelForm, SkipForm
+from judging.studies.labels.order import MAX_SKIPS, Candidate
 from judging.studies.protocols import render_markdown
-from judging.studies.queue.assignment import candidates_by_study, repeats_due_by_study
-from judging.studies.queue.order import MAX_SKIPS, Candidate
 from runs.models import Run, User
 from runs.viewer.timeline.timeline import timeline_context
 

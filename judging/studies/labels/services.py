@@ -26,9 +26,9 @@ from judging.models import (
 from judging.models.labels import UNDO_S
 from judging.studies.access import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.studies.disputes.services import closing_row
+from judging.studies.labels.assignment import add_active_time, is_annotator, lease_length
 from judging.studies.labels.state import LabelState, held_assignment, label_state_of
 from judging.studies.labels.ticks import Tick, tick_fields
-from judging.studies.queue.assignment import add_active_time, is_annotator, lease_length
 from runs.accounts.audit_log import record_entry
 from runs.models import User
 from runs.models.audit_log import AuditKind

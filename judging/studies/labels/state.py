@@ -11,7 +11,7 @@ from django.db.models import BigIntegerField, QuerySet
 from django.utils import timezone
 
 from judging.models import Assignment, StudyItem, StudyMember
-from judging.studies.queue.assignment import lock_study
+from judging.studies.labels.assignment import lock_study
 
 LARGEST_KEY = BigIntegerField.MAX_BIGINT
 FACTS = """

@@ -13,6 +13,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judging.models import Assignment, Label, Study, StudyMember
+from judging.studies.labels.assignment import (
+    NotYoursError,
+    offer_next,
+    save_draft,
+    skip,
+    take_up,
+)
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.studies.labels.pages import annotate_context, done_context, own_comments
 from judging.studies.labels.services import (
@@ -27,13 +34,6 @@ from judging.studies.labels.services import (
     undo_label,
 )
 from judging.studies.labels.state import held_assignment, own_assignment
-from judging.studies.queue.assignment import (
-    NotYoursError,
-    offer_next,
-    save_draft,
-    skip,
-    take_up,
-)
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models.parsing import read_number
 

@@ -25,7 +25,7 @@ from judging.models import (
     StudyMember,
 )
 from judging.studies.disputes.services import add_message, date_verdicts, decide
-from judging.studies.queue.assignment import skip
+from judging.studies.labels.assignment import skip
 from runs.models import Run
 from runs.operations.integrity import all_invariants
 from tests.judging.factories import (

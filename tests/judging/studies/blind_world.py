@@ -33,7 +33,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.studies.disputes.services import add_message, decide
-from judging.studies.queue.assignment import save_draft, skip
+from judging.studies.labels.assignment import save_draft, skip
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import (
     AgentConfiguration,

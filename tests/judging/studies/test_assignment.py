@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from judging.models import Assignment, Label, StudyItem
 from judging.studies.access import record_unblinding
-from judging.studies.labels.services import PlaceLostError, submit_label
-from judging.studies.queue.assignment import (
+from judging.studies.labels.assignment import (
     NotYoursError,
     save_draft,
     skip,
     take_up,
 )
+from judging.studies.labels.services import PlaceLostError, submit_label
 from judging.studies.services import close_study, remove_member, set_member
 from tests.judging.factories import (
     annotators_of,

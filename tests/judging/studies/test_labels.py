@@ -17,6 +17,7 @@ from judging.models import (
 )
 from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
+from judging.studies.labels.assignment import skip, take_up
 from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
@@ -25,7 +26,6 @@ from judging.studies.labels.services import (
     submit_label,
     undo_label,
 )
-from judging.studies.queue.assignment import skip, take_up
 from judging.studies.services import close_study, remove_member
 from tests.judging.factories import (
     annotators_of,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from judging.studies.queue.order import (
+from judging.studies.labels.order import (
     Candidate,
     choose_repeat,
     in_order,

@@ -6,10 +6,10 @@ import tracemalloc
 
 import pytest
 
-from judging.evaluators.matching.cases import read_lines, score_lines
 from judging.evaluators.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.strict import StrictMatcher
+from judging.management.commands.score_cases import read_lines, score_lines
 
 
 def score(*cases: object) -> list[dict[str, object]]:

@@ -38,13 +38,13 @@ from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.services import DisputeError, add_message, decide
 from judging.studies.labels import services as label_services
-from judging.studies.labels.services import LabelRefusedError, submit_label
-from judging.studies.queue.assignment import (
+from judging.studies.labels.assignment import (
     NotYoursError,
     lease_length,
     skip,
     take_up,
 )
+from judging.studies.labels.services import LabelRefusedError, submit_label
 from judging.studies.services import MemberError, close_study, remove_member, set_member
 from runs.models import Run, User
 from runs.models.immutability import remove_guards

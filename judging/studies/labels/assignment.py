@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.models.labels import LabelQuerySet
-from judging.studies.queue.order import (
+from judging.studies.labels.order import (
     Candidate,
     choose_repeat,
     in_order,
