@@ -4,16 +4,15 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.conf import settings
 from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from judging.api.figures import filled
 from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, evaluator_out
-from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, EvaluationRequest, selected_runs
+from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, selected_runs
 from judging.evaluating.services import batches_shown_to, cancel_batch
-from judging.evaluators.registry import ModelUnavailableError, evaluator_choices, offered_models
+from judging.evaluators.registry import evaluator_choices
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
 from runs.api.idempotency import Answer, once
@@ -136,11 +135,8 @@ def launch(request: ApiRequest, asked: BatchIn) -> Answer:
     if missing := [place for place, run_id in enumerate(asked.runs) if run_id not in run_ids]:
         reason = "no run that has ended and whose verdicts you may know"
         raise invalid(*((f"body.runs.{place}", reason) for place in missing))
-    requested = EvaluationRequest(
-        form=_form(asked), study=study, run_ids=run_ids, user=request.user
-    )
     try:
-        (batch,) = requested.start()
+        (batch,) = _form(asked, study, run_ids).start(request.user)
     except WorkRefusedError as error:
         raise Problem(409, str(error)) from error
     return _answer(request, batch.pk)
@@ -193,22 +189,14 @@ def _study(request: ApiRequest, study_id: int) -> Study:
     return audited_study(request, study_id)
 
 
-def _form(asked: BatchIn) -> EvaluateForm:
+def _form(asked: BatchIn, study: Study | None, run_ids: list[UUID]) -> EvaluateForm:
     """The form of the page, filled in and valid."""
-    try:
-        models, problem = offered_models(), ""
-    except ModelUnavailableError as error:
-        models, problem = [], str(error)
     given = asked.model_dump(mode="json", include={"model", "again", "limit", "max_cost"})
-    form = EvaluateForm(
-        {**given, "evaluators": [asked.evaluator]},
-        models=models,
-        default_model=settings.ENV.JUDGE_MODEL,
-    )
+    form = EvaluateForm({**given, "evaluators": [asked.evaluator]}, study=study, run_ids=run_ids)
     if not form.is_valid():
         names = {"body.evaluators": "body.evaluator"}
         errors = [(names.get(field, field), reason) for field, reason in form_errors(form)]
-        raise invalid(*errors, detail=problem)
+        raise invalid(*errors, detail=form.problem)
     return form
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.evaluating.evaluating import Again
-from judging.evaluating.services import Estimate, estimate_batch, estimate_in_words, start_batch
+from judging.evaluating.services import estimate_batch, estimate_in_words, start_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.registry import ModelOffer, ModelUnavailableError, evaluator_choices
+from judging.evaluators.registry import (
+    ModelOffer,
+    ModelUnavailableError,
+    evaluator_choices,
+    how_to_configure,
+    offered_models,
+)
 from judging.models import EvaluationBatch, Study
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
@@ -23,7 +29,7 @@ from runs.queue.paid_work_services import CostLimitField
 
 
 class EvaluateForm(forms.Form):
-    """Evaluators, the model that they ask, and the bounds of a batch."""
+    """Evaluators, the model that they ask, and the bounds of a batch over a study or some runs."""
 
     evaluators = forms.MultipleChoiceField(
         label=_("Evaluators"),
@@ -50,22 +56,35 @@ class EvaluateForm(forms.Form):
     max_cost = CostLimitField(help_text=_("For each evaluator."))
 
     def __init__(
-        self, *args: Any, models: list[ModelOffer], default_model: str | None, **kwargs: Any
+        self, *args: Any, study: Study | None, run_ids: Sequence[UUID] = (), **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.study, self.run_ids = study, run_ids
         self.choices = {choice.key: choice for choice in evaluator_choices()}
-        usable = [offer for offer in models if not offer.missing]
+        try:
+            self.models, self.problem = offered_models(), ""
+        except ModelUnavailableError as error:
+            self.models, self.problem = [], str(error)
+        usable = [offer for offer in self.models if not offer.missing]
         self.has_model = bool(usable)
         shown = [choice for choice in self.choices.values() if self.has_model or not choice.asks]
         evaluators = cast("forms.ChoiceField", self.fields["evaluators"])
         evaluators.choices = [(choice.key, choice.words) for choice in shown]
         names = [(offer.name, _model_words(offer)) for offer in usable]
         cast("forms.ChoiceField", self.fields["model"]).choices = names
-        if default_model in dict(names):
-            self.fields["model"].initial = default_model
+        if settings.ENV.JUDGE_MODEL in dict(names):
+            self.fields["model"].initial = settings.ENV.JUDGE_MODEL
         if not self.has_model:
             for name in ("model", "max_cost"):
                 del self.fields[name]
+
+    @property
+    def why_no_model(self) -> str:
+        """Why no model can be asked; empty if one can."""
+        if self.has_model:
+            return ""
+        missing = [f"{offer.name}: {offer.missing}." for offer in self.models]
+        return self.problem or " ".join(missing) or how_to_configure()
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()
@@ -78,6 +97,55 @@ class EvaluateForm(forms.Form):
         """The evaluators of a valid form, ready to be named in a batch."""
         model = self.cleaned_data.get("model") or None
         return [self.choices[key].make(model) for key in self.cleaned_data["evaluators"]]
+
+    def estimates(self) -> list[tuple[str, str, bool]]:
+        """For each evaluator that is ticked: its name, what it would take, and whether these words
+        say why it cannot be asked. None while the form makes no sense.
+        """
+        return [self._line(evaluator) for evaluator in self.chosen()] if self.is_valid() else []
+
+    @transaction.atomic
+    def start(self, user: User) -> list[EvaluationBatch]:
+        """One batch for each evaluator, or none at all.
+
+        Raises:
+            WorkRefusedError: one of them cannot start.
+        """
+        return [self._start(evaluator, user) for evaluator in self.chosen()]
+
+    def _start(self, evaluator: Evaluator, user: User) -> EvaluationBatch:
+        try:
+            expected = estimate_batch(evaluator, **self._runs())
+        except ModelUnavailableError as error:
+            raise WorkRefusedError(str(error)) from error
+        if not expected.n_runs:
+            name = evaluator.identity.name
+            raise WorkRefusedError(
+                gettext("%(name)s has no run left to evaluate.") % {"name": name}
+            )
+        return start_batch(
+            evaluator=evaluator,
+            max_cost=self.cleaned_data.get("max_cost"),
+            expected=expected,
+            user=user,
+            **self._runs(),
+        )
+
+    def _line(self, evaluator: Evaluator) -> tuple[str, str, bool]:
+        name = evaluator.identity.name
+        try:
+            expected = estimate_batch(evaluator, **self._runs())
+        except ModelUnavailableError as error:
+            return name, str(error), True
+        return name, estimate_in_words(expected), False
+
+    def _runs(self) -> dict[str, Any]:
+        return {
+            "study": self.study,
+            "run_ids": self.run_ids,
+            "again": Again(self.cleaned_data["again"]),
+            "limit": self.cleaned_data.get("limit"),
+        }
 
 
 def _model_words(offer: ModelOffer) -> str:
@@ -96,74 +164,3 @@ def selected_runs(user: User, run_ids: Sequence[UUID]) -> list[UUID]:
     )
     known = set(shown.not_blind().order_by().values_list("pk", flat=True))
     return [run_id for run_id in run_ids if run_id in known]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimateLine:
-    """What one evaluator would take, in words, or why it cannot be asked."""
-
-    name: str
-    words: str
-    is_problem: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
-    """A form with the runs that it is about: a study's, or a selection."""
-
-    form: EvaluateForm
-    study: Study | None
-    run_ids: Sequence[UUID]
-    user: User
-
-    def estimates(self) -> list[EstimateLine]:
-        """One line for each evaluator that is ticked; none while the form makes no sense."""
-        if not self.form.is_valid():
-            return []
-        return [self._line(evaluator) for evaluator in self.form.chosen()]
-
-    @transaction.atomic
-    def start(self) -> list[EvaluationBatch]:
-        """One batch for each evaluator, or none at all.
-
-        Raises:
-            WorkRefusedError: one of them cannot start.
-        """
-        return [self._start(evaluator) for evaluator in self.form.chosen()]
-
-    def _start(self, evaluator: Evaluator) -> EvaluationBatch:
-        try:
-            expected = self._expected(evaluator)
-        except ModelUnavailableError as error:
-            raise WorkRefusedError(str(error)) from error
-        if not expected.n_runs:
-            name = evaluator.identity.name
-            raise WorkRefusedError(
-                gettext("%(name)s has no run left to evaluate.") % {"name": name}
-            )
-        return start_batch(
-            evaluator=evaluator,
-            max_cost=self.form.cleaned_data.get("max_cost"),
-            expected=expected,
-            user=self.user,
-            **self._runs(),
-        )
-
-    def _line(self, evaluator: Evaluator) -> EstimateLine:
-        name = evaluator.identity.name
-        try:
-            expected = self._expected(evaluator)
-        except ModelUnavailableError as error:
-            return EstimateLine(name=name, words=str(error), is_problem=True)
-        return EstimateLine(name=name, words=estimate_in_words(expected))
-
-    def _expected(self, evaluator: Evaluator) -> Estimate:
-        return estimate_batch(evaluator, **self._runs())
-
-    def _runs(self) -> dict[str, Any]:
-        return {
-            "study": self.study,
-            "run_ids": self.run_ids,
-            "again": Again(self.form.cleaned_data["again"]),
-            "limit": self.form.cleaned_data.get("limit"),
-        }

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
@@ -19,9 +18,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.evaluating.forms import EvaluateForm, EvaluationRequest, selected_runs
+from judging.evaluating.forms import EvaluateForm, selected_runs
 from judging.evaluating.services import batches_shown_to, cancel_batch, resume_batch
-from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
 from judging.models import Evaluation, EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
@@ -102,38 +100,22 @@ def runs_evaluate(request: AppRequest) -> HttpResponse:
 
 
 def _ask_or_start(request: AppRequest, *, study: Study | None, run_ids: list[UUID]) -> HttpResponse:
-    form, problem = _form(request)
-    requested = EvaluationRequest(form=form, study=study, run_ids=run_ids, user=request.user)
-    context = {"form": form, "study": study, "run_ids": run_ids, "problem": problem}
+    is_sent = "start" in request.POST or "estimate" in request.POST
+    form = EvaluateForm(request.POST if is_sent else None, study=study, run_ids=run_ids)
+    context = {"form": form, "study": study, "run_ids": run_ids, "problem": form.why_no_model}
     if "estimate" in request.POST and wants_partial(request):
         return render(
-            request, "judging/evaluating/_evaluate_estimate.html", {"lines": requested.estimates()}
+            request, "judging/evaluating/_evaluate_estimate.html", {"lines": form.estimates()}
         )
     if "start" in request.POST and form.is_valid():
         try:
-            started = requested.start()
+            started = form.start(request.user)
         except WorkRefusedError as error:
             form.add_error(None, str(error))
         else:
             return _started(request, started)
     status = 422 if "start" in request.POST else 200
     return render(request, "judging/evaluating/evaluate.html", context, status=status)
-
-
-def _form(request: AppRequest) -> tuple[EvaluateForm, str]:
-    """The form, and why no model can be asked; empty if one can."""
-    try:
-        models, problem = offered_models(), ""
-    except ModelUnavailableError as error:
-        models, problem = [], str(error)
-    is_sent = "start" in request.POST or "estimate" in request.POST
-    form = EvaluateForm(
-        request.POST if is_sent else None, models=models, default_model=settings.ENV.JUDGE_MODEL
-    )
-    if form.has_model:
-        return form, ""
-    missing = [f"{offer.name}: {offer.missing}." for offer in models]
-    return form, problem or " ".join(missing) or how_to_configure()
 
 
 def _started(request: AppRequest, batches: list[EvaluationBatch]) -> HttpResponse:
