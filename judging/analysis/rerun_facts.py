@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 
 from judging.analysis.audits.evaluators import of_success
-from judging.evaluators.failure_modes import TELL_MODES
+from judging.evaluators.failure_modes import MODE_EVALUATORS
 from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, Label, ReferenceVerdict, Study
 from judging.studies.blinding import items_with_open_labels
@@ -43,7 +43,7 @@ class RerunFacts:
     def evaluators(self) -> list[tuple[str, str]]:
         """Predefined ones, and those whose evaluations are here."""
         stored = of_success().order_by("name").values_list("name", flat=True)
-        known = [name for name in REGISTRY if name not in TELL_MODES]
+        known = [name for name in REGISTRY if name not in MODE_EVALUATORS]
         return [(name, name) for name in dict.fromkeys([*known, *stored])]
 
     def causes(self) -> list[tuple[str, str]]:

@@ -59,7 +59,7 @@ class Collected:
     failures: dict[str, ModelFailure] = field(default_factory=dict)
 
 
-class _Noting:
+class _Recorder:
     """A model that says what is kept, and notes what is not."""
 
     def __init__(self, entry: ModelEntry, replies: ReplyCache, failed: Iterable[str]) -> None:
@@ -130,7 +130,7 @@ class BatchAsking:
         return self.collected
 
     def _missing(self, runs: Iterator[Run]) -> dict[str, Request]:
-        noting = _Noting(self._entry, self._replies, self.collected.failures)
+        noting = _Recorder(self._entry, self._replies, self.collected.failures)
         evaluator = self._make(noting)
         for run in runs:
             try:

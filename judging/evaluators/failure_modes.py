@@ -100,7 +100,7 @@ class FailureJudgeEvaluator(WholeRunEvaluator):
         )
 
 
-TELL_MODES = (MechanicalFailureModes.name, FailureJudgeEvaluator.name)
+MODE_EVALUATORS = (MechanicalFailureModes.name, FailureJudgeEvaluator.name)
 
 
 def _run_seen(run: Run, steps: list[StepSeen]) -> RunSeen:

@@ -32,11 +32,11 @@ class StudyQuerySet(models.QuerySet["Study"]):
 class StudyItemQuerySet(models.QuerySet["StudyItem"]):
     """Queries over the runs of a study."""
 
-    def free_places(self, user: User, now: datetime) -> list[tuple[int, int, int]]:
-        """Study and id of runs on which this person could take a place, with how many are taken.
+    def assignable(self, user: User, now: datetime) -> list[tuple[int, int, int]]:
+        """Study and id of runs that can be assigned to this person, with how many labels are taken.
 
-        Taken are labels given and places that others hold at this moment. One statement, so
-        that a place that turns from lease to label in between is counted once, never twice
+        Taken are labels given and assignments that others hold at this moment. One statement, so
+        that an assignment that turns from lease to label in between is counted once, never twice
         and never not at all.
         """
         held = Q(
@@ -197,7 +197,7 @@ class StudyItem(models.Model):
 
 
 class Assignment(models.Model):
-    """A run handed to an annotator: holds the place while leased, and the draft for good."""
+    """A run assigned to an annotator: reserved while leased; it keeps the draft for good."""
 
     class State(models.TextChoices):
         LEASED = "leased", _("in work")

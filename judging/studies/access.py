@@ -97,7 +97,7 @@ CHUNK = 500
 def record_unblinding(*, user: User, item: StudyItem, reason: str) -> None:
     """Note that the person sees the item's labels or verdicts, once per person and item.
 
-    Afterwards the run is never handed to them for labelling again, in any study.
+    Afterwards the run is never assigned to them again, in any study.
     """
     _, is_new = Unblinding.objects.get_or_create(
         user=user, item=item, defaults={"study_id": item.study_id, "reason": reason}

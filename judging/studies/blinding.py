@@ -36,24 +36,24 @@ class StudyPolicy:
     def visible(self, user: User, only: Collection[UUID] | None = None) -> Q:
         """Everything for those who may view runs; for others the runs of their own work.
 
-        An annotator sees the runs that were handed to them or that they labelled elsewhere (an
+        An annotator sees the runs that were assigned to them or that they labelled elsewhere (an
         import brought the label), an adjudicator those in dispute or settled, all only while they
         are part of the study.
         """
         if user.has_perm("runs.view_run"):
             return Q()
         present = StudyMember.objects.filter(user=user, left_at=None)
-        handed_out = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
+        assigned = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
         labelled = Label.objects.filter(annotator=user, item__study__in=present.values("study"))
         adjudicated = StudyItem.objects.filter(
             study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
         ).exclude(status=StudyItem.Status.OPEN)
         if only is not None:
-            handed_out = handed_out.filter(item__run__among=only)
+            assigned = assigned.filter(item__run__among=only)
             labelled = labelled.filter(item__run__among=only)
             adjudicated = adjudicated.filter(run__among=only)
         # One list and no choice between lists, which would have the database look at every run.
-        listed = handed_out.order_by().values("item__run")
+        listed = assigned.order_by().values("item__run")
         own = labelled.order_by().values("item__run"), adjudicated.order_by().values("run")
         return Q(pk__in=listed.union(*own, all=True))
 
@@ -226,10 +226,10 @@ def disputes_open_to(user: User) -> DisputeQuerySet:
     """Disputes that the person may open; decided ones only if they are not blinded to the run."""
     open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
     disputes = Dispute.objects.filter(Exists(open_items))
-    return disputes.exclude(is_blind_on("item__run", user), item__status=StudyItem.Status.SETTLED)
+    return disputes.exclude(is_blinded_to("item__run", user), item__status=StudyItem.Status.SETTLED)
 
 
-def is_blind_on(run: str, user: User) -> Q:
+def is_blinded_to(run: str, user: User) -> Q:
     """Whether the person is blinded to the run that a row leads to, asked row by row.
 
     Args:

@@ -19,7 +19,7 @@ from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, Label, Unblinding
 from judging.studies.access import Role, create_user, record_unblinding, record_unblindings
 from judging.studies.disputes.services import decide
-from judging.studies.labels.assignment import take_up
+from judging.studies.labels.assignment import reassign
 from judging.studies.labels.services import submit_label, undo_label
 from judging.studies.services import add_guideline, close_study, remove_member
 from runs.accounts.actors import Acting, acting_as, of_command
@@ -100,7 +100,7 @@ def test_a_label_from_submission_to_decision() -> None:
     run_id = str(study.items.get().run_id)
     first = label_next(study, one, "failure")
     undo_label(label=first, user=one)
-    again = take_up(study=study, user=one, item=study.items.get())
+    again = reassign(study=study, user=one, item=study.items.get())
     submit_label(assignment=again, user=one, submission=make_submission("failure", key="2"))
     change = make_submission("unsure", key="3", version=0)
     submit_label(assignment=again, user=one, submission=change)

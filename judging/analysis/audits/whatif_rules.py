@@ -90,7 +90,7 @@ class _Sounding:
         return self.matcher.identity
 
     def evaluate(self, task: MatchTask, outcome: MatchOutcome) -> MatchEvaluation:
-        found, self.consulted = self.matcher.sounded(task, outcome)
+        found, self.consulted = self.matcher.evaluate_recording(task, outcome)
         return found
 
 

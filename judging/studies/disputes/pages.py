@@ -24,7 +24,7 @@ from judging.models import (
 )
 from judging.models.labels import DisputeQuerySet, LabelQuerySet
 from judging.studies.access import AUDIT
-from judging.studies.blinding import disputes_open_to, is_blind_on
+from judging.studies.blinding import disputes_open_to, is_blinded_to
 from judging.studies.disputes.services import is_adjudicator
 from judging.studies.protocols import cause_choices
 from runs.models import Run, User
@@ -223,7 +223,7 @@ def overruled_labels(user: User) -> LabelQuerySet:
     return (
         Label.objects.independent()
         .filter(Exists(seen), annotator=user, item__status=StudyItem.Status.SETTLED)
-        .exclude(is_blind_on("item__run", user))
+        .exclude(is_blinded_to("item__run", user))
         .exclude(success=F("item__verdict__verdict"))
         .select_related(
             "item__run__task", "item__study", "item__verdict__decided_by", "item__dispute"

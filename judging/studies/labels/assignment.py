@@ -1,8 +1,8 @@
-"""Handing runs to annotators.
+"""Assigning runs to annotators.
 
-Every hand-out locks the study's row (SQLite: the whole database, for its transactions are
+Every assignment locks the study's row (SQLite: the whole database, for its transactions are
 immediate), so that two people who ask at the same moment are served one after the other and
-never get the same place.
+never get the same one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,8 @@ from runs.models import User
 State = Assignment.State
 
 
-class NotYoursError(Exception):
-    """The run cannot be handed to this person: judged by others, or not theirs at all."""
+class NotAssignableError(Exception):
+    """The run cannot be assigned to this person: judged by others, or not theirs at all."""
 
 
 def lease_length() -> timedelta:
@@ -50,7 +50,7 @@ def offer_next(*, study: Study, user: User) -> Offer:
     """What to judge now; no assignment when nothing is left.
 
     Asking again gives the same run until it is submitted or skipped, so a lost session or a
-    second tab loses nothing and takes no second place.
+    second tab loses nothing and takes no second run.
     """
     if not _may_annotate(study, user):
         return Offer(None)
@@ -74,25 +74,25 @@ def offer_next(*, study: Study, user: User) -> Offer:
 
 
 @transaction.atomic
-def take_up(*, study: Study, user: User, item: StudyItem) -> Assignment:
+def reassign(*, study: Study, user: User, item: StudyItem) -> Assignment:
     """Lease one particular run again: one that was skipped, or whose label is to be changed.
 
     Raises:
-        NotYoursError: it was never handed to the person, or no place is left on it.
+        NotAssignableError: it was never assigned to the person, or enough others label it.
     """
     if not _may_annotate(study, user):
-        raise NotYoursError
+        raise NotAssignableError
     now = timezone.now()
     assignment = Assignment.objects.filter(item=item, user=user, is_repeat=False).first()
     if assignment is None:
-        raise NotYoursError
+        raise NotAssignableError
     if assignment.state == State.SUBMITTED:
         assignment.opened_at = now
         assignment.save(update_fields=["opened_at"])
         return assignment
     candidates = open_candidates(study=study, user=user, now=now)
     if item.pk not in {candidate.item_id for candidate in candidates}:
-        raise NotYoursError
+        raise NotAssignableError
     return _lease(item.pk, user, now)
 
 
@@ -115,7 +115,7 @@ def skip(*, assignment: Assignment, user: User, reason: str) -> None:
 def save_draft(
     *, assignment: Assignment, user: User, draft: dict[str, Any], seconds: float | None
 ) -> datetime:
-    """Keep what has been filled in so far, and the place; returns when.
+    """Keep what has been filled in so far, and the assignment; returns when.
 
     Args:
         seconds: active time since the last save, as the page measured it.
@@ -127,7 +127,7 @@ def save_draft(
         current.draft = draft
         current.draft_saved_at = now
         is_held = current.state == State.LEASED and current.leased_until > now
-        if is_held:  # an expired place may have gone to somebody else
+        if is_held:  # an expired one may have gone to somebody else
             current.leased_until = now + lease_length()
         current.save()
     return now
@@ -144,7 +144,7 @@ def add_active_time(assignment: Assignment, seconds: float | None, now: datetime
 
 
 def open_candidates(*, study: Study, user: User, now: datetime) -> list[Candidate]:
-    """Every run of the study that the person may still label and on which a place is free."""
+    """Every run of the study that the person may still label and that others do not fill."""
     return candidates_by_study(studies=[study], user=user, now=now)[study.pk]
 
 
@@ -156,11 +156,11 @@ def candidates_by_study(
         StudyItem.objects.filter(study__in=studies)
         .unlabelled_by(user)
         .not_unblinded_for(user)
-        .free_places(user, now)
+        .assignable(user, now)
     )
-    handed_out = Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=False)
+    assigned = Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=False)
     # Rows and no objects: somebody may have thousands, of which few are still to be labelled.
-    rows: Any = handed_out.order_by().values_list(
+    rows: Any = assigned.order_by().values_list(
         "item", "state", "leased_until", "n_skips", "skipped_at"
     )
     own = {item: fields for item, *fields in rows}
@@ -188,7 +188,7 @@ def _may_annotate(study: Study, user: User) -> bool:
 
 
 def lock_study(study_id: int) -> Study:
-    """The study as it is now, whose places nobody else hands out until the transaction ends.
+    """The study as it is now, of which nobody else assigns runs until the transaction ends.
 
     Rows that refer to it may come meanwhile.
     """

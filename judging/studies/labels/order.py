@@ -20,9 +20,9 @@ class Candidate:
     """A run that still needs a label which this person may give.
 
     Attributes:
-        taken: labels given plus places that others hold now.
+        taken: labels given plus assignments that others hold now.
         state: of the person's own assignment (leased, submitted, skipped); None where it never
-            was handed out.
+            was assigned.
         held: the person's own lease on it still runs.
         skipped_at: when it was skipped last; None where never.
     """

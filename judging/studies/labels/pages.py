@@ -36,7 +36,7 @@ class Progress:
         left: runs that the queue will still offer now, hidden repeats among them.
         left_alone: runs skipped so often that they are not offered again by themselves.
         seconds_left: at the person's usual pace; None before a few labels.
-        next_free: when a place that another person holds runs out at the latest.
+        next_free: when an assignment of another person runs out at the latest.
     """
 
     done: int
@@ -112,7 +112,7 @@ def _paces(studies: Sequence[Study], user: User) -> dict[int, float]:
 
 
 def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
-    """When the first place that others hold, on a run open to this person, may become free."""
+    """When the first run that others hold, open to this person, may become free."""
     waiting = StudyItem.objects.filter(
         study__in=studies, status=StudyItem.Status.OPEN
     ).unlabelled_by(user)

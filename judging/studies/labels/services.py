@@ -47,7 +47,7 @@ class NotAnnotatorError(LabelRefusedError):
     words = _("The study was closed, so this label was not saved.")
 
 
-class PlaceLostError(LabelRefusedError):
+class LeaseLostError(LabelRefusedError):
     """The lease ran out and others have judged the run, or have it in work now."""
 
     words = _(
@@ -144,8 +144,8 @@ def _first(
     assignment: Assignment, user: User, submission: Submission, label_state: LabelState
 ) -> Label:
     item, now = assignment.item, timezone.now()
-    if not label_state.has_place:
-        raise PlaceLostError
+    if not label_state.has_room:
+        raise LeaseLostError
     add_active_time(assignment, submission.seconds, now)
     label = Label(
         item_id=item.pk,

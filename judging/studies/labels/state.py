@@ -67,7 +67,7 @@ class LabelState:
     Attributes:
         may_label: the study is open, and the person an annotator of it.
         has_label: the person has labelled the run (in the same look, the first or the second).
-        has_place: one is left for the person's label; a hidden repeat must be leased to them.
+        has_room: a label of the person is still wanted; a hidden repeat must be leased to them.
         may_revise: labels of the run are still awaited, and the person knows of no others.
         labels_per_run: as many as the study wants.
         is_contradicted: another label of the run, no hidden repeat, differs.
@@ -76,7 +76,7 @@ class LabelState:
 
     may_label: bool
     has_label: bool
-    has_place: bool
+    has_room: bool
     may_revise: bool
     labels_per_run: int
     is_contradicted: bool
@@ -113,7 +113,7 @@ def label_state_of(assignment: Assignment, *, success: str, guideline: int | Non
     return LabelState(
         may_label=bool(is_open and is_member),
         has_label=bool(has_label),
-        has_place=is_held
+        has_room=is_held
         if assignment.is_repeat
         else may_revise and item.n_labels + _held_by_others(assignment) < wanted,
         may_revise=may_revise,
@@ -124,9 +124,9 @@ def label_state_of(assignment: Assignment, *, success: str, guideline: int | Non
 
 
 def _held_by_others(assignment: Assignment) -> int:
-    """Places of the run that others hold and the person does not.
+    """Assignments of the run that others hold and the person does not.
 
-    None while the person's own lease runs: it was given because a place was left.
+    None while the person's own lease runs: it was given because a label was wanted.
     """
     now = timezone.now()
     leased = Assignment.State.LEASED
@@ -158,7 +158,7 @@ def own_assignment(*, assignment: int, user: int, study: int) -> Assignment | No
 def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assignment | None]:
     """The same inside a transaction in which nobody else changes the assignment or its run.
 
-    One whose time ran out is held together with its study: the place may be given to somebody else
+    One whose time ran out is held together with its study: the run may be assigned to somebody else
     at this moment. That is another transaction than the one it was first looked for in, which may
     hold what it waited for; the study is locked before the run.
     """

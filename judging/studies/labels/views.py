@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from judging.models import Assignment, Label, Study, StudyMember
 from judging.studies.labels.assignment import (
-    NotYoursError,
+    NotAssignableError,
     offer_next,
+    reassign,
     save_draft,
     skip,
-    take_up,
 )
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.studies.labels.pages import annotate_context, done_context, own_comments
@@ -26,8 +26,8 @@ from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
     LabelRefusedError,
+    LeaseLostError,
     NotAnnotatorError,
-    PlaceLostError,
     add_comment,
     remove_comment,
     store_label,
@@ -106,8 +106,8 @@ def annotate_run(request: AppRequest, study: Study, run_id: UUID) -> HttpRespons
     own = study.items.filter(assignments__user=request.user, assignments__is_repeat=False)
     item = get_object_or_404(own, run=run_id)
     try:
-        assignment = take_up(study=study, user=request.user, item=item)
-    except NotYoursError:
+        assignment = reassign(study=study, user=request.user, item=item)
+    except NotAssignableError:
         messages.warning(request, _("Others are working on this run, or have judged it."))
         return redirect("judging:annotate", study.pk)
     if assignment.state == Assignment.State.SUBMITTED and item.status != item.Status.OPEN:
@@ -136,7 +136,7 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     try:
         store_label(held=assignment, user=request.user, submission=form.submission())
     except LabelRefusedError as refused:
-        if isinstance(refused, PlaceLostError):
+        if isinstance(refused, LeaseLostError):
             _keep(request, assignment)
         messages.warning(request, str(refused.words))
         if isinstance(refused, LabelledElsewhereError):
@@ -160,7 +160,7 @@ def _keep(request: AppRequest, assignment: Assignment) -> None:
 @require_POST
 @for_assigned
 def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
-    """Keep what has been filled in so far, and the place: {"is_held": whether it still is one's."""
+    """Keep what has been filled in so far: {"is_held": whether the person still holds the run}."""
     now = save_draft(
         assignment=assignment,
         user=request.user,

@@ -8,13 +8,8 @@ from django.utils import timezone
 
 from judging.models import Assignment, Label, StudyItem
 from judging.studies.access import record_unblinding
-from judging.studies.labels.assignment import (
-    NotYoursError,
-    save_draft,
-    skip,
-    take_up,
-)
-from judging.studies.labels.services import PlaceLostError, submit_label
+from judging.studies.labels.assignment import NotAssignableError, reassign, save_draft, skip
+from judging.studies.labels.services import LeaseLostError, submit_label
 from judging.studies.services import close_study, remove_member, set_member
 from tests.judging.factories import (
     annotators_of,
@@ -92,7 +87,7 @@ def test_an_expired_place_goes_to_somebody_else_and_its_draft_stays() -> None:
     expire(lost)
     assert next_assignment(study=study, user=third)
     assert next_assignment(study=study, user=first) is None
-    with pytest.raises(PlaceLostError):
+    with pytest.raises(LeaseLostError):
         submit_label(assignment=lost, user=first, submission=make_submission())
     lost.refresh_from_db()
     assert lost.draft == {"rationale": "so far"}
@@ -160,7 +155,7 @@ def test_a_skipped_run_comes_back_at_the_end_and_then_is_left_alone() -> None:
     assert again.skip_reason == "video does not load"
     skip(assignment=again, user=user, reason="still not")
     assert next_assignment(study=study, user=user) is None
-    assert take_up(study=study, user=user, item=skipped.item).state == "leased"
+    assert reassign(study=study, user=user, item=skipped.item).state == "leased"
     assert next_assignment(study=study, user=user) == skipped
 
 
@@ -177,8 +172,8 @@ def test_a_skip_frees_the_place() -> None:
 
 def test_taking_up_what_was_never_handed_out_is_refused() -> None:
     study = make_study(runs=1)
-    with pytest.raises(NotYoursError):
-        take_up(study=study, user=annotators_of(study)[0], item=study.items.get())
+    with pytest.raises(NotAssignableError):
+        reassign(study=study, user=annotators_of(study)[0], item=study.items.get())
 
 
 def test_who_has_seen_a_run_elsewhere_does_not_get_it() -> None:

@@ -13,7 +13,7 @@ from judging.studies import blinding
 from judging.studies.blinding import (
     StudyPolicy,
     disputes_open_to,
-    is_blind_on,
+    is_blinded_to,
     items_with_open_labels,
 )
 from judging.studies.disputes.services import decide
@@ -68,7 +68,7 @@ def seen(user: User, run: Run) -> tuple[bool, bool] | None:
     listed = StudyPolicy().blind_runs(again)
     assert is_blind == (listed is not None and listed.filter(pk=run.pk).exists())
     items = StudyItem.objects.filter(run=run)
-    assert items.filter(is_blind_on("run", again)).exists() == (is_blind and items.exists())
+    assert items.filter(is_blinded_to("run", again)).exists() == (is_blind and items.exists())
     assert is_blind != found_by(again, run, f"outcome={run.outcome}")
     return is_blind, is_anonymous
 

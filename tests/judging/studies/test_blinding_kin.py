@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, StudyMember
 from judging.studies import blinding
-from judging.studies.blinding import StudyPolicy, is_blind_on
+from judging.studies.blinding import StudyPolicy, is_blinded_to
 from runs.models import Run, User
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
@@ -97,7 +97,7 @@ def test_every_way_of_asking_finds_the_same_runs(
     listed = policy.blind_runs(user)
     assert {run.pk for run in listed or ()} == blind
     assert policy.blind_tasks(user) == {run.task_id for run in runs if run.pk in blind}
-    asked = everywhere.items.filter(is_blind_on("run", user))
+    asked = everywhere.items.filter(is_blinded_to("run", user))
     assert {item.run_id for item in asked} == blind
 
 

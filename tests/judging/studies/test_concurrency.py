@@ -12,7 +12,7 @@ from django.utils import timezone
 from judging.models import Assignment, Dispute, Label, ReferenceVerdict, StudyItem
 from judging.studies.disputes import services as disputes
 from judging.studies.disputes.services import DecidedMeanwhileError, add_message, decide
-from judging.studies.labels.services import LabelRefusedError, PlaceLostError, submit_label
+from judging.studies.labels.services import LabelRefusedError, LeaseLostError, submit_label
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -155,7 +155,7 @@ def test_a_place_that_ran_out_goes_to_one_of_two() -> None:
         lambda: submit_label(assignment=place, user=late, submission=form),
         lambda: next_assignment(study=study, user=other),
     )
-    assert isinstance(label, PlaceLostError) == isinstance(given, Assignment)
+    assert isinstance(label, LeaseLostError) == isinstance(given, Assignment)
     assert StudyItem.objects.get().n_labels == (1 if given else 2)
 
 

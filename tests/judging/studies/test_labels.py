@@ -17,12 +17,12 @@ from judging.models import (
 )
 from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
-from judging.studies.labels.assignment import skip, take_up
+from judging.studies.labels.assignment import reassign, skip
 from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
+    LeaseLostError,
     NotAnnotatorError,
-    PlaceLostError,
     submit_label,
     undo_label,
 )
@@ -68,7 +68,7 @@ def test_a_change_keeps_what_was_said_before() -> None:
     study = make_study(runs=1)
     user = annotators_of(study)[0]
     label_next(study, user, "failure", rationale="gave up", causes=["loop"])
-    assignment = take_up(study=study, user=user, item=study.items.get())
+    assignment = reassign(study=study, user=user, item=study.items.get())
     changed = submit_label(
         assignment=assignment, user=user, submission=make_submission("success", version=0)
     )
@@ -277,7 +277,7 @@ def test_whose_label_is_complete_in_one_study_revises_and_gives_none_in_another(
         make_label(other.items.get(run=run), person, verdict)
     with pytest.raises(LabelClosedError):
         undo_label(label=given, user=user)
-    with pytest.raises(PlaceLostError):
+    with pytest.raises(LeaseLostError):
         submit_label(assignment=in_hand, user=user, submission=make_submission())
     assert next_assignment(study=study, user=user) is None
     assert next_assignment(study=other, user=user) is not None
@@ -307,7 +307,7 @@ def test_a_skipped_repeat_is_not_labelled_any_more() -> None:
     assert repeat is not None
     assert repeat.is_repeat
     skip(assignment=repeat, user=first, reason="seen before")
-    with pytest.raises(PlaceLostError):
+    with pytest.raises(LeaseLostError):
         submit_label(assignment=repeat, user=first, submission=make_submission())
 
 

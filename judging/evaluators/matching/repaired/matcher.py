@@ -86,7 +86,7 @@ class RepairedMatcher:
         review = _Review(self.rules, task, outcome, self.missing_answer)
         return self._reviewed(published, review)
 
-    def sounded(
+    def evaluate_recording(
         self, task: MatchTask, outcome: MatchOutcome
     ) -> tuple[MatchEvaluation, frozenset[Rule]]:
         """The same evaluation without its reasons, and the rules that it asked about.

@@ -242,9 +242,9 @@ def test_only_rules_that_were_asked_about_can_change_a_verdict(
     task = everything(refs, intent, wanted)
     pages = (answer, "47")
     outcome = MatchOutcome(answer=answer, final_url=url, pages=pages)
-    found, consulted = RepairedMatcher(rules=rules).sounded(task, outcome)
+    found, consulted = RepairedMatcher(rules=rules).evaluate_recording(task, outcome)
     explained = RepairedMatcher(rules=rules).evaluate(task, outcome)
     assert (found.verdict, found.judge_calls) == (explained.verdict, explained.judge_calls)
     if toggled not in consulted:
-        other, _ = RepairedMatcher(rules=rules ^ {toggled}).sounded(task, outcome)
+        other, _ = RepairedMatcher(rules=rules ^ {toggled}).evaluate_recording(task, outcome)
         assert other.verdict == found.verdict

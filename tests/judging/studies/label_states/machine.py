@@ -38,12 +38,7 @@ from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.services import DisputeError, add_message, decide
 from judging.studies.labels import services as label_services
-from judging.studies.labels.assignment import (
-    NotYoursError,
-    lease_length,
-    skip,
-    take_up,
-)
+from judging.studies.labels.assignment import NotAssignableError, lease_length, reassign, skip
 from judging.studies.labels.services import LabelRefusedError, submit_label
 from judging.studies.services import MemberError, close_study, remove_member, set_member
 from runs.models import Run, User
@@ -159,8 +154,8 @@ class LabelStates(RuleBasedStateMachine):
         if assignment := _one_of(Assignment.objects.filter(user=user), at):
             item = assignment.item
             try:
-                take_up(study=item.study, user=user, item=item)
-            except NotYoursError:
+                reassign(study=item.study, user=user, item=item)
+            except NotAssignableError:
                 return
 
     @rule(seconds=st.sampled_from([UNDO_S + 1, lease_length().total_seconds() + 1]))
