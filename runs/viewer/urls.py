@@ -12,6 +12,7 @@ from runs.viewer.run_list import views as run_list
 urlpatterns = [
     path("runs/", run_list.run_list, name="run_list"),
     path("runs/count/", run_list.run_count, name="run_count"),
+    path("runs/prefetch-rules/", run_list.prefetch_rules, name="prefetch_rules"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
     path("runs/compare/", run_compare.run_compare, name="run_compare"),
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),

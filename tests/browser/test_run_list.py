@@ -80,6 +80,16 @@ def test_a_click_anywhere_on_a_row_opens_it(page):
     page.wait_for_url("**/runs/*-*/**")
 
 
+def test_the_page_of_the_run_under_the_pointer_is_fetched_before_the_click(page):
+    link = page.locator("tr[data-run] .row-link >> nth=0")
+    with page.expect_request(lambda request: request.headers.get("sec-purpose") == "prefetch"):
+        link.hover()
+    link.click()
+    page.wait_for_url("**/runs/*-*/**")
+    delivered = "performance.getEntriesByType('navigation')[0].deliveryType"
+    assert page.evaluate(delivered) == "navigational-prefetch"
+
+
 def test_columns_are_chosen_and_stay(page):
     page.click("summary >> text=Columns")
     page.check("input[value=cost]")

@@ -1,11 +1,13 @@
 """The runs table."""
 
+import json
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
@@ -16,6 +18,8 @@ from runs.models import Run, User
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.tables import RunTable, all_columns, chosen_columns
+
+DAY_S = 24 * 3600
 
 
 @require_safe
@@ -38,7 +42,19 @@ def run_list(request: AppRequest) -> HttpResponse:
         "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
     }
     name = "_run_table" if wants_partial(request) else "run_list"
-    return render(request, f"runs/viewer/{name}.html", context)
+    response = render(request, f"runs/viewer/{name}.html", context)
+    response["Speculation-Rules"] = f'"{reverse("runs:prefetch_rules")}"'
+    return response
+
+
+@require_safe
+@cache_control(max_age=DAY_S, private=True)
+def prefetch_rules(request: AppRequest) -> HttpResponse:
+    """Have browsers that can fetch a run's page once the pointer rests on its row."""
+    rows = {"where": {"selector_matches": ".row-link"}, "eagerness": "moderate"}
+    return HttpResponse(
+        json.dumps({"prefetch": [rows]}), content_type="application/speculationrules+json"
+    )
 
 
 @require_safe
