@@ -8,13 +8,13 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from judging.api.figures import filled
 from judging.api.studies import LAUNCHES, READS, EvaluatorOut, audited_study, evaluator_out
 from judging.evaluating.forms import MOST_SELECTED, EvaluateForm, selected_runs
 from judging.evaluating.services import batches_shown_to, cancel_batch
 from judging.evaluators.registry import evaluator_choices
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
+from runs.api.bodies import filled
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, known_only, page_of
 from runs.api.problems import Problem, form_errors, invalid, not_found

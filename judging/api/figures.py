@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_json
 from judging.statistics.figures import Figure, Interval, Undefined
+from runs.api.bodies import filled
 
 
 class IntervalOut(BaseModel):
@@ -44,15 +45,6 @@ class TableOut(BaseModel):
     notes: list[str]
     columns: list[ColumnOut]
     rows: list[dict[str, Any]] = Field(description="Values by the key of their column.")
-
-
-Out = TypeVar("Out", bound=BaseModel)
-
-
-def filled(form: type[Out], row: object, **given: Any) -> Out:
-    """The form with what is given; all its other fields by their names from the row."""
-    names = form.model_fields.keys() - given.keys()
-    return form(**{name: getattr(row, name) for name in names}, **given)
 
 
 def figure_out(value: Figure | None, interval: Interval | Undefined | None = None) -> FigureOut:

@@ -8,9 +8,10 @@ from pydantic import BaseModel, Field
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.analysis.audits.measures import MEASURES, measure
 from judging.analysis.audits.population import Group
-from judging.api.figures import FigureOut, figure_out, filled
+from judging.api.figures import FigureOut, figure_out
 from judging.api.studies import READS, EvaluatorOut, audited_study, evaluator_out
 from runs.api.authentication import ApiRequest
+from runs.api.bodies import filled
 from runs.api.paging import RowId, known_only
 
 router = Router(tags=["studies"])

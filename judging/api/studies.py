@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.reports import PER_RUN, TABLES
-from judging.api.figures import TableOut, filled, table_out
+from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, not_found
 from runs.api.runs import run_of

@@ -1,16 +1,20 @@
-"""Bodies of requests: bounded, as JSON that every database can keep, large ones written to disk."""
+"""Bodies of requests: bounded, as JSON that every database can keep, large ones written to disk.
+
+Bodies of answers: filled from the rows that they show.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.http import HttpRequest
 from ninja.parser import Parser
+from pydantic import BaseModel
 
 from runs.api.problems import Problem
 from runs.imports.upload_bounds import set_read_timeout
@@ -133,3 +137,12 @@ def spooled(request: HttpRequest, name: str) -> TemporaryUploadedFile:
     # Stands for the body where two sendings are compared.
     request.api_body = digest.digest()  # type: ignore[attr-defined]  # as `body_of` keeps it
     return file
+
+
+Out = TypeVar("Out", bound=BaseModel)
+
+
+def filled(form: type[Out], row: object, **given: Any) -> Out:
+    """The form with what is given; all its other fields by their names from the row."""
+    names = form.model_fields.keys() - given.keys()
+    return form(**{name: getattr(row, name) for name in names}, **given)

@@ -7,6 +7,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import not_found
 from runs.launching.experiments.progress import Progress, progress_of_each
@@ -76,19 +77,5 @@ def read_experiment(request: ApiRequest, experiment_id: RowId) -> Any:
 
 
 def _out(progress: Progress) -> ExperimentOut:
-    experiment = progress.experiment
-    return ExperimentOut(
-        id=experiment.pk,
-        name=experiment.name,
-        description=experiment.description,
-        state=progress.state,
-        runs=Counts(
-            total=progress.total,
-            done=progress.done,
-            running=progress.running,
-            queued=progress.queued,
-            cancelled=progress.cancelled,
-            errors=progress.errors,
-        ),
-        created_at=experiment.created_at,
-    )
+    runs = filled(Counts, progress)
+    return filled(ExperimentOut, progress.experiment, state=progress.state, runs=runs)

@@ -8,6 +8,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.catalogue.agents.runnable import rerun_offer
@@ -212,11 +213,10 @@ def _state(request: ApiRequest, launch_id: UUID) -> LaunchOut:
 
 
 def _run_out(run: Any) -> RerunOut:
-    return RerunOut(
-        id=run.pk,
+    return filled(
+        RerunOut,
+        run,
         rerun_of=run.rerun_of_id,
-        trial=run.trial,
-        attempt=run.attempt,
         status=run.shown_status,
         outcome=run.shown_outcome,
         is_cancelling=run.is_active and run.cancel_requested_at is not None,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from pydantic import BaseModel, Field
 
+from runs.api.bodies import filled
 from runs.api.paging import Page
 from runs.models import Attachment, Event, Run, Step
 from runs.models.runs.run import hides_something
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HIDDEN = "Null also where it is hidden from the caller."
 BLOB = "SHA-256 of a file of the run."
 MOST_FILES = 500
+FILES_OF_STEPS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
+SHOWN = ("status", "outcome", "reward", "end_reason", "agent", "model", "experiment", "cost")
+"""Fields that a run has as `shown_*`: as the caller may know them."""
 
 
 class TaskRef(BaseModel):
@@ -135,114 +138,75 @@ class StepPage(Page[StepOut]):
 
 def run_out(run: Run) -> RunOut:
     """A run that was read by `visible_to`, with `for_list`."""
-    return RunOut(**_fields(cast("ShownRun", run)))
+    return filled(RunOut, run, **_shown(cast("ShownRun", run)))
 
 
 def run_detail(run: Run) -> RunDetail:
     """The same with all that a page of it shows above the steps. Two queries."""
-    shown = cast("ShownRun", run)
     is_open = not hides_something(run)
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
     if not is_open:
         files = files.filter(role__in=BLIND_ROLES)
-    return RunDetail(
-        **_fields(shown),
-        final_answer=run.final_answer,
-        final_url=run.final_url if is_open else None,
-        error=(run.error_message or None) if is_open else None,
-        input_tokens=run.input_tokens if is_open else None,
-        output_tokens=run.output_tokens if is_open else None,
-        max_steps=run.max_steps if is_open else None,
-        rerun_of=run.rerun_of_id if is_open else None,
-        retry_of=run.retry_of_id if is_open else None,
+    told = {
+        "final_url": run.final_url,
+        "error": run.error_message or None,
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "max_steps": run.max_steps,
+        "rerun_of": run.rerun_of_id,
+        "retry_of": run.retry_of_id,
+    }
+    return filled(
+        RunDetail,
+        run,
+        **_shown(cast("ShownRun", run)),
+        **(told if is_open else dict.fromkeys(told)),
         events=[_event(event, is_open) for event in events_shown(run)],
-        files=_files(files[:MOST_FILES]),
+        files=[_file(file) for file in files[:MOST_FILES]],
     )
 
 
 def step_out(step: Step, run: Run) -> StepOut:
     """A step of a run that was read by `visible_to`."""
-    is_open = not hides_something(run)
-    return StepOut(
-        index=step.index,
-        branch=step.branch,
-        state=step.state,
-        kind=step.kind,
-        action=step.action,
-        thought=step.thought,
-        url=step.url,
-        title=step.title,
-        error=step.error,
-        target=step.target,
-        box=step.box,
-        point=step.point,
-        screenshot=step.screenshot_id,
-        marked_screenshot=step.marked_screenshot_id,
-        after_screenshot=step.after_screenshot_id,
-        tree=step.tree_id,
-        after_tree=step.after_tree_id,
-        started_at=step.started_at,
-        ended_at=step.ended_at,
-        seconds=step.seconds,
+    told = {
+        "input_tokens": step.input_tokens,
+        "output_tokens": step.output_tokens,
+        "cost": None if step.cost is None else float(step.cost),
+    }
+    return filled(
+        StepOut,
+        step,
+        **{name: getattr(step, f"{name}_id") for name in FILES_OF_STEPS},
         reward=None if cast("ShownRun", run).is_blind else step.reward,
-        input_tokens=step.input_tokens if is_open else None,
-        output_tokens=step.output_tokens if is_open else None,
-        cost=None if step.cost is None or not is_open else float(step.cost),
+        **(dict.fromkeys(told) if hides_something(run) else told),
     )
 
 
-def _fields(shown: ShownRun) -> dict[str, Any]:
+def _shown(run: ShownRun) -> dict[str, Any]:
+    """The fields of a run that have other names in its row."""
     return {
-        "id": shown.pk,
-        "task": TaskRef(
-            id=shown.task_id,
-            task_set=str(shown.task.task_set),
-            name=shown.task.external_id,
-            site=shown.task.site,
+        **{name: getattr(run, f"shown_{name}") for name in SHOWN},
+        "task": filled(
+            TaskRef, run.task, task_set=str(run.task.task_set), name=run.task.external_id
         ),
-        "goal": shown.goal or shown.task.goal,
-        "status": shown.shown_status,
-        "outcome": shown.shown_outcome,
-        "reward": shown.shown_reward,
-        "end_reason": shown.shown_end_reason,
-        "fault": shown.shown_fault or None,
-        "has_anomaly": shown.shown_anomaly,
-        "agent": shown.shown_agent,
-        "model": shown.shown_model,
-        "experiment": shown.shown_experiment,
-        "cost": shown.shown_cost,
-        "source_format": None if shown.is_anonymous else shown.source_format,
-        "seed": shown.seed,
-        "trial": shown.trial,
-        "attempt": shown.attempt,
-        "superseded": shown.superseded,
-        "n_steps": shown.n_steps,
-        "seconds": shown.seconds,
-        "is_blind": shown.is_blind,
-        "created_at": shown.created_at,
-        "started_at": shown.started_at,
-        "ended_at": shown.ended_at,
+        "goal": run.goal or run.task.goal,
+        "fault": run.shown_fault or None,
+        "has_anomaly": run.shown_anomaly,
+        "source_format": None if run.is_anonymous else run.source_format,
     }
 
 
 def _event(event: Event, is_open: bool) -> EventOut:
-    return EventOut(
-        kind=event.kind,
-        first_step=event.first_step,
-        last_step=event.last_step,
-        detector=(event.detector or None) if is_open else None,
+    return filled(EventOut, event, detector=(event.detector or None) if is_open else None)
+
+
+def _file(file: Attachment) -> FileOut:
+    blob = file.blob
+    return filled(
+        FileOut,
+        file,
+        sha256=blob.pk,
+        step=file.step_index,
+        media_type=blob.media_type,
+        size=blob.size,
     )
-
-
-def _files(files: Iterable[Attachment]) -> list[FileOut]:
-    return [
-        FileOut(
-            sha256=file.blob_id,
-            role=file.role,
-            name=file.name,
-            step=file.step_index,
-            media_type=file.blob.media_type,
-            size=file.blob.size,
-        )
-        for file in files
-    ]

@@ -6,6 +6,7 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, Words, filtered, known_only, page_of
 from runs.api.problems import not_found
 from runs.catalogue.tasks.tables import TaskFilter
@@ -98,7 +99,7 @@ def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilter
     found = filtered(TaskFilter(request.GET, queryset=Task.objects.visible_to(request.user)))
     listed = found.select_related("task_set").defer("record", "spec", "reference")
     rows, following = page_of(listed, paging, "id")
-    return TaskPage(items=[TaskOut(**_fields(row)) for row in rows], next=following)
+    return TaskPage(items=[filled(TaskOut, row, **_shown(row)) for row in rows], next=following)
 
 
 @router.get(
@@ -114,32 +115,20 @@ def read_task(request: ApiRequest, task_id: RowId) -> Any:
     task = tasks.filter(pk=task_id).first()
     if task is None:
         raise not_found("task")
-    is_open = not task.is_sealed
-    return TaskDetail(
-        **_fields(task),
-        start_urls=task.start_urls,
-        sites=task.sites,
-        intent_template=task.intent_template,
-        spec=task.spec if is_open else None,
-        reference=task.reference if is_open else None,
-        infeasible_reason=task.infeasible_reason if is_open else None,
-    )
+    sealed = ("spec", "reference", "infeasible_reason")
+    hidden = dict.fromkeys(sealed) if task.is_sealed else {}
+    return filled(TaskDetail, task, **_shown(task), **hidden)
 
 
-def _fields(task: Any) -> dict[str, Any]:
+def _shown(task: Any) -> dict[str, Any]:
+    """The fields of a task that have other names in its row."""
     return {
-        "id": task.pk,
         "task_set": _set_out(task.task_set),
         "name": task.external_id,
-        "site": task.site,
-        "goal": task.goal,
-        "template": task.template,
-        "max_steps": task.max_steps,
         "evaluation": task.shown_kind,
         "infeasible": task.shown_infeasible,
-        "is_sealed": task.is_sealed,
     }
 
 
 def _set_out(row: TaskSet) -> TaskSetOut:
-    return TaskSetOut(id=row.pk, name=row.name, version=row.version, parent=row.parent_id)
+    return filled(TaskSetOut, row, parent=row.parent_id)
