@@ -1,10 +1,11 @@
-"""Progress bars of commands: on stderr, so that stdout stays clean."""
+"""What commands share: bars on stderr, so that stdout stays clean; experiments by name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.core.management.base import CommandError
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -13,6 +14,8 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+
+from runs.models import Experiment
 
 
 @contextmanager
@@ -27,3 +30,15 @@ def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
         disable=not shown,
     ) as progress:
         yield progress
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of this name.
+
+    Raises:
+        CommandError: there is none.
+    """
+    found = Experiment.objects.filter(name=name).first()
+    if found is None:
+        raise CommandError(f"There is no experiment {name!r}.")
+    return found

@@ -5,19 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from runs.catalogue.management.commands.import_tasks import TaskSetCommand
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
 from runs.models import Task, TaskSet
 
 
-class Command(BaseCommand):
+class Command(TaskSetCommand):
     help = "Replace the milestones of the tasks that the file names. All or nothing."
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        # Django's own --version would be in the way of the task set's.
-        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

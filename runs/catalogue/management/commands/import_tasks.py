@@ -16,14 +16,18 @@ from runs.models import Task
 from webagent.trajectory.records import TaskSetRecord
 
 
-class Command(BaseCommand):
-    help = (
-        "Import WebArena's task file or WebArena-Verified's dataset. All tasks are stored or none."
-    )
+class TaskSetCommand(BaseCommand):
+    """A command whose `--version` is that of a task set."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         # Django's own --version would be in the way of the task set's.
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+
+class Command(TaskSetCommand):
+    help = (
+        "Import WebArena's task file or WebArena-Verified's dataset. All tasks are stored or none."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")

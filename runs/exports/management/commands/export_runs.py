@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_atif, export_runs
-from runs.interface.terminal import progress_bar
-from runs.models import Experiment, Run, RunStatus
+from runs.interface.terminal import experiment_named, progress_bar
+from runs.models import Run, RunStatus
 from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError
 from webagent.trajectory.native.blinding import Blinding
@@ -52,9 +52,7 @@ class Command(BaseCommand):
     ) -> None:
         runs = Run.objects.filter(status__in=RunStatus.ended())
         if experiment:
-            if not Experiment.objects.filter(name=experiment).exists():
-                raise CommandError(f"there is no experiment {experiment!r}")
-            runs = runs.filter(experiment__name=experiment)
+            runs = runs.filter(experiment=experiment_named(experiment))
         if run:
             runs = runs.filter(pk__in=run)
             missing = set(run) - set(runs.values_list("pk", flat=True))

@@ -10,9 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
+from runs.interface.terminal import experiment_named
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.services import start_extraction, start_summary
-from runs.models import Experiment, KnowledgeSet, LearningJob, Run, TaskSet
+from runs.models import KnowledgeSet, LearningJob, Run, TaskSet
 from runs.queue.paid_work import WorkRefusedError
 
 
@@ -83,9 +84,7 @@ def _done(job: LearningJob) -> LearningJob:
 def _runs(options: dict[str, Any]) -> tuple[QuerySet[Run], str]:
     """The runs that are meant, and what they are called together."""
     if options["experiment"]:
-        found = Experiment.objects.filter(name=options["experiment"]).first()
-        if found is None:
-            raise CommandError(f"There is no experiment {options['experiment']!r}.")
+        found = experiment_named(options["experiment"])
         return Run.objects.filter(experiment=found), found.name
     words = options["task_set"]
     sets = [row for row in TaskSet.objects.all() if words in (row.name, str(row))]

@@ -10,15 +10,15 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
+from runs.catalogue.tasks.offered import PlanError
 from runs.launching.experiments.hint_plans import (
     HintPlan,
     HintPool,
     launch_hint_experiment,
     plan_hints,
 )
-from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.services import plan_problem
+from runs.launching.management.commands.run_experiment import add_plan_arguments, read_plan
 from runs.models import Hint, LearningJob
 from webagent.knowledge.entries import Level, Relatedness
 
@@ -35,10 +35,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--name", required=True)
-        parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
-        parser.add_argument("--site", action="append", default=[], help="repeatable")
-        parser.add_argument("--tasks", default="", help="ids between commas")
+        add_plan_arguments(parser, trials=3)
         parser.add_argument("--agent", required=True, metavar="KIND[:JSON]")
         parser.add_argument("--hints", metavar="JOB", help="default: the last")
         parser.add_argument(
@@ -50,10 +47,6 @@ class Command(BaseCommand):
             choices=list(Relatedness),
             help="repeatable; default: all",
         )
-        parser.add_argument("--trials", type=int, default=3)
-        parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
-        parser.add_argument("--max-steps", type=int)
-        parser.add_argument("--parallelism", type=int, help="runs at a time")
         parser.add_argument("--dry-run", action="store_true", help="only count")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -85,22 +78,7 @@ class Command(BaseCommand):
 
 def _plan(options: dict[str, Any]) -> HintPlan:
     """Raises PlanError."""
-    if options["trials"] < 1:
-        raise CommandError("--trials must be 1 or more")
-    selection = Selection(
-        task_set=options["task_set"],
-        sites=options["site"],
-        picked=read_names(options["tasks"]),
-    )
-    plan = Plan(
-        name=options["name"],
-        tasks=tasks_of(selection, None),
-        agents=(read_agent(options["agent"]),),
-        trials=options["trials"],
-        seeds=read_seeds(options["seeds"], options["trials"]),
-        max_steps=options["max_steps"],
-        parallelism=options["parallelism"],
-    )
+    plan = read_plan(options, [options["agent"]], None)
     job = _job(options["hints"])
     hints = list(Hint.objects.for_list().filter(job=job))
     pool = HintPool(job, hints, [Level(each) for each in options["level"] or Level])

@@ -11,10 +11,11 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
+from runs.interface.terminal import experiment_named
 from runs.launching.policies.rerun_plans import RerunPlan, launch_by_policy, plan_reruns
 from runs.launching.policies.rerun_views import DryRunRow, estimate_reruns, row_in_words
 from runs.launching.reruns.services import RerunError
-from runs.models import Experiment, RetryPolicy, Run
+from runs.models import RetryPolicy, Run
 from runs.models.extension import extension
 
 
@@ -90,10 +91,7 @@ def _chosen(options: dict[str, Any]) -> QuerySet[Run]:
     if options["runs"]:
         return Run.objects.filter(pk__in=options["runs"])
     if options["experiment"]:
-        experiment = Experiment.objects.filter(name=options["experiment"]).first()
-        if experiment is None:
-            raise CommandError(f"There is no experiment {options['experiment']!r}.")
-        return Run.objects.filter(experiment=experiment)
+        return Run.objects.filter(experiment=experiment_named(options["experiment"]))
     found = extension().judgements.runs_of_study(options["study"], None)
     if found is None:
         raise CommandError(f"There is no study {options['study']}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,7 +15,8 @@ from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.services import launch_experiment, plan_problem
-from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, User
+from runs.launching.management.commands.rerun_by_policy import named_policy
+from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 
 POLL_S = 1.0
 
@@ -29,20 +31,13 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--name", required=True)
-        parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
-        parser.add_argument("--site", action="append", default=[], help="repeatable")
+        add_plan_arguments(parser, trials=1)
         parser.add_argument("--kind", action="append", default=[], help="of evaluation; repeatable")
-        parser.add_argument("--tasks", default="", help="ids between commas")
         parser.add_argument("--infeasible", action="store_true", help="also infeasible tasks")
         parser.add_argument(
             "--agent", action="append", required=True, metavar="KIND[:JSON]", help="repeatable"
         )
-        parser.add_argument("--trials", type=int, default=1)
-        parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
-        parser.add_argument("--max-steps", type=int)
         parser.add_argument("--policy", default="", metavar="NAME[@VERSION]")
-        parser.add_argument("--parallelism", type=int, help="runs at a time")
         parser.add_argument("--background", action="store_true", help="when nothing else waits")
         parser.add_argument("--wait-for-sites", action="store_true", help="instead of refusing")
         parser.add_argument("--user", default="", help="owner")
@@ -53,7 +48,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             user = _user(options["user"])
-            plan = _plan(options, user)
+            plan = read_plan(options, options["agent"], user)
             if options["dry_run"]:
                 self._print(plan, estimate(plan, user), is_json=options["json"])
                 return
@@ -106,33 +101,49 @@ def _user(name: str) -> User | None:
     raise CommandError(f"There is no account {name}.")
 
 
-def _plan(options: dict[str, Any], user: User | None) -> Plan:
-    """Raises PlanError."""
+def add_plan_arguments(parser: ArgumentParser, *, trials: int) -> None:
+    """What every plan of an experiment takes.
+
+    Args:
+        trials: how many there are where the command line names none.
+    """
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--task-set", required=True, help='such as miniwob or "webarena raw"')
+    parser.add_argument("--site", action="append", default=[], help="repeatable")
+    parser.add_argument("--tasks", default="", help="ids between commas")
+    parser.add_argument("--trials", type=int, default=trials)
+    parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
+    parser.add_argument("--max-steps", type=int)
+    parser.add_argument("--parallelism", type=int, help="runs at a time")
+
+
+def read_plan(options: dict[str, Any], agents: Sequence[str], user: User | None) -> Plan:
+    """The plan that the options describe. What a command has no option for keeps its default.
+
+    Raises:
+        PlanError: it cannot be planned like this.
+        CommandError: a number is out of range, or there is no such policy.
+    """
     if options["trials"] < 1:
         raise CommandError("--trials must be 1 or more")
-    policy = None
-    if words := options["policy"]:
-        policy = RetryPolicy.objects.named(words)
-        if policy is None:
-            raise CommandError(f"There is no retry policy {words}.")
     selection = Selection(
         task_set=options["task_set"],
         sites=options["site"],
-        kinds=options["kind"],
+        kinds=options.get("kind", ()),
         picked=read_names(options["tasks"]),
-        feasible_only=not options["infeasible"],
+        feasible_only=not options.get("infeasible", False),
     )
     return Plan(
         name=options["name"],
         tasks=tasks_of(selection, user),
-        agents=tuple(map(read_agent, options["agent"])),
+        agents=tuple(map(read_agent, agents)),
         trials=options["trials"],
         seeds=read_seeds(options["seeds"], options["trials"]),
         max_steps=options["max_steps"],
-        policy=policy,
+        policy=named_policy(options.get("policy", "")),
         parallelism=options["parallelism"],
-        in_background=options["background"],
-        waits_for_sites=options["wait_for_sites"],
+        in_background=options.get("background", False),
+        waits_for_sites=options.get("wait_for_sites", False),
     )
 
 

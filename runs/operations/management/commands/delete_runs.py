@@ -6,10 +6,11 @@ from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 from django.template.defaultfilters import filesizeformat
 
-from runs.models import Experiment, Run
+from runs.interface.terminal import experiment_named
+from runs.models import Run
 from runs.models.runs.queries import RunQuerySet
 from runs.operations.space.retention import archive_runs, delete_archived, kept_by, unkept
 from runs.storage.usage import bytes_of
@@ -48,10 +49,7 @@ class Command(BaseCommand):
 def _chosen(options: dict[str, Any]) -> RunQuerySet[Run]:
     if options["runs"]:
         return Run.objects.filter(pk__in=options["runs"])
-    experiment = Experiment.objects.filter(name=options["experiment"]).first()
-    if experiment is None:
-        raise CommandError(f"There is no experiment {options['experiment']!r}.")
-    return Run.objects.filter(experiment=experiment)
+    return Run.objects.filter(experiment=experiment_named(options["experiment"]))
 
 
 def _runs(n: int) -> str:
