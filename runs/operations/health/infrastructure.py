@@ -6,7 +6,7 @@ two that did not. Imported runs of other tools are left out, because they do not
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -40,7 +40,7 @@ class FaultCount:
         return str(Run.Fault(self.fault).label)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ErrorRate:
     """The attempts of one group: an agent, a site, an experiment, or all (empty name).
 
@@ -49,12 +49,29 @@ class ErrorRate:
     """
 
     name: str
-    attempts: int
-    errors: int
-    trials: int
-    never_through: int
-    faults: tuple[FaultCount, ...]
-    """Most frequent first."""
+    attempts: int = 0
+    trials: int = 0
+    never_through: int = 0
+    counted: Counter[str] = field(default_factory=Counter)
+    """Errors by their class."""
+
+    def add(self, fault: str, superseded: bool, n: int) -> None:
+        """Count so many attempts; an empty `fault` is no error."""
+        self.attempts += n
+        self.trials += 0 if superseded else n
+        self.never_through += n if fault and not superseded else 0
+        if fault:
+            self.counted[fault] += n
+
+    @property
+    def errors(self) -> int:
+        return self.counted.total()
+
+    @property
+    def faults(self) -> list[FaultCount]:
+        """Most frequent first."""
+        ordered = sorted(self.counted.items(), key=lambda item: (-item[1], item[0]))
+        return [FaultCount(fault, n) for fault, n in ordered]
 
     @property
     def share(self) -> float | None:
@@ -75,32 +92,6 @@ class ErrorRates:
     by_agent: tuple[ErrorRate, ...]
     by_site: tuple[ErrorRate, ...]
     by_experiment: tuple[ErrorRate, ...]
-
-
-@dataclass(slots=True)
-class _Tally:
-    attempts: int = 0
-    trials: int = 0
-    never_through: int = 0
-    faults: Counter[str] = field(default_factory=Counter)
-
-    def add(self, fault: str, superseded: bool, n: int) -> None:
-        self.attempts += n
-        self.trials += 0 if superseded else n
-        self.never_through += n if fault and not superseded else 0
-        if fault:
-            self.faults[fault] += n
-
-    def rate(self, name: str) -> ErrorRate:
-        ordered = sorted(self.faults.items(), key=lambda item: (-item[1], item[0]))
-        return ErrorRate(
-            name,
-            self.attempts,
-            self.faults.total(),
-            self.trials,
-            self.never_through,
-            tuple(FaultCount(fault, n) for fault, n in ordered),
-        )
 
 
 def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) -> ErrorRates:
@@ -129,18 +120,17 @@ def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) 
         )
         .annotate(n=Count("pk"))
     )
-    overall = _Tally()
-    groups: tuple[defaultdict[str, _Tally], ...] = tuple(defaultdict(_Tally) for _ in range(3))
+    overall = ErrorRate("")
+    groups: tuple[dict[str, ErrorRate], ...] = ({}, {}, {})
     for key, name, version, model, site, experiment, fault, superseded, n in counted:
         agent = names.get(key) or " ".join(filter(None, (name, version, model)))
         overall.add(fault, superseded, n)
         for group, kind in zip(groups, (agent, site, experiment or ""), strict=True):
-            group[kind].add(fault, superseded, n)
-    return ErrorRates(overall.rate(""), *(_worst_first(group.items()) for group in groups))
+            group.setdefault(kind, ErrorRate(kind)).add(fault, superseded, n)
+    return ErrorRates(overall, *(_worst_first(group.values()) for group in groups))
 
 
-def _worst_first(tallies: Iterable[tuple[str, _Tally]]) -> tuple[ErrorRate, ...]:
-    rates = [tally.rate(name) for name, tally in tallies]
+def _worst_first(rates: Iterable[ErrorRate]) -> tuple[ErrorRate, ...]:
     return tuple(sorted(rates, key=lambda rate: (-(rate.share or 0), rate.name)))
 
 
