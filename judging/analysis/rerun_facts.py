@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from judging.analysis.audits.evaluators import of_success
+from judging.analysis.audits.verdict_sources import of_success
 from judging.evaluators.failure_modes import MODE_EVALUATORS
 from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, Label, ReferenceVerdict, Study

@@ -3,11 +3,10 @@
 from django.urls import path
 
 from judging.analysis.audits import compare_views as audit_compare
-from judging.analysis.audits import progress_views as audit_progress
+from judging.analysis.audits import people_views as audit_people
 from judging.analysis.audits import run_views as audit_runs
-from judging.analysis.audits import triangle_views as audit_triangle
+from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
-from judging.analysis.audits import views as audit_detectors
 from judging.analysis.audits import whatif_views as whatif
 from judging.analysis.causes import views as causes
 from judging.analysis.experiments import compare_views as experiment_compare
@@ -140,12 +139,12 @@ urlpatterns = [
     path("studies/<int:study_id>/audit/agreement/", audit.audit_agreement, name="audit_agreement"),
     path(
         "studies/<int:study_id>/audit/triangle/",
-        audit_triangle.audit_triangle,
+        audit_verdicts.audit_triangle,
         name="audit_triangle",
     ),
     path(
         "studies/<int:study_id>/audit/triangle.<slug:ending>",
-        audit_triangle.audit_triangle_file,
+        audit_verdicts.audit_triangle_file,
         name="audit_triangle_file",
     ),
     path(
@@ -159,20 +158,20 @@ urlpatterns = [
     path("studies/<int:study_id>/audit/pairs/", audit_compare.audit_pairs, name="audit_pairs"),
     path(
         "studies/<int:study_id>/audit/detectors/",
-        audit_detectors.audit_detectors,
+        audit_people.audit_detectors,
         name="audit_detectors",
     ),
     path(
         "studies/<int:study_id>/audit/progress/",
-        audit_progress.audit_progress,
+        audit_people.audit_progress,
         name="audit_progress",
     ),
     path(
         "studies/<int:study_id>/audit/progress/<slug:name>.<slug:ending>",
-        audit_progress.audit_progress_table,
+        audit_people.audit_progress_table,
         name="audit_progress_table",
     ),
-    path("studies/<int:study_id>/audit/people/", audit_compare.audit_people, name="audit_people"),
+    path("studies/<int:study_id>/audit/people/", audit_people.audit_people, name="audit_people"),
     path(
         "studies/<int:study_id>/audit/left-out/<slug:group>/",
         audit_runs.audit_left_out,

@@ -5,8 +5,8 @@ from typing import Any
 from ninja import Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.figures import MEASURES, measure
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
-from judging.analysis.audits.measures import MEASURES, measure
 from judging.analysis.audits.population import Group
 from judging.api.figures import FigureOut, figure_out
 from judging.api.studies import READS, EvaluatorOut, audited_study, evaluator_out

@@ -9,8 +9,9 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
-from judging.analysis.audits.reports import PER_RUN, TABLES
+from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
@@ -212,12 +213,12 @@ def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
     """
     known_only(request)
     study = audited_study(request, study_id)
-    if name not in TABLES:
+    if name not in REPORTS:
         raise not_found("table")
-    if name in PER_RUN:
+    if REPORTS.entries[name].lists_runs:
         items = study.items.all()
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return table_out(TABLES[name](study))
+    return table_out(REPORTS.make(name, AuditFacts(study)))
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:

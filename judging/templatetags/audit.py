@@ -10,8 +10,8 @@ from django.utils.translation import ngettext
 
 from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
-from judging.analysis.audits.evaluators import stubs_of as find_stubs
-from judging.analysis.audits.measures import Measured
+from judging.analysis.audits.figures import Measured
+from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
 from judging.analysis.failure_modes.words import NAMES, SIDES
 from judging.analysis.reports import showing
 from judging.models import Study

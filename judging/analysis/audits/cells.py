@@ -121,22 +121,25 @@ class Neighbours:
     next: UUID | None
 
 
-def neighbours(items: QuerySet[Any], run_id: UUID) -> Neighbours | None:
-    """The runs before and after, by position; None where the run is not among them.
+def neighbours(items: QuerySet[Any], run_id: UUID, sort: str = "position") -> Neighbours | None:
+    """The runs before and after in an order; None where the run is not among them.
 
     Args:
         items: rows with `run` and `position`, in that order.
+        sort: the path that orders them, with `-` if it falls; ties go by position.
     """
-    here = items.filter(run=run_id).values_list("position", flat=True).first()
+    path = sort.removeprefix("-")
+    here = items.filter(run=run_id).values_list(path, "position").first()
     if here is None:
         return None
-    bare = items.order_by()
-    counts = bare.aggregate(total=Count("pk"), before=Count("pk", filter=Q(position__lt=here)))
-    before = items.filter(position__lt=here).order_by("-position")
-    after = items.filter(position__gt=here)
+    value, position = here
+    less, more = ("gt", "lt") if sort.startswith("-") else ("lt", "gt")
+    before = Q(**{f"{path}__{less}": value}) | Q(**{path: value, "position__lt": position})
+    after = Q(**{f"{path}__{more}": value}) | Q(**{path: value, "position__gt": position})
+    counts = items.order_by().aggregate(total=Count("pk"), before=Count("pk", filter=before))
     return Neighbours(
         number=counts["before"] + 1,
         total=counts["total"],
-        previous=before.values_list("run", flat=True).first(),
-        next=after.values_list("run", flat=True).first(),
+        previous=items.filter(before).reverse().values_list("run", flat=True).first(),
+        next=items.filter(after).values_list("run", flat=True).first(),
     )

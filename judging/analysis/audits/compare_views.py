@@ -1,40 +1,64 @@
-"""Two evaluators compared, and evaluators beside people."""
+"""Two evaluators compared, with the runs behind every number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.ceiling import ceiling_of, ceiling_picture
-from judging.analysis.audits.compare_page import compare_page, default_pair
-from judging.analysis.audits.comparison import compare
-from judging.analysis.audits.comparison_reports import (
-    comparison_report,
-    pairs_table,
-    people_report,
+from judging.analysis.audits.cells import Shown
+from judging.analysis.audits.comparison import (
+    ON_FAILURE,
+    ON_SUCCESS,
+    Comparison,
+    Flip,
+    Flips,
+    compare,
 )
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
+from judging.analysis.audits.comparison_reports import (
+    FLIP_NAMES,
+    MOST_GROUPS,
+    comparison_report,
+    flip_cells,
+    steps,
+)
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.figures import BY_KEY
+from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.selection import in_cells
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.views import as_part
+from judging.analysis.pictures_flips import FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file
+from judging.analysis.reports.report import Cell
+from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors
 from runs.interface.fragments import AppRequest
 from runs.operations.error_views import BadQueryError
 
+SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
+"""Shares of both evaluators that stand beside each other."""
+DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
+
 
 @require_safe
 @for_auditors
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     """What a second evaluator repairs and breaks of a first one."""
-    sources = sources_of(study)
-    pair = _pair(request, sources)
+    facts = AuditFacts(study)
+    pair = _pair(request, facts.sources)
     context = {
         "study": study,
-        "sources": sources,
-        "page": compare_page(study, sources, *pair) if pair else None,
+        "sources": facts.sources,
+        "page": _page(facts, *pair) if pair else None,
         "formats": FORMATS,
     }
     return render(request, "judging/analysis/audits/audit_compare.html", context)
@@ -45,7 +69,7 @@ def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     """All pairs of evaluators, which take longer than two of them."""
-    report = pairs_table(study)
+    report = AUDIT.make("pairs", AuditFacts(study))
     context = {"study": study, "name": "pairs", "title": _("All pairs"), "plain": True}
     context |= {"report": report, "tables": html_tables(report)}
     return as_part(request, "judging/analysis/_report_section.html", context)
@@ -55,24 +79,11 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The comparison of two evaluators as a file: whole and by group."""
-    pair = _pair(request, sources_of(study))
-    if ending not in FORMATS or pair is None:
+    check_address(ending)
+    pair = _pair(request, AuditFacts(study).sources)
+    if pair is None:
         raise Http404
     return as_file(comparison_report(study, compare(study, *pair)), ending)
-
-
-@require_safe
-@for_auditors
-def audit_people(request: AppRequest, study: Study) -> HttpResponse:
-    """Evaluators against each annotator, beside the annotators against each other."""
-    ceiling = ceiling_of(study, sources_of(study))
-    context = {
-        "study": study,
-        "annotators": ceiling.annotators,
-        "picture": ceiling_picture(study, ceiling),
-        "tables": html_tables(people_report(study, ceiling)),
-    }
-    return render(request, "judging/analysis/audits/audit_people.html", context)
 
 
 def _pair(
@@ -80,7 +91,7 @@ def _pair(
 ) -> tuple[VerdictSource, VerdictSource] | None:
     """The two evaluators of the address; those that most come for where it names none."""
     if "first" not in request.GET and "second" not in request.GET:
-        return default_pair(sources)
+        return _default_pair(sources)
     try:
         first, second = (sources.named(request.GET.get(key, "")) for key in ("first", "second"))
     except ValueError as error:
@@ -88,3 +99,101 @@ def _pair(
     if first not in sources.evaluators or second not in sources.evaluators or first == second:
         raise Http404
     return first, second
+
+
+def _default_pair(sources: VerdictSources) -> tuple[VerdictSource, VerdictSource] | None:
+    """Before and after the repair, else the first two."""
+    by_name = {source.evaluator.name: source for source in sources.evaluators if source.evaluator}
+    for first, second in DEFAULT_PAIRS:
+        if first in by_name and second in by_name:
+            return by_name[first], by_name[second]
+    return (sources.evaluators[0], sources.evaluators[1]) if len(sources.evaluators) > 1 else None
+
+
+def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dict[str, Any]:
+    """What the template shows, in a number of queries that does not depend on the runs."""
+    study = facts.study
+    comparison = compare(study, first, second)
+    added = steps(facts, (first, second))
+    flips = flip_cells(study, first, second, comparison.flips)
+    figures = (
+        (BY_KEY[key], *(BY_KEY[key].of(matrix) for matrix in comparison.matrices))
+        for key in SIDE_BY_SIDE
+    )
+    return {
+        "comparison": comparison,
+        "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
+        "tables": [
+            (
+                "success",
+                ON_SUCCESS,
+                _rows(study, comparison, ON_SUCCESS, comparison.flips.on_success),
+            ),
+            (
+                "failure",
+                ON_FAILURE,
+                _rows(study, comparison, ON_FAILURE, comparison.flips.on_failure),
+            ),
+        ],
+        "figures": list(figures),
+        "groups": html_tables(comparison_report(study, comparison)),
+        "additions": html_tables(added) if added.rows else [],
+        "picture": _picture(study, comparison),
+    }
+
+
+def _rows(
+    study: Study, comparison: Comparison, cells: tuple[Shown, ...], flips: Mapping[Flip, int]
+) -> list[tuple[Shown, list[tuple[Cell, str]], int]]:
+    """A cell under the first evaluator, its runs by cell under the second with what that means
+    (same, better, worse, or empty), and all of its runs.
+    """
+    return [
+        (
+            before,
+            [
+                (_flip(study, comparison, before, after, flips), _meaning(before, after))
+                for after in cells
+            ],
+            sum(flips.get((before, after), 0) for after in cells),
+        )
+        for before in cells
+    ]
+
+
+def _flip(
+    study: Study, comparison: Comparison, before: Shown, after: Shown, flips: Mapping[Flip, int]
+) -> Cell:
+    n = flips.get((before, after), 0)
+    if before is after is Shown.NONE:
+        # The fifth cell holds runs of both reference verdicts, so it alone cannot link.
+        return Cell(n)
+    return in_cells(study, n, [(comparison.first, [before]), (comparison.second, [after])])
+
+
+def _meaning(before: Shown, after: Shown) -> str:
+    if before is after:
+        return "same"
+    if Shown.NONE in (before, after):
+        return ""
+    return "better" if after in (Shown.TP, Shown.TN) else "worse"
+
+
+def _picture(study: Study, comparison: Comparison) -> SafeString:
+    sites = comparison.groups.get("site", ())[:MOST_GROUPS]
+    bars = [_bar(study, comparison, _("all runs"), comparison.flips, {})]
+    bars += [
+        _bar(study, comparison, site.name or _("no site"), site.flips, {"site": site.name})
+        for site in sites
+    ]
+    names = {"first": comparison.first.name, "second": comparison.second.name}
+    label = _("What %(second)s repairs and breaks of %(first)s") % names
+    return flips_picture(bars, label=label)
+
+
+def _bar(
+    study: Study, comparison: Comparison, name: str, flips: Flips, groups: Mapping[str, str]
+) -> FlipsBar:
+    cells = flip_cells(study, comparison.first, comparison.second, flips, groups)
+    fixed_fn, new_fn, fixed_fp, new_fp = ((cell.value, cell.url) for cell in cells)
+    return FlipsBar(name=name, fixed_fn=fixed_fn, fixed_fp=fixed_fp, new_fn=new_fn, new_fp=new_fp)

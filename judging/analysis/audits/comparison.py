@@ -1,35 +1,95 @@
-"""Two evaluators on the same runs: what flips, whether chance explains it, and where it happens."""
+"""Two evaluators on the same runs: what flips, whether chance explains it, and where it happens.
+
+All comparisons are made from how many runs there are of each combination of verdicts.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Sum
 
 from judging.analysis.audits.cells import Shown, shown
-from judging.analysis.audits.joint import (
-    GROUPINGS,
-    MOST_SOURCES,
-    Joint,
-    joint_counts,
-    matrix_against_reference,
-)
-from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.population import GROUPINGS, SUCCESS, counted_items
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, with_verdicts
 from judging.models import Evaluation, Study
+from judging.models.labels import Success
 from judging.statistics.comparison import McNemar, holm, mcnemar
-from judging.statistics.confusion import ConfusionMatrix, cell
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from runs.models import User
 
+MOST_SOURCES = 24
+"""In one comparison of all with all: a query joins every one of them."""
+DECIDED = (Success.SUCCESS, Success.FAILURE)
+"""What a label says that counts as a verdict."""
 FEW_RUNS = 10
 """Groups of fewer are not tested: they say hardly anything of their own."""
 ON_SUCCESS = (Shown.TP, Shown.FN, Shown.NONE)
 ON_FAILURE = (Shown.TN, Shown.FP, Shown.NONE)
 Flip = tuple[Shown, Shown]
 """The cell under the first evaluator, and under the second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """So many runs with this reference verdict, of which each source said this."""
+
+    succeeded: bool
+    said: tuple[bool | None, ...]
+    runs: int
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """By name of `GROUPINGS`, where they were asked for."""
+    task: int | None = None
+
+
+def joint_counts(
+    study: Study,
+    sources: Sequence[VerdictSource],
+    *,
+    by: Sequence[str] = (),
+    per_task: bool = False,
+    labelled_by: User | None = None,
+) -> list[Joint]:
+    """The counted runs by what was said of them, in one query.
+
+    Args:
+        by: names of `GROUPINGS` to keep apart.
+        per_task: whether to keep runs of different tasks apart, for figures that resample tasks.
+        labelled_by: of whose labels of success and failure the runs are; all runs if None.
+    """
+    items = counted_items(study)
+    if labelled_by is not None:  # joined first of all, for the planner orders the first joins only
+        items = items.filter(
+            labels__annotator=labelled_by, labels__is_repeat=False, labels__success__in=DECIDED
+        )
+    items = with_verdicts(items, sources).annotate(**{f"of_{name}": GROUPINGS[name] for name in by})
+    keys = [f"said_{number}" for number in range(len(sources))] + [f"of_{name}" for name in by]
+    keys += ["run__task"] if per_task else []
+    rows = items.order_by().values_list("verdict__verdict", *keys).annotate(runs=Count("*"))
+    end = 1 + len(sources)
+    return [
+        Joint(
+            succeeded=row[0] == SUCCESS,
+            said=tuple(PASSED_BY_VERDICT.get(each) for each in row[1:end]),
+            runs=row[-1],
+            groups=dict(zip(by, row[end : end + len(by)], strict=True)),
+            task=row[-2] if per_task else None,
+        )
+        for row in rows
+    ]
+
+
+def matrix_against_reference(counts: Iterable[Joint], source: int) -> ConfusionMatrix:
+    """The matrix of one source over these runs."""
+    cells: Counter[Cell] = Counter()
+    for each in counts:
+        cells[cell(each.succeeded, each.said[source])] += each.runs
+    return ConfusionMatrix.counted(cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,18 +143,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What an evaluator took over the counted runs. None where nobody knows."""
-
-    cost: Decimal | None
-    priced: int
-    """Evaluations whose cost is known."""
-    seconds: float | None
-    """The mean of an evaluation."""
-    evaluations: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Two evaluators of a study held against each other."""
 
@@ -102,13 +150,15 @@ class Comparison:
     second: VerdictSource
     flips: Flips
     matrices: tuple[ConfusionMatrix, ConfusionMatrix]
-    spent: tuple[Spent, Spent]
+    spent: tuple[dict[str, Any], dict[str, Any]]
+    """What each took over the counted runs: `cost`, None where it is not known of any run, of
+    how many it is (`priced`), `seconds`, the mean of an evaluation, and `evaluations`.
+    """
     groups: Mapping[str, Sequence[Group]]
     """By name of a grouping with more than one group; most flips first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairCompared:
+class PairCompared(NamedTuple):
     """One of all pairs."""
 
     first: VerdictSource
@@ -140,7 +190,7 @@ def compare_all(study: Study, sources: VerdictSources) -> list[PairCompared]:
     found = [flips_of(counts, a, b) for a, b in pairs]
     adjusted = holm([flips.test.p_value for flips in found])
     return [
-        PairCompared(first=evaluators[a], second=evaluators[b], flips=flips, adjusted=p)
+        PairCompared(evaluators[a], evaluators[b], flips, p)
         for (a, b), flips, p in zip(pairs, found, adjusted, strict=True)
     ]
 
@@ -179,17 +229,14 @@ def _flipped(flips: Flips) -> int:
     return flips.test.only_first + flips.test.only_second
 
 
-def _spent(study: Study, source: VerdictSource) -> Spent:
-    found = Evaluation.objects.filter(
+def _spent(study: Study, source: VerdictSource) -> dict[str, Any]:
+    said = Evaluation.objects.filter(
         evaluator=source.evaluator,
         is_current=True,
         run__in=counted_items(study).order_by().values("run"),
-    ).aggregate(dollars=Sum("cost"), priced=Count("cost"), mean=Avg("seconds"), all=Count("*"))
-    return Spent(
-        cost=found["dollars"],
-        priced=found["priced"],
-        seconds=found["mean"],
-        evaluations=found["all"],
+    )
+    return said.aggregate(
+        priced=Count("cost"), cost=Sum("cost"), seconds=Avg("seconds"), evaluations=Count("*")
     )
 
 

@@ -1,4 +1,4 @@
-"""Reports on evaluators compared with each other and with people."""
+"""Reports on evaluators compared with each other."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.ceiling import Against, Ceiling, ceiling_of
 from judging.analysis.audits.cells import Shown as Verdict
-from judging.analysis.audits.columns import RUNS
 from judging.analysis.audits.comparison import (
     Addition,
     Comparison,
@@ -20,23 +18,15 @@ from judging.analysis.audits.comparison import (
     additions_of,
     compare_all,
 )
-from judging.analysis.audits.triangle_links import differing, in_cells
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
-from judging.analysis.reports.columns import (
-    ends,
-    in_files,
-    number,
-    on_pages,
-    text,
-    value_and_ends,
-    why,
-)
-from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value
-from judging.analysis.reports.showing import Shown, show
-from judging.analysis.wording import DASH, figure_words, interval_words, p_words, why_undefined
+from judging.analysis.audits.facts import RUNS, AuditFacts
+from judging.analysis.audits.selection import in_cells
+from judging.analysis.audits.verdict_sources import VerdictSource
+from judging.analysis.reports.columns import in_files, on_pages, text
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
+from judging.analysis.reports.showing import Shown
+from judging.analysis.wording import DASH, p_words
 from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
-from judging.statistics.figures import Undefined
 
 MOST_GROUPS = 12
 GROUPINGS = {
@@ -85,18 +75,17 @@ def flip_cells(
         (flips.fixed_fp, Verdict.FP, Verdict.TN),
         (flips.new_fp, Verdict.TN, Verdict.FP),
     )
-    linked = (
+    return [
         in_cells(study, n, [(first, [before]), (second, [after])], groups)
         for n, before, after in found
-    )
-    return [Cell(each.n, each.url) for each in linked]
+    ]
 
 
-def pairs_table(study: Study) -> Report:
+def pairs(facts: AuditFacts) -> Report:
     """One row a pair of evaluators: what flips from the first to the second."""
-    address = reverse("judging:audit_compare", args=[study.pk])
+    address = reverse("judging:audit_compare", args=[facts.study.pk])
     rows = []
-    for pair in compare_all(study, sources_of(study)):
+    for pair in compare_all(facts.study, facts.sources):
         query = urlencode({"first": pair.first.key, "second": pair.second.key})
         p = pair.flips.test.tested_p
         rows.append(
@@ -104,14 +93,12 @@ def pairs_table(study: Study) -> Report:
                 Cell(pair.first.name, f"{address}?{query}"),
                 pair.second.name,
                 pair.flips.runs,
-                *flip_cells(study, pair.first, pair.second, pair.flips),
+                *flip_cells(facts.study, pair.first, pair.second, pair.flips),
                 Cell(p, note="" if p is not None else p_words(p)),
                 pair.adjusted if p is not None else None,
             ]
         )
     return Report(
-        name="pairs",
-        title=gettext("%(study)s: evaluators compared") % {"study": study.name},
         columns=[text("first", _("first")), text("second", _("second")), RUNS, *_FLIPS, *_P_VALUES],
         rows=rows,
         page_rows=sorted(rows, key=lambda row: 1.0 if row[7].value is None else row[7].value),
@@ -145,12 +132,11 @@ def comparison_report(study: Study, comparison: Comparison) -> Report:
     for kind, groups in comparison.groups.items():
         for group in groups:
             chosen = {kind: group.name}
-            runs = in_cells(study, group.flips.runs, [], chosen)
             p = None if group.is_small else group.flips.test.tested_p
             few = gettext("too few runs to tell") if group.is_small else p_words(None)
             rows.append(
                 [
-                    *(kind, group.name, Cell(runs.n, runs.url)),
+                    *(kind, group.name, in_cells(study, group.flips.runs, [], chosen)),
                     *flip_cells(study, first, second, group.flips, chosen),
                     *(Cell(p, note="" if p is not None else few), group.adjusted),
                     *_cells(group.first),
@@ -180,17 +166,15 @@ def _cells(matrix: ConfusionMatrix) -> list[Value]:
     return [getattr(matrix, cell) for cell in _CELLS]
 
 
-def steps_table(study: Study) -> Report:
-    """One row a step of an evaluator: alone, and what it adds to the steps before it."""
-    sources = sources_of(study)
-    return steps_of(study, sources, sources.evaluators)
+def steps(facts: AuditFacts, evaluators: Sequence[VerdictSource] | None = None) -> Report:
+    """One row a step of an evaluator: alone, and what it adds to the steps before it.
 
-
-def steps_of(study: Study, sources: VerdictSources, evaluators: Sequence[VerdictSource]) -> Report:
-    """The same of these evaluators, as far as they take steps."""
+    Args:
+        evaluators: those of which to tell, as far as they take steps; all if None.
+    """
     rows: list[list[Any]] = []
-    for evaluator in evaluators:
-        found = additions_of(study, sources, evaluator)
+    for evaluator in facts.sources.evaluators if evaluators is None else evaluators:
+        found = additions_of(facts.study, facts.sources, evaluator)
         if found is None:
             continue
         for step in found.steps:
@@ -199,7 +183,7 @@ def steps_of(study: Study, sources: VerdictSources, evaluators: Sequence[Verdict
                 [
                     *(evaluator.name, step.step.step, alone, step.alone.decided),
                     *_cells(step.alone),
-                    *_added(study, step),
+                    *_added(facts.study, step),
                 ]
             )
         together, words = found.together, gettext("any step passes")
@@ -207,8 +191,6 @@ def steps_of(study: Study, sources: VerdictSources, evaluators: Sequence[Verdict
             [evaluator.name, "together", words, together.decided, *_cells(together), None, None]
         )
     return Report(
-        name="steps",
-        title=gettext("%(study)s: what each step of an evaluator adds") % {"study": study.name},
         columns=[
             text("evaluator", _("evaluator")),
             in_files("step", _("step")),
@@ -227,83 +209,11 @@ def _added(study: Study, step: Addition) -> list[Cell | None]:
     """Runs that the step passes and no step before it passed: TP and FP."""
     if step.is_first:
         return [None, None]
-    cells = []
+    cells: list[Cell | None] = []
     for n, failed, passed in (
         (step.new_tp, Verdict.FN, Verdict.TP),
         (step.new_fp, Verdict.TN, Verdict.FP),
     ):
         earlier = [(source, [failed, Verdict.NONE]) for source in step.earlier]
-        linked = in_cells(study, n, [*earlier, (step.step, [passed])])
-        cells.append(Cell(linked.n, linked.url))
-    return [*cells]
-
-
-def people_table(study: Study) -> Report:
-    """One row a pair of annotators, or of an evaluator and an annotator."""
-    return people_report(study, ceiling_of(study, sources_of(study)))
-
-
-def people_report(study: Study, ceiling: Ceiling) -> Report:
-    """The same of a ceiling that is known; on a page every annotator has columns of their own."""
-    found = [("people", each) for each in ceiling.people]
-    for source in ceiling.shown:
-        found += [("evaluator", each) for each in ceiling.evaluators[source.key]]
-    title = gettext("%(study)s: evaluators and annotators against annotators")
-    return Report(
-        name="people",
-        title=title % {"study": study.name},
-        columns=[
-            in_files("kind", _("kind")),
-            text("voice", _("who")),
-            text("annotator", _("against"), show=_show_annotator),
-            in_files("runs", _("runs")),
-            Column("agreement", _("agreement"), parts=_ends("agreement"), spread=value_and_ends),
-            Column(
-                "kappa",
-                _("Cohen's kappa"),
-                parts=_ends("kappa"),
-                spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
-                show=_show_kappa,
-            ),
-            on_pages(_("they differ on")),
-            in_files("undefined_because", _("undefined because")),
-        ],
-        rows=[_against(study, kind, each) for kind, each in found],
-        notes=[gettext("Over the runs on which both say success or failure.")],
-        layout=Layout(pivot="annotator"),
-    )
-
-
-def _ends(key: str) -> list[FileColumn]:
-    name = _("agreement") if key == "agreement" else _("Cohen's kappa")
-    low, high = _("lower end, 95 %"), _("upper end, 95 %")
-    return [FileColumn(key, name), FileColumn(f"{key}_low", low), FileColumn(f"{key}_high", high)]
-
-
-def _show_annotator(name: str) -> Shown:
-    return Shown(gettext("against %(name)s") % {"name": name})
-
-
-def _show_kappa(each: Against) -> Shown:
-    if isinstance(each.kappa, Undefined):
-        return show(each.kappa)
-    found = each.kappa_interval
-    if isinstance(found, Undefined):
-        note = why_undefined(found)
-    else:
-        note = interval_words(found, is_share=False)
-    return Shown(f"κ {figure_words(each.kappa, is_share=False)}", note)
-
-
-def _against(study: Study, kind: str, each: Against) -> list[Any]:
-    runs = differing(study, each.differing, each.annotator, each.source)
-    return [
-        kind,
-        each.source.name,
-        each.annotator.name,
-        each.runs,
-        each.agreement,
-        each,
-        Cell(runs.n, runs.url),
-        why(each.agreement.value) or why(each.kappa),
-    ]
+        cells.append(in_cells(study, n, [*earlier, (step.step, [passed])]))
+    return cells

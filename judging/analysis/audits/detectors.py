@@ -10,14 +10,9 @@ from enum import StrEnum
 
 from django.db.models.fields.json import KT
 from django.utils.functional import Promise
-from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.columns import text, value_and_ends, why
-from judging.analysis.reports.report import Cell as Linked
-from judging.analysis.reports.report import Column, FileColumn, Report
-from judging.analysis.reports.showing import Shown, show
 from judging.models import Label, Study, StudyItem, Success
 from judging.statistics.figures import Reason, Share
 from judging.studies.protocols import anomaly_meant
@@ -33,7 +28,7 @@ _YES, _NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false",
 """How a label from elsewhere says that the agent looped, or did not: its first word."""
 
 
-class Cell(StrEnum):
+class DetectorCell(StrEnum):
     """What the detector did with a run, and what people say of it."""
 
     MARKED_SEEN = "marked-seen"
@@ -43,12 +38,12 @@ class Cell(StrEnum):
     DIVIDED = "divided"
 
 
-CELLS: Mapping[Cell, Promise] = {
-    Cell.MARKED_SEEN: _("marked, and people see it"),
-    Cell.MARKED_UNSEEN: _("marked, and people do not see it"),
-    Cell.UNMARKED_SEEN: _("not marked, and people see it"),
-    Cell.UNMARKED_UNSEEN: _("not marked, and people do not see it"),
-    Cell.DIVIDED: _("people are divided"),
+CELLS: Mapping[DetectorCell, Promise] = {
+    DetectorCell.MARKED_SEEN: _("marked, and people see it"),
+    DetectorCell.MARKED_UNSEEN: _("marked, and people do not see it"),
+    DetectorCell.UNMARKED_SEEN: _("not marked, and people see it"),
+    DetectorCell.UNMARKED_UNSEEN: _("not marked, and people do not see it"),
+    DetectorCell.DIVIDED: _("people are divided"),
 }
 
 
@@ -59,7 +54,7 @@ class Detector:
     kind: str
     key: str
     """`own` for what runs noticed themselves, `any` for all marks, or the detector's name."""
-    items: Mapping[Cell, Sequence[int]]
+    items: Mapping[DetectorCell, Sequence[int]]
 
     @property
     def name(self) -> str:
@@ -67,28 +62,23 @@ class Detector:
             self.key, self.key
         )
 
-    def n(self, cell: Cell) -> int:
+    def n(self, cell: DetectorCell) -> int:
         return len(self.items.get(cell, ()))
 
     @property
     def precision(self) -> Share:
         """Of the runs that it marks, those in which people see it too."""
-        seen = self.n(Cell.MARKED_SEEN)
-        return Share(seen, seen + self.n(Cell.MARKED_UNSEEN), Reason.NOTHING_MARKED)
+        seen = self.n(DetectorCell.MARKED_SEEN)
+        return Share(seen, seen + self.n(DetectorCell.MARKED_UNSEEN), Reason.NOTHING_MARKED)
 
     @property
     def recall(self) -> Share:
         """Of the runs in which people see it, those that it marks."""
-        seen = self.n(Cell.MARKED_SEEN)
-        return Share(seen, seen + self.n(Cell.UNMARKED_SEEN), Reason.NOTHING_SEEN)
+        seen = self.n(DetectorCell.MARKED_SEEN)
+        return Share(seen, seen + self.n(DetectorCell.UNMARKED_SEEN), Reason.NOTHING_SEEN)
 
     @property
-    def shares(self) -> Sequence[Share]:
-        """Precision and recall."""
-        return self.precision, self.recall
-
-    @property
-    def counts(self) -> Sequence[tuple[Cell, int]]:
+    def counts(self) -> Sequence[tuple[DetectorCell, int]]:
         """Every cell with its runs."""
         return [(cell, self.n(cell)) for cell in CELLS]
 
@@ -124,52 +114,11 @@ def detectors_of(study: Study) -> Detected:
     )
 
 
-def items_of(detector: Detector, cell: Cell) -> list[StudyItem]:
+def items_of(detector: Detector, cell: DetectorCell) -> list[StudyItem]:
     """The runs behind a number, in the study's order."""
     items = StudyItem.objects.filter(pk__among=detector.items.get(cell, ()))
     shown = items.select_related("run__task").defer("run__record", "run__evidence")
     return list(shown.order_by("position"))
-
-
-def detectors_table(study: Study) -> Report:
-    """One row a detector and kind of anomaly."""
-    return detectors_report(study, detectors_of(study))
-
-
-def detectors_report(study: Study, found: Detected) -> Report:
-    """The same of detectors that are known; each number opens its runs on the page."""
-
-    def cell(each: Detector, which: Cell) -> Linked:
-        query = urlencode({"kind": each.kind, "detector": each.key, "cell": which.value})
-        return Linked(each.n(which), f"?{query}#runs")
-
-    names = {each.key: each.name for each in found.detectors}
-    return Report(
-        name="detectors",
-        title=gettext("%(study)s: detectors of anomalies beside people") % {"study": study.name},
-        columns=[
-            text("kind", _("anomaly"), show=lambda kind: Shown(str(KINDS[kind]))),
-            text("detector", _("detector"), show=lambda key: Shown(names[key])),
-            *(Column(each.value.replace("-", "_"), words) for each, words in CELLS.items()),
-            _figure("precision", _("precision")),
-            _figure("recall", _("recall")),
-        ],
-        rows=[
-            [each.kind, each.key, *(cell(each, which) for which in CELLS), *each.shares]
-            for each in found.detectors
-        ],
-    )
-
-
-def _figure(key: str, words: Promise) -> Column:
-    ends = ("", "_low", "_high", "_undefined_because")
-    return Column(
-        key,
-        words,
-        parts=[FileColumn(f"{key}{end}", words) for end in ends],
-        spread=lambda share: [*value_and_ends(share), why(share.value)],
-        show=lambda share: show(share if share.total else share.value),
-    )
 
 
 def _causes(study: Study) -> dict[str, set[str]]:
@@ -239,15 +188,15 @@ def _detector(
     for (of_kind, detector), items in marks.items():
         if of_kind == kind and key in (ANY, detector):
             marked |= items
-    cells: defaultdict[Cell, list[int]] = defaultdict(list)
+    cells: defaultdict[DetectorCell, list[int]] = defaultdict(list)
     for item, said in words.items():
         cells[_cell(item in marked, said)].append(item)
     return Detector(kind=kind, key=key, items=dict(cells))
 
 
-def _cell(is_marked: bool, said: Counter[bool]) -> Cell:
+def _cell(is_marked: bool, said: Counter[bool]) -> DetectorCell:
     if said[True] and said[False]:
-        return Cell.DIVIDED
+        return DetectorCell.DIVIDED
     if said[True]:
-        return Cell.MARKED_SEEN if is_marked else Cell.UNMARKED_SEEN
-    return Cell.MARKED_UNSEEN if is_marked else Cell.UNMARKED_UNSEEN
+        return DetectorCell.MARKED_SEEN if is_marked else DetectorCell.UNMARKED_SEEN
+    return DetectorCell.MARKED_UNSEEN if is_marked else DetectorCell.UNMARKED_UNSEEN

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
+from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import FAILURE, counted_items
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.failure_modes.report import modes_report
@@ -36,8 +37,9 @@ def errors_of(study: Study) -> QuerySet[Any]:
     return ended.exclude(pk__in=failures_of(study).values("pk")).order_by()
 
 
-def failure_modes_report(study: Study, chosen: ModeSource = ModeSource.KNOWN) -> Report:
+def failure_modes(facts: AuditFacts, chosen: ModeSource = ModeSource.KNOWN) -> Report:
     """One row a configuration, source and mode; a page shows those of one source."""
+    study = facts.study
     runs = modes_of_runs(failures_of(study), errors_of(study))
     names = configuration_names(
         AgentConfiguration.objects.filter(pk__in={run.agent for run in runs})
@@ -51,12 +53,8 @@ def failure_modes_report(study: Study, chosen: ModeSource = ModeSource.KNOWN) ->
         return FailureSelection({"agent": str(pk), "mode": mode, "by": by.value}).url(study)
 
     report = modes_report(figures_by, reviewed(failures_of(study)), chosen, link)
-    return replace(
-        report,
-        name="failure_modes",
-        title=_("%(study)s: failure modes") % {"study": study.name},
-        notes=[_("Failures are what people agreed on or adjudicated."), *report.notes],
-    )
+    note = _("Failures are what people agreed on or adjudicated.")
+    return replace(report, notes=[note, *report.notes])
 
 
 @dataclass(frozen=True, slots=True)

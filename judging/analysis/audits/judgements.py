@@ -22,7 +22,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.statistics.confusion import cell
-from judging.studies.access import AUDIT, studies_hidden_from
+from judging.studies.access import AUDIT
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 
@@ -92,11 +92,6 @@ def opened_items(judgements: RunJudgements) -> list[StudyItem]:
     opened = [verdict.item for verdict in judgements.references]
     opened += [label.item for label in judgements.labels]
     return list({item.pk: item for item in opened}.values())
-
-
-def may_walk(user: User, study_id: int) -> bool:
-    """Whether the person may go through the runs of a study's cells."""
-    return user.has_perm(AUDIT) and not studies_hidden_from(user).filter(pk=study_id).exists()
 
 
 def _references(run: Run, study_id: int | None) -> list[ReferenceVerdict]:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.db.models import Case, CharField, Count, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from judging.models import ReferenceVerdict, Study, StudyItem
 from runs.models import Task
@@ -29,6 +31,11 @@ class Group(StrEnum):
     UNSETTLED = "unsettled"
 
 
+LEFT_OUT: Mapping[Group, Promise] = {
+    Group.INFEASIBLE: _("with an infeasible task"),
+    Group.NOT_EXECUTABLE: _("not executable"),
+    Group.UNSETTLED: _("without a reference verdict yet"),
+}
 _GROUP = Case(
     When(INFEASIBLE, then=Value(Group.INFEASIBLE.value)),
     When(
@@ -39,6 +46,18 @@ _GROUP = Case(
     default=Value(Group.COUNTED.value),
     output_field=CharField(),
 )
+TEMPLATE = Case(
+    When(run__task__template="", then=F("run__task__intent_template")),
+    default=F("run__task__template"),
+    output_field=CharField(),
+)
+"""A task's template by the benchmark's id, or by its text where it has none."""
+GROUPINGS = {
+    "site": F("run__task__site"),
+    "template": TEMPLATE,
+    "kind": F("run__task__evaluation_kind"),
+}
+"""What runs can be grouped by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

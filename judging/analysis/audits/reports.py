@@ -1,126 +1,128 @@
-"""Everything that the audit of a study shows, as one document or as a folder of files."""
+"""The reports of an audit, in the order of documents. A new table is an entry here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.causes_tables import causes_table, success_rates_table, tags_table
-from judging.analysis.audits.comparison_reports import pairs_table, people_table, steps_table
-from judging.analysis.audits.detectors import detectors_table
-from judging.analysis.audits.evaluators import stubs_of
-from judging.analysis.audits.failure_modes import failure_modes_report
-from judging.analysis.audits.figures_tables import (
-    agreement_table,
-    corrected_table,
-    figures_table,
-    matrices_table,
-)
-from judging.analysis.audits.matrices import audit_of
-from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, draw
-from judging.analysis.audits.population import population_of
-from judging.analysis.audits.resampling import resampled
-from judging.analysis.audits.triangle_tables import triangle_table
+from judging.analysis.audits.comparison_reports import pairs, steps
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.failure_modes import failure_modes
+from judging.analysis.audits.figures import QUESTIONS, corrected, draw, figures, matrices
+from judging.analysis.audits.people_reports import agreement, detectors, people
+from judging.analysis.audits.population import LEFT_OUT
+from judging.analysis.audits.verdict_sources import stubs_of
+from judging.analysis.audits.verdicts import verdicts
+from judging.analysis.causes.reports import causes, success_rates, tagged_errors
+from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.writing import write, write_document
-from judging.models import Guideline, Study
+from judging.models import Guideline
 
 
-def protocol_table(study: Study) -> Report:
-    """What must be known of the study to read the other tables."""
-    population = population_of(study)
+def protocol(facts: AuditFacts) -> Report:
+    """What must be known of the study to read the other reports."""
+    study, population = facts.study, facts.audit.population
     guideline = Guideline.objects.filter(study=study).order_by("-version").first()
     rows: list[list[Value]] = [
-        ["counted", _("runs with a reference verdict"), population.runs],
-        ["successes", _("of them successes"), population.references.successes],
-        ["failures", _("of them failures"), population.references.failures],
-        ["labels_per_run", _("labels per run"), study.labels_per_run],
-        ["sample_seed", _("seed of the sample"), study.sample_seed],
-        ["guideline", _("version of the guidelines"), guideline.version if guideline else None],
+        ["counted", gettext("runs with a reference verdict"), population.runs],
+        ["successes", gettext("of them successes"), population.references.successes],
+        ["failures", gettext("of them failures"), population.references.failures],
+        ["labels_per_run", gettext("labels per run"), study.labels_per_run],
+        ["sample_seed", gettext("seed of the sample"), study.sample_seed],
+        [
+            "guideline",
+            gettext("version of the guidelines"),
+            guideline.version if guideline else None,
+        ],
     ]
     rows += [
-        [f"left_out_{group}", _("left out: %(why)s") % {"why": why}, population.groups[group]]
+        [f"left_out_{group}", gettext("left out: %(why)s") % {"why": why}, population.groups[group]]
         for group, why in LEFT_OUT.items()
         if population.groups.get(group)
     ]
     if stubs := stubs_of(study):
         names = ", ".join(map(str, stubs))
-        rows.append(["stubs", _("answered by a stub of fixed rules, no model"), names])
+        rows.append(["stubs", gettext("answered by a stub of fixed rules, no model"), names])
     columns = [Column("key", _("key")), Column("what", _("what")), Column("value", _("value"))]
-    title = _("%(study)s: protocol and population") % {"study": study.name}
-    return Report(name="protocol", title=title, columns=columns, rows=rows)
+    return Report(columns=columns, rows=rows)
 
 
-def whole_report(study: Study, ending: str) -> str:
-    """The report as one text, without the tables of single runs.
+AUDIT: Registry[AuditFacts] = Registry(
+    {
+        "matrices": Entry(
+            _("Matrices"), matrices, about=_("evaluators against reference verdicts")
+        ),
+        "figures": Entry(_("Figures"), figures, about=_("figures of the evaluators")),
+        "corrected": Entry(
+            _("Runs without a reference verdict"),
+            corrected,
+            about=_("runs without a reference verdict"),
+        ),
+        "agreement": Entry(
+            _("Agreement"), agreement, about=_("agreement of the annotators before adjudication")
+        ),
+        "pairs": Entry(_("Evaluators compared"), pairs, about=_("evaluators compared")),
+        "steps": Entry(_("What steps add"), steps, about=_("what each step of an evaluator adds")),
+        "people": Entry(
+            _("Against annotators"),
+            people,
+            about=_("evaluators and annotators against annotators"),
+        ),
+        "triangle": Entry(
+            _("All verdicts"), verdicts, True, about=_("what everybody said of each run")
+        ),
+        "causes": Entry(_("Causes of errors"), causes, about=_("causes of the evaluators' errors")),
+        "success_rates": Entry(
+            _("Success rates if repaired"),
+            success_rates,
+            about=_("success rates if tagged errors were repaired"),
+        ),
+        "tagged_errors": Entry(
+            _("Tagged errors"), tagged_errors, True, about=_("tagged errors of the evaluators")
+        ),
+        "detectors": Entry(
+            _("Detectors of anomalies"),
+            detectors,
+            about=_("detectors of anomalies beside people"),
+        ),
+        "failure_modes": Entry(_("Failure modes"), failure_modes, about=_("failure modes")),
+    }
+)
+"""Pages, downloads, the API and the command then have it."""
+_WHOLE: Registry[AuditFacts] = Registry(
+    {"protocol": Entry(_("Protocol"), protocol, about=_("protocol and population"))}
+    | dict(AUDIT.entries)
+)
+"""What a document and a folder of files hold."""
+
+
+def document(facts: AuditFacts, ending: str) -> str:
+    """The audit as one text, without the reports with a row a run.
 
     Raises:
         ValueError: for CSV, of which a file holds one table only.
     """
-    tables = [write(study) for name, write in TABLES.items() if name not in PER_RUN]
-    return _document(study, [protocol_table(study), *tables], ending)
+    return _document(facts, _WHOLE.for_document(facts), ending)
 
 
-def _document(study: Study, tables: Sequence[Report], ending: str) -> str:
-    title = _("%(study)s: audit of the evaluators") % {"study": study.name}
-    return write_document(title, tables, ending)
+def _document(facts: AuditFacts, made: Sequence[Report], ending: str) -> str:
+    return write_document(facts.title(gettext("audit of the evaluators")), made, ending)
 
 
-def report_files(study: Study, ending: str) -> Iterator[tuple[Path, str]]:
-    """All files of the report: a table each, those of single runs too, and the pictures.
+def report_files(facts: AuditFacts, ending: str) -> Iterator[tuple[Path, str]]:
+    """All files of the audit: one for each report, those with a row a run too, and the pictures.
 
     All but CSV come with the whole document beside them.
     """
-    tables = {"protocol": protocol_table(study)}
-    tables |= {name: write(study) for name, write in TABLES.items()}
-    for name, table in tables.items():
-        yield Path(f"{name}.{ending}"), write(table, ending)
+    made = {name: _WHOLE.make(name, facts) for name in _WHOLE.entries}
+    for name, report in made.items():
+        yield Path(f"{name}.{ending}"), write(report, ending)
     if ending != "csv":
-        whole = [table for name, table in tables.items() if name not in PER_RUN]
-        yield Path(f"report.{ending}"), _document(study, whole, ending)
-    audit = audit_of(study)
-    if audit.speaking:
-        intervals = resampled(audit)
-        for key in QUESTIONS:
-            yield Path("pictures") / f"{key}.svg", str(draw(audit, key, intervals).picture)
-
-
-TABLES: Mapping[str, Callable[[Study], Report]] = {
-    "matrices": matrices_table,
-    "figures": figures_table,
-    "corrected": corrected_table,
-    "agreement": agreement_table,
-    "pairs": pairs_table,
-    "steps": steps_table,
-    "people": people_table,
-    "triangle": triangle_table,
-    "causes": causes_table,
-    "success_rates": success_rates_table,
-    "tagged_errors": tags_table,
-    "detectors": detectors_table,
-    "failure_modes": failure_modes_report,
-}
-"""By the name in their address. A new table is an entry here: pages, downloads and the report
-then have it."""
-PER_RUN = frozenset({"triangle", "tagged_errors"})
-"""Tables with a row a run, too long for a document."""
-TABLE_NAMES: Mapping[str, Promise] = {
-    "matrices": gettext_lazy("Matrices"),
-    "figures": gettext_lazy("Figures"),
-    "corrected": gettext_lazy("Runs without a reference verdict"),
-    "agreement": gettext_lazy("Agreement"),
-    "pairs": gettext_lazy("Evaluators compared"),
-    "steps": gettext_lazy("What steps add"),
-    "people": gettext_lazy("Against annotators"),
-    "triangle": gettext_lazy("All verdicts"),
-    "causes": gettext_lazy("Causes of errors"),
-    "success_rates": gettext_lazy("Success rates if repaired"),
-    "tagged_errors": gettext_lazy("Tagged errors"),
-    "detectors": gettext_lazy("Detectors of anomalies"),
-    "failure_modes": gettext_lazy("Failure modes"),
-}
-"""The same for people."""
+        whole = [made[name] for name, entry in _WHOLE.entries.items() if not entry.lists_runs]
+        yield Path(f"report.{ending}"), _document(facts, whole, ending)
+    for key in QUESTIONS if facts.audit.speaking else ():
+        yield Path("pictures") / f"{key}.svg", str(draw(facts.audit, key, facts.resampled))

@@ -1,36 +1,50 @@
 """The runs behind the numbers of an audit, and what is known of each."""
 
-from urllib.parse import urlencode
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from judging.analysis.audits.causes_filter import with_tags
-from judging.analysis.audits.cell_table import CellTable, cells_table
-from judging.analysis.audits.cells import items_in_cells, read_cells
+from judging.analysis.audits.cells import (
+    Neighbours,
+    Shown,
+    items_in_cells,
+    neighbours,
+    read_cells,
+)
 from judging.analysis.audits.judgements import judgements_of, opened_items
-from judging.analysis.audits.page import LEFT_OUT
-from judging.analysis.audits.population import Group, items_in
-from judging.analysis.audits.walks import read_walk, walked_neighbours, way_back
+from judging.analysis.audits.population import LEFT_OUT, Group, items_in
+from judging.analysis.audits.selection import read_selection, selected_items
+from judging.analysis.audits.tables import CellTable
+from judging.analysis.audits.verdict_sources import sources_of
+from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.causes.forms import CauseForm
-from judging.analysis.causes.pages import TAG, tag_filter, walked_pane
+from judging.analysis.causes.pages import TAG, walked_pane
+from judging.analysis.causes.sums import read_tag_filter, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.cause_pages import walked_failure
 from judging.analysis.progress.run_progress import curves_of
-from judging.analysis.reports.views import as_file
+from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluatorVersion, Study
-from judging.studies.access import for_auditors, record_unblindings
+from judging.studies.access import AUDIT, for_auditors, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.models import Run
+from runs.models import Run, User
+from runs.models.parsing import read_number
 
 PER_PAGE = 100
 MOST_LEFT_OUT = 1000
+NUMBERS = ("study", "audit", "sample")
+WORDS = ("cell", "triangle")
+Walk = Mapping[str, str]
+"""`study`, and either `audit` (the evaluator) and `cell`, or `triangle`: its own query. Beside
+`triangle` the first two only say which evaluator is looked at. Or `sample`, of failures."""
 
 
 @require_safe
@@ -38,13 +52,9 @@ MOST_LEFT_OUT = 1000
 @for_auditors
 def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
     """The runs of one cell, or of several."""
-    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
-    try:
-        shown = read_cells(cells)
-    except ValueError as error:
-        raise Http404 from error
+    evaluator, shown = _cells(evaluator_id, cells)
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
-    tag = tag_filter(request.GET.get("tag", ""))
+    tag = read_tag_filter(request.GET.get("tag", ""))
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
@@ -71,16 +81,19 @@ def audit_cells_file(
     request: AppRequest, study: Study, evaluator_id: int, cells: str, ending: str
 ) -> HttpResponse:
     """The runs of the cells as a file."""
-    evaluator = get_object_or_404(EvaluatorVersion, pk=evaluator_id)
-    try:
-        shown = read_cells(cells)
-    except ValueError as error:
-        raise Http404 from error
-    if ending not in FORMATS:
-        raise Http404
+    evaluator, shown = _cells(evaluator_id, cells)
+    check_address(ending)
     items = items_in_cells(study, evaluator, shown)
     record_unblindings(user=request.user, items=items, reason="runs of an audit")
-    return as_file(cells_table(study, evaluator, shown), ending)
+    return as_file(cells_report(study, evaluator, shown), ending)
+
+
+def _cells(evaluator_id: int, cells: str) -> tuple[EvaluatorVersion, Sequence[Shown]]:
+    """The evaluator and the cells of an address. Raises Http404 where there are none such."""
+    try:
+        return get_object_or_404(EvaluatorVersion, pk=evaluator_id), read_cells(cells)
+    except ValueError as error:
+        raise Http404 from error
 
 
 @require_safe
@@ -102,7 +115,7 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
 def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The pane beside a run's timeline: only what the viewer may see."""
     run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).select_related("task"))
-    walk = read_walk(request.GET, request.htmx.current_url or "")
+    walk = _read_walk(request.GET, request.htmx.current_url or "")
     study_id = int(walk["study"]) if "study" in walk else None
     judgements = judgements_of(run, request.user, study_id)
     opened = opened_items(judgements)
@@ -114,8 +127,8 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "drawn_curves": [curve.drawn() for curve in curves],
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
-        "neighbours": walked_neighbours(request.user, walk, run_id),
-        "way_back": way_back(walk),
+        "neighbours": _walked_neighbours(request.user, walk, run_id),
+        "way_back": _way_back(walk),
         "is_triangle": "triangle" in walk,
         "cell_address": walk.get("cell", ""),
         "pane": walked_pane(request.user, walk, run_id) if judgements.reads_audits else None,
@@ -127,3 +140,58 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
     return render(request, "judging/analysis/audits/run_judgements.html", context)
+
+
+def _read_walk(query: Mapping[str, str], current_url: str) -> Walk:
+    """Where the viewer comes from, as far as told: by this address or that of the page around."""
+    page = parse_qs(urlsplit(current_url).query, keep_blank_values=True)
+    given = {key: query.get(key, page.get(key, [""])[0]) for key in (*NUMBERS, *WORDS)}
+    walk = {
+        key: value
+        for key, value in given.items()
+        if value and (key in WORDS or read_number(value) is not None)
+    }
+    if "triangle" in query or "triangle" in page:
+        # Empty where nothing is filtered, which is a way through all runs.
+        walk["triangle"] = str(given["triangle"])
+    return walk
+
+
+def _walked_neighbours(user: User, walk: Walk, run_id: UUID) -> Neighbours | None:
+    """The runs before and after on the way; None where there is no way, or not for this person."""
+    study = Study.objects.filter(pk=walk["study"]).first() if "study" in walk else None
+    if study is None or not _may_walk(user, study):
+        return None
+    try:
+        if "triangle" in walk:
+            sources = sources_of(study)
+            selection = read_selection(QueryDict(walk["triangle"]), sources)
+            selected = selected_items(study, selection, sources)
+            return neighbours(selected, run_id, selection.path)
+        if not walk.keys() >= {"audit", "cell"}:
+            return None
+        evaluator = EvaluatorVersion.objects.get(pk=walk["audit"])
+        return neighbours(items_in_cells(study, evaluator, read_cells(walk["cell"])), run_id)
+    except (ValueError, EvaluatorVersion.DoesNotExist):
+        return None
+
+
+def _may_walk(user: User, study: Study) -> bool:
+    """Whether the person may go through the runs of the study's cells."""
+    return user.has_perm(AUDIT) and not studies_hidden_from(user).filter(pk=study.pk).exists()
+
+
+def _way_back(walk: Walk) -> str:
+    """The address of the list; empty where there is none."""
+    if "study" not in walk:
+        return ""
+    if "triangle" in walk:
+        address = reverse("judging:audit_triangle", args=[walk["study"]])
+        return f"{address}?{walk['triangle']}" if walk["triangle"] else address
+    if "audit" in walk and "cell" in walk:
+        try:
+            read_cells(walk["cell"])
+        except ValueError:
+            return ""
+        return reverse("judging:audit_cells", args=[walk["study"], walk["audit"], walk["cell"]])
+    return ""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict, cast
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db.models import (
     Count,
@@ -20,10 +19,10 @@ from django.db.models import (
 )
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
+from django.urls import reverse
 
-from judging.analysis.audits.cells import Neighbours, Shown, cell_by, read_cells
-from judging.analysis.audits.joint import GROUPINGS
-from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.cells import Shown, cell_by, read_cells
+from judging.analysis.audits.population import GROUPINGS, counted_items
 from judging.analysis.audits.verdict_sources import (
     FAILED,
     PASSED,
@@ -31,6 +30,7 @@ from judging.analysis.audits.verdict_sources import (
     VerdictSources,
     with_verdicts,
 )
+from judging.analysis.reports.report import Cell
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
 
@@ -97,6 +97,12 @@ class Selection:
         if self.sort != DEFAULT_SORT:
             pairs.append(("sort", self.sort))
         return urlencode(pairs)
+
+    @property
+    def path(self) -> str:
+        """What the order goes by, with `-` where it falls."""
+        sign = "-" if self.sort.startswith("-") else ""
+        return sign + SORTS[self.sort.removeprefix("-")]
 
     @property
     def is_filtered(self) -> bool:
@@ -178,13 +184,7 @@ def selected_items(
     shown = items.select_related("run__task", "verdict").defer(
         "run__record", "run__evidence", "run__task__record"
     )
-    return ordered(cast("QuerySet[SelectedItem]", shown), selection.sort)
-
-
-def ordered(items: QuerySet[SelectedItem], sort: str) -> QuerySet[SelectedItem]:
-    """The items in an order of `SORTS`, ties in the study's order."""
-    path = SORTS[sort.removeprefix("-")]
-    return items.order_by(f"-{path}" if sort.startswith("-") else path, "position")
+    return cast("QuerySet[SelectedItem]", shown.order_by(selection.path, "position"))
 
 
 def _spread_filter(items: QuerySet[StudyItem], spread: str) -> QuerySet[StudyItem]:
@@ -217,24 +217,26 @@ def _disagreement(evaluators: Sequence[VerdictSource]) -> Coalesce:
     return Coalesce(share, Value(0.0), output_field=FloatField())
 
 
-def neighbours_in(items: QuerySet[SelectedItem], sort: str, run_id: UUID) -> Neighbours | None:
-    """The runs before and after in this order; None where the run is not among them."""
-    path = SORTS[sort.removeprefix("-")]
-    here = items.filter(run=run_id).values_list("position", path).first()
-    if here is None:
-        return None
-    position, value = here
-    falls = sort.startswith("-")
-    earlier = Q(**{f"{path}__{'gt' if falls else 'lt'}": value}) | Q(
-        **{path: value, "position__lt": position}
-    )
-    later = Q(**{f"{path}__{'lt' if falls else 'gt'}": value}) | Q(
-        **{path: value, "position__gt": position}
-    )
-    before = items.filter(earlier)
-    return Neighbours(
-        number=before.count() + 1,
-        total=items.count(),
-        previous=before.reverse().values_list("run", flat=True).first(),
-        next=items.filter(later).values_list("run", flat=True).first(),
-    )
+def in_cells(
+    study: Study,
+    n: int,
+    cells: Sequence[tuple[VerdictSource, Sequence[Shown]]],
+    groups: Mapping[str, str] | None = None,
+) -> Cell:
+    """So many runs that are in all of these cells, and in these groups, with where they are listed.
+
+    Without an address where a group has no name, which no selection can ask for.
+    """
+    if groups and not all(groups.values()):
+        return Cell(n)
+    chosen = [InCells(source, list(which)) for source, which in cells]
+    return Cell(n, _address(study, Selection(cells=chosen, groups=groups or {})))
+
+
+def differing(study: Study, n: int, first: VerdictSource, second: VerdictSource) -> Cell:
+    """So many runs on which the two differ, with where they are listed."""
+    return Cell(n, _address(study, Selection(differ=(first, second))))
+
+
+def _address(study: Study, selection: Selection) -> str:
+    return f"{reverse('judging:audit_triangle', args=[study.pk])}?{selection.query}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import (
@@ -25,11 +25,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.evaluators import in_order, of_success
 from judging.analysis.audits.population import counted_items
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.models.labels import Success
 from runs.models import User
+from webagent.llm.registry import PREFIX
 
 PASSED, FAILED = Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value
 MATCHER, EQUIVALENCE, INCLUSION = "matcher", "equivalence", "inclusion"
@@ -39,7 +39,37 @@ STEPS: Mapping[str, str | Promise] = {
     INCLUSION: gettext_lazy("stage 2"),
 }
 """Steps that an evaluator may take, in their order; each may be asked only where none passed."""
-_ASKS = (EvaluatorVersion.Kind.JUDGE, EvaluatorVersion.Kind.PIPELINE)
+_Kind = EvaluatorVersion.Kind
+_KINDS = (_Kind.MATCHER, _Kind.JUDGE, _Kind.REWARD, _Kind.PIPELINE, _Kind.MILESTONES)
+_ASKS = (_Kind.JUDGE, _Kind.PIPELINE)
+
+
+def of_success() -> QuerySet[EvaluatorVersion]:
+    """Those that say whether runs succeed; the others say how runs fail."""
+    return EvaluatorVersion.objects.exclude(kind=_Kind.MODES)
+
+
+def in_order(versions: Iterable[EvaluatorVersion]) -> list[EvaluatorVersion]:
+    """From the simple to what is made of it, before the repair and then after it; others last."""
+    return sorted(
+        versions,
+        key=lambda version: (
+            _KINDS.index(version.kind) if version.kind in _KINDS else len(_KINDS),
+            "repaired" in version.name,
+            version.name == "after",
+            version.name,
+            version.version,
+        ),
+    )
+
+
+def stubs_of(study: Study) -> list[EvaluatorVersion]:
+    """The evaluators with a say in the study that a stub answers. One query."""
+    said = Evaluation.objects.filter(
+        evaluator=OuterRef("pk"), is_current=True, run__in=study.items.order_by().values("run")
+    )
+    versions = EvaluatorVersion.objects.filter(config__model__istartswith=PREFIX)
+    return list(versions.filter(Exists(said)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +191,7 @@ def _may_step(version: EvaluatorVersion) -> bool:
     if version.kind not in _ASKS:
         return False
     config = json.dumps(version.config)
-    is_pipeline = version.kind == EvaluatorVersion.Kind.PIPELINE
+    is_pipeline = version.kind == _Kind.PIPELINE
     return not version.config or is_pipeline or EQUIVALENCE in config or INCLUSION in config
 
 

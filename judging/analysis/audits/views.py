@@ -1,44 +1,44 @@
 """Audits: evaluators held against the reference verdicts of a study."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from django.contrib.auth.decorators import permission_required
+from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.agreement import agreement_of
-from judging.analysis.audits.detectors import (
-    CELLS,
-    KINDS,
-    Cell,
-    Detected,
-    Detector,
-    detectors_of,
-    detectors_report,
-    items_of,
-)
-from judging.analysis.audits.figures_tables import corrected_report
-from judging.analysis.audits.matrices import audit_of, corrected_rates
-from judging.analysis.audits.page import QUESTIONS, audit_page, draw, figures_of, listed_studies
-from judging.analysis.audits.population import counted_items
-from judging.analysis.audits.reports import PER_RUN, TABLE_NAMES, TABLES, whole_report
-from judging.analysis.audits.resampling import resampled
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of
+from judging.analysis.audits.population import FAILURE, INFEASIBLE, LEFT_OUT, SUCCESS, counted_items
+from judging.analysis.audits.reports import AUDIT, document
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, as_picture, attached
+from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
-from judging.models import Study
-from judging.studies.access import AUDIT, for_auditors, record_unblindings
+from judging.models import ReferenceVerdict, Study, StudyItem
+from judging.studies.access import AUDIT as MAY_AUDIT
+from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.operations.error_views import BadQueryError
+from runs.models import User
 
 PER_PAGE = 50
 
 
+class ListedStudy(NamedTuple):
+    """A study and how far its judgement has come; no figure of it while it is hidden."""
+
+    study: Study
+    is_hidden: bool
+    runs: int
+    counted: int
+    disputed: int
+
+
 @require_safe
-@permission_required(AUDIT, raise_exception=True)
+@permission_required(MAY_AUDIT, raise_exception=True)
 def audit_home(request: AppRequest) -> HttpResponse:
     """All studies, the newest first, with what there is to audit in each."""
     studies = Study.objects.order_by("-created_at", "-pk")
@@ -47,17 +47,48 @@ def audit_home(request: AppRequest) -> HttpResponse:
     return render(request, "judging/analysis/audits/audit_home.html", {"page": page, "rows": rows})
 
 
+def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
+    """The rows of these studies, in two queries."""
+    keys = [study.pk for study in studies]
+    hidden = set(studies_hidden_from(user).filter(pk__in=keys).values_list("pk", flat=True))
+    settled = Q(verdict__verdict__in=[SUCCESS, FAILURE]) & ~INFEASIBLE
+    items = StudyItem.objects.filter(study__in=keys).order_by().values_list("study")
+    counts = {
+        key: (runs, 0, 0) if key in hidden else (runs, counted, disputed)
+        for key, runs, counted, disputed in items.annotate(
+            runs=Count("pk"),
+            counted=Count("pk", filter=settled),
+            disputed=Count("pk", filter=Q(status=StudyItem.Status.DISPUTED)),
+        )
+    }
+    return [
+        ListedStudy(study, study.pk in hidden, *counts.get(study.pk, (0, 0, 0)))
+        for study in studies
+    ]
+
+
 @require_safe
 @for_auditors
 def audit(request: AppRequest, study: Study) -> HttpResponse:
-    """All evaluators of a study on one population, and the annotators against each other."""
+    """All evaluators of a study on one population. Pictures, agreement and the intervals that
+    take resampling are fetched after it.
+    """
+    audit = AuditFacts(study).audit
+    population = audit.population
+    origins = dict(ReferenceVerdict.Origin.choices)
     context = {
         "study": study,
-        "page": (page := audit_page(study)),
-        "audit": page.audit,
-        "figures": page.figures,
+        "audit": audit,
+        "population": population,
+        "origins": [(origins[key], n) for key, n in sorted(population.origins.items()) if n],
+        "left_out": [
+            (group, name, n)
+            for group, name in LEFT_OUT.items()
+            if (n := population.groups.get(group))
+        ],
+        "figures": figures_of(audit),
         "is_first": True,
-        "tables": TABLE_NAMES,
+        "tables": AUDIT.names,
         "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
     }
@@ -69,9 +100,13 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
-    audit = audit_of(study)
-    intervals = resampled(audit)
-    drawn = [draw(audit, key, intervals) for key in QUESTIONS] if audit.speaking else []
+    facts = AuditFacts(study)
+    intervals = facts.resampled
+    drawn = [
+        (BY_KEY[key], question, draw(facts.audit, key, intervals))
+        for key, question in QUESTIONS.items()
+        if facts.audit.speaking
+    ]
     return as_part(
         request, "judging/analysis/audits/_audit_pictures.html", {"study": study, "drawn": drawn}
     )
@@ -82,14 +117,13 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     """The figures side by side, with the intervals that take resampling."""
-    audit = audit_of(study)
-    intervals, found = resampled(audit), corrected_rates(audit)
+    facts = AuditFacts(study)
     context = {
         "study": study,
-        "audit": audit,
-        "figures": figures_of(audit, intervals),
-        "shares_tasks": intervals.shares_tasks,
-        "corrected": html_tables(corrected_report(study, found)) if found else [],
+        "audit": facts.audit,
+        "figures": figures_of(facts.audit, facts.resampled),
+        "shares_tasks": facts.resampled.shares_tasks,
+        "corrected": html_tables(AUDIT.make("corrected", facts)) if facts.corrected else [],
     }
     return as_part(request, "judging/analysis/audits/_audit_figures.html", context)
 
@@ -99,7 +133,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
-    context = {"study": study, "agreement": agreement_of(study)}
+    context = {"study": study, "agreement": AuditFacts(study).agreement}
     return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
 
 
@@ -113,13 +147,12 @@ def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResp
 @require_safe
 @for_auditors
 def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
-    """One of the page's tables as a file."""
-    if name not in TABLES or ending not in FORMATS:
-        raise Http404
-    if name in PER_RUN:
+    """One of the page's reports as a file."""
+    check_address(ending, name, AUDIT)
+    if AUDIT.entries[name].lists_runs:
         items = counted_items(study)
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return as_file(TABLES[name](study), ending)
+    return as_file(AUDIT.make(name, AuditFacts(study)), ending)
 
 
 @require_safe
@@ -128,7 +161,8 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
     """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
         raise Http404
-    return attached(whole_report(study, ending), FORMATS[ending].content_type, f"report.{ending}")
+    content = document(AuditFacts(study), ending)
+    return attached(content, FORMATS[ending].content_type, f"report.{ending}")
 
 
 @require_safe
@@ -137,38 +171,5 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     if name not in QUESTIONS:
         raise Http404
-    audit = audit_of(study)
-    picture = draw(audit, name, resampled(audit)).picture
-    return as_picture(picture, name)
-
-
-@require_safe
-@for_auditors
-def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
-    """Precision and recall of every detector, and the runs behind one number."""
-    found = detectors_of(study)
-    detector, cell = _chosen(request, found)
-    items = items_of(detector, cell) if detector and cell else []
-    record_unblindings(user=request.user, items=items, reason="detectors of an audit")
-    context = {
-        "study": study,
-        "tables": html_tables(detectors_report(study, found)) if found.detectors else [],
-        "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
-        "cell": CELLS[cell] if cell else None,
-        "items": items,
-        "formats": FORMATS,
-    }
-    return render(request, "judging/analysis/audits/audit_detectors.html", context)
-
-
-def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Cell | None]:
-    if not request.GET.get("cell"):
-        return None, None
-    detector = found.named(request.GET.get("kind", ""), request.GET.get("detector", ""))
-    try:
-        cell = Cell(request.GET["cell"])
-    except ValueError as error:
-        raise BadQueryError(error, "cell") from error
-    if detector is None:
-        raise Http404
-    return detector, cell
+    facts = AuditFacts(study)
+    return as_picture(draw(facts.audit, name, facts.resampled), name)

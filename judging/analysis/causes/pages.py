@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,11 +15,18 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.causes import CauseAudit, Counted, Rates, causes_of
-from judging.analysis.audits.causes_filter import UNTAGGED, TagFilter, read_tag_filter, with_tags
-from judging.analysis.audits.causes_picture import CauseBar, causes_picture
 from judging.analysis.audits.cells import Shown, items_in_cells, read_cells
 from judging.analysis.causes.forms import CauseForm
+from judging.analysis.causes.sums import (
+    REPAIRABLE,
+    UNTAGGED,
+    CauseAudit,
+    Counted,
+    TagFilter,
+    causes_of,
+    with_tags,
+)
+from judging.analysis.pictures_causes import CauseBar, causes_picture
 from judging.models import CauseTag, EvaluatorVersion, Repair, Study, StudyItem
 from judging.statistics.figures import Share
 from runs.models import User
@@ -34,29 +42,55 @@ RATES: Mapping[str, Promise] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseRow:
-    """One line of the table: a number for each kind of error, each with where its runs are."""
-
-    name: str | Promise
-    kind: str
-    """cause, repair, untagged or all."""
-    counted: Counted
-    fn_url: str
-    fp_url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class CausePanel:
-    """The causes of one evaluator."""
+    """The errors of one evaluator by cause and by repair, with where their runs are listed."""
 
+    study: Study
     causes: CauseAudit
-    by_cause: Sequence[CauseRow]
-    by_repair: Sequence[CauseRow]
-    untagged: CauseRow
-    errors: CauseRow
-    rates: Sequence[tuple[str | Promise, Share, bool]]
-    """Name, share, and whether it is a rate as it stands, not one that would be."""
+
+    @cached_property
+    def by_cause(self) -> list[CauseBar]:
+        """Those without a tag last."""
+        found = self.causes.by_cause.items()
+        return [
+            *(self._bar(cause.label, n, f"cause.{cause}") for cause, n in found),
+            self._bar(_("untagged"), self.causes.untagged, UNTAGGED),
+        ]
+
+    @property
+    def by_repair(self) -> list[CauseBar]:
+        found = self.causes.by_repair.items()
+        return [self._bar(repair.label, n, f"repair.{repair}") for repair, n in found]
+
+    @property
+    def errors(self) -> CauseBar:
+        return self._bar(_("all errors"), self.causes.errors, "")
+
+    def _bar(self, name: str | Promise, counted: Counted, tag: str) -> CauseBar:
+        def url(cell: Shown) -> str:
+            place = [self.study.pk, self.causes.audit.evaluator.pk, cell.value]
+            path = reverse("judging:audit_cells", args=place)
+            return f"{path}?{urlencode({'tag': tag})}" if tag else path
+
+        return CauseBar(str(name), *counted, url(Shown.FN), url(Shown.FP))
+
+    @property
+    def rates(self) -> list[tuple[Promise, Share, bool]]:
+        """The success rates that say something: those of repairs that nobody asks for are left
+        out. The last says whether it is a rate as it stands, not one that would be.
+        """
+        rates, shown = self.causes.rates, dict(RATES)
+        repairs = [each for each in REPAIRABLE if self.causes.by_repair[each].fn]
+        if len(repairs) < len(REPAIRABLE):
+            del shown["fn_repaired"]
+        for repair in set(REPAIRABLE) - set(repairs):
+            del shown[repair.value]
+        if rates.all_repaired == rates.fn_repaired:
+            del shown["all_repaired"]
+        return [
+            (name, getattr(rates, key), key in ("now", "reference")) for key, name in shown.items()
+        ]
 
     @property
     def data(self) -> Counted:
@@ -71,70 +105,13 @@ class CausePanel:
     @property
     def picture(self) -> SafeString:
         """The errors by cause, drawn; every bar leads to its runs."""
-        rows = [*self.by_cause, self.untagged]
-        bars = [
-            CauseBar(
-                name=str(row.name),
-                fn=row.counted.fn,
-                fp=row.counted.fp,
-                fn_url=row.fn_url,
-                fp_url=row.fp_url,
-            )
-            for row in rows
-            if row.counted.total
-        ]
-        return causes_picture(bars, label=_("Errors of %(evaluator)s by cause") % self._named)
-
-    @property
-    def _named(self) -> dict[str, str]:
-        return {"evaluator": str(self.causes.audit.evaluator)}
+        label = _("Errors of %(evaluator)s by cause") % {"evaluator": self.causes.audit.evaluator}
+        return causes_picture([bar for bar in self.by_cause if bar.fn or bar.fp], label=label)
 
 
 def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
-    return [_panel(study, each) for each in causes_of(study) if each.errors.total]
-
-
-def _panel(study: Study, causes: CauseAudit) -> CausePanel:
-    def row(name: str | Promise, kind: str, counted: Counted, address: str) -> CauseRow:
-        def url(cell: Shown) -> str:
-            path = reverse(
-                "judging:audit_cells", args=[study.pk, causes.audit.evaluator.pk, cell.value]
-            )
-            return f"{path}?{urlencode({'tag': address})}" if address else path
-
-        return CauseRow(
-            name=name, kind=kind, counted=counted, fn_url=url(Shown.FN), fp_url=url(Shown.FP)
-        )
-
-    return CausePanel(
-        causes=causes,
-        by_cause=[
-            row(cause.label, "cause", n, f"cause.{cause}") for cause, n in causes.by_cause.items()
-        ],
-        by_repair=[
-            row(repair.label, "repair", n, f"repair.{repair}")
-            for repair, n in causes.by_repair.items()
-        ],
-        untagged=row(gettext_lazy("untagged"), "untagged", causes.untagged, UNTAGGED),
-        errors=row(gettext_lazy("all errors"), "all", causes.errors, ""),
-        rates=_rates(causes.rates, causes.by_repair),
-    )
-
-
-def _rates(
-    rates: Rates, by_repair: Mapping[Repair, Counted]
-) -> list[tuple[str | Promise, Share, bool]]:
-    """The rates that say something: those of repairs that nobody asks for are left out."""
-    shown = dict(RATES)
-    if not (by_repair[Repair.TASK_DATA].fn and by_repair[Repair.EVALUATION_LOGIC].fn):
-        del shown["fn_repaired"]
-    for repair in (Repair.TASK_DATA, Repair.EVALUATION_LOGIC):
-        if not by_repair[repair].fn:
-            del shown[repair.value]
-    if rates.all_repaired == rates.fn_repaired:
-        del shown["all_repaired"]
-    return [(name, getattr(rates, key), key in ("now", "reference")) for key, name in shown.items()]
+    return [CausePanel(study, each) for each in causes_of(study) if each.errors.total]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,11 +185,3 @@ def next_untagged(study: Study, evaluator: EvaluatorVersion, cells: str, after: 
     untagged = with_tags(items, evaluator, TagFilter(UNTAGGED)).exclude(position=after)
     following = untagged.filter(position__gt=after).values_list("run", flat=True).first()
     return following or untagged.filter(Q(position__lt=after)).values_list("run", flat=True).first()
-
-
-def tag_filter(text: str) -> TagFilter:
-    """The filter of an address; none for what is none."""
-    try:
-        return read_tag_filter(text)
-    except ValueError:
-        return TagFilter()

@@ -11,11 +11,11 @@ from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.triangle_links import Linked
 from judging.analysis.experiments.comparison import Comparison, Spending
 from judging.analysis.experiments.pairs import CELLS, FLIPPED, RULES, By, Cell, Pair, Paired, Side
 from judging.analysis.gate.reading import command_line, side_words
 from judging.analysis.reports.columns import number, value_and_ends
+from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Report, Value
 
 MOST_LISTED = 200

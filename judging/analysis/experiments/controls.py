@@ -11,8 +11,8 @@ from django.db.models import Count
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.evaluators import in_order
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.verdict_sources import in_order
 from judging.analysis.experiments.population import COUNTED, Scope
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
 from judging.models import Evaluation, EvaluatorVersion

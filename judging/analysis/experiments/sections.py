@@ -14,7 +14,6 @@ from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.triangle_links import Linked
 from judging.analysis.experiments.controls import controls_name
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.outcome_reports import compare_url
@@ -29,6 +28,7 @@ from judging.analysis.miniwob.causes import causes_of
 from judging.analysis.miniwob.figures import is_suite
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Report
 from runs.models import Experiment, Task
 

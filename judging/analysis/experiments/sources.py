@@ -20,7 +20,7 @@ from django.db.models import (
 )
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.evaluators import in_order
+from judging.analysis.audits.verdict_sources import in_order
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
 from runs.interface import words

@@ -15,9 +15,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.failure_modes import (
     FailureSelection,
-    failure_modes_report,
+    failure_modes,
     read_selection,
 )
 from judging.analysis.failure_modes.forms import ChosenRunsForm, FailureForm
@@ -154,7 +155,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         by = ModeSource(request.GET.get("by") or ModeSource.KNOWN)
     except ValueError as error:
         raise BadQueryError(error, "by") from error
-    report = failure_modes_report(study, by)
+    report = failure_modes(AuditFacts(study), by)
     context = {
         "study": study,
         "report": report,

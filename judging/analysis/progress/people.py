@@ -13,7 +13,7 @@ from uuid import UUID
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.evaluators import in_order
+from judging.analysis.audits.verdict_sources import in_order
 from judging.analysis.progress.measured import Missing, RunProgress, milestones_of, progress_by
 from judging.analysis.progress.sources import ProgressSource
 from judging.evaluators.milestones import PROGRESS_EVALUATORS

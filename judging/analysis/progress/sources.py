@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.evaluators import in_order
+from judging.analysis.audits.verdict_sources import in_order
 from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
 from judging.models import Evaluation, EvaluatorVersion, MilestoneTick, StudyItem
 

@@ -84,13 +84,18 @@ class Estimate(Protocol):
     def value(self) -> Figure: ...
 
     @property
-    def interval(self) -> Interval | Undefined: ...
+    def interval(self) -> Interval | Undefined | None: ...
 
 
 def value_and_ends(found: Estimate | Mean) -> list[Value]:
     """The figure and the ends of its interval."""
     interval = rate_interval(found) if isinstance(found, Mean) else found.interval
     return [number(found.value), *ends(interval)]
+
+
+def figure_values(found: Estimate) -> list[Value]:
+    """The figure, the ends of its interval, and how that was found."""
+    return [number(found.value), *ends(found.interval), method(found.interval)]
 
 
 def counted(share: Share) -> list[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from django.utils.functional import Promise
 
@@ -33,6 +33,8 @@ class Entry(NamedTuple):
     words: Promise
     make: Callable[..., Report]
     lists_runs: bool = False
+    about: Promise | None = None
+    """What its title says it is about, where that is not its name."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,19 @@ class Registry(Generic[F]):
         """What the reports are called, for a menu."""
         return {name: entry.words for name, entry in self.entries.items()}
 
-    def make(self, name: str, facts: F) -> Report:
-        """The report with its title and the notes of its facts.
+    def make(self, name: str, facts: F, *chosen: Any) -> Report:
+        """The report with its title and the notes of its facts; `chosen` is what else it takes.
 
         Raises:
             KeyError: there is none of that name.
         """
-        words, make, _lists_runs = self.entries[name]
-        report = make(facts)
+        words, make, _lists_runs, about = self.entries[name]
+        report = make(facts, *chosen)
         counts = facts.notes if report.counts is None else report.counts
         return replace(
             report,
             name=f"{self.prefix}{name}",
-            title=facts.title(str(words)),
+            title=facts.title(str(about or words)),
             notes=[*counts, *report.notes],
         )
 

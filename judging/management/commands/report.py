@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.audits.reports import TABLES, report_files, whole_report
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.reports import AUDIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named, write_files
-from judging.models import Study
 
 
 class Command(BaseCommand):
@@ -20,23 +20,23 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("--format", choices=list(ENDINGS), default="markdown")
-        parser.add_argument("--table", choices=list(TABLES), help="only this")
+        parser.add_argument("--table", choices=list(AUDIT.entries), help="only this")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
-        chosen, ending = study_named(study), ENDINGS[options["format"]]
+        facts, ending = AuditFacts(study_named(study)), ENDINGS[options["format"]]
         if out is not None:
-            self._into_folder(chosen, ending, table, out)
+            self._into_folder(facts, ending, table, out)
         elif table is not None:
-            self.stdout.write(write(TABLES[table](chosen), ending), ending="")
+            self.stdout.write(write(AUDIT.make(table, facts), ending), ending="")
         elif ending == "csv":
             raise CommandError("one CSV file holds one table: give --table or --out")
         else:
-            self.stdout.write(whole_report(chosen, ending), ending="")
+            self.stdout.write(document(facts, ending), ending="")
 
-    def _into_folder(self, study: Study, ending: str, table: str | None, out: Path) -> None:
+    def _into_folder(self, facts: AuditFacts, ending: str, table: str | None, out: Path) -> None:
         if table is not None:
-            files = iter([(Path(f"{table}.{ending}"), write(TABLES[table](study), ending))])
+            files = iter([(Path(f"{table}.{ending}"), write(AUDIT.make(table, facts), ending))])
         else:
-            files = report_files(study, ending)
+            files = report_files(facts, ending)
         self.stdout.write(f"{write_files(out, dict(files))} files in {out}")

@@ -18,7 +18,8 @@ from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.figures_tables import figures_table, matrices_table
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.figures import figures, matrices
 from judging.analysis.reports.report import Report
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import (
@@ -200,13 +201,13 @@ def run_contents(runs: QuerySet[Run]) -> Contents:
     return Contents(runs=Run.objects.filter(pk__in=ids), items=items, labelled=items.none())
 
 
-def _figures_of(table: Callable[[Study], Report]) -> Callable[[Contents], Iterator[Row]]:
+def _figures_of(report: Callable[[AuditFacts], Report]) -> Callable[[Contents], Iterator[Row]]:
     def rows(contents: Contents) -> Iterator[Row]:
         if contents.study is None:
             return
-        found = table(contents.study)
-        keys = [column.key for column in found.columns]
-        yield from (dict(zip(keys, map(_plain, row), strict=True)) for row in found.rows)
+        found = report(AuditFacts(contents.study))
+        keys = [column.key for column in found.header]
+        yield from (dict(zip(keys, map(_plain, row), strict=True)) for row in found.values)
 
     return rows
 
@@ -248,7 +249,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
             name="matrices",
             title=_("Matrices"),
             columns=MATRICES,
-            rows=_figures_of(matrices_table),
+            rows=_figures_of(matrices),
             of_study=True,
             has_judgements=False,
         ),
@@ -256,7 +257,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
             name="figures",
             title=_("Figures"),
             columns=FIGURES,
-            rows=_figures_of(figures_table),
+            rows=_figures_of(figures),
             of_study=True,
             has_judgements=False,
         ),

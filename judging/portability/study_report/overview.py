@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
-from judging.analysis.audits.causes import CauseAudit, causes_of
-from judging.analysis.audits.causes_picture import CauseBar, causes_picture
-from judging.analysis.audits.evaluators import stubs_of
-from judging.analysis.audits.matrices import Audit, corrected_rates
-from judging.analysis.audits.measures import BY_KEY, Measured, measure
-from judging.analysis.audits.page import LEFT_OUT, QUESTIONS, figures_of, panel_of
-from judging.analysis.audits.resampling import Resampled
-from judging.analysis.pictures import figure_row, interval_picture
+from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
+from judging.analysis.audits.matrices import Audit, Resampled, corrected_rates
+from judging.analysis.audits.population import LEFT_OUT
+from judging.analysis.audits.verdict_sources import stubs_of
+from judging.analysis.causes.sums import CauseAudit, causes_of
+from judging.analysis.pictures_causes import CauseBar, causes_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
 from judging.portability.study_report.choices import People, evaluator_page
 from judging.studies.protocols import cause_choices, render_markdown
@@ -41,16 +40,18 @@ def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -
         "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
         "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
         "agreement": named(agreement_of(study), people),
-        "panels": [(pages[each.evaluator.pk], panel_of(each)) for each in audit.speaking],
+        "evaluators": [(pages[each.evaluator.pk], each) for each in audit.speaking],
         "figures": [
             (kind, [(found, _cells(pages, found)) for found in row])
             for kind, row in figures_of(audit, intervals)
         ],
         "shares_tasks": intervals.shares_tasks,
         "corrected": corrected_rates(audit),
-        "pictures": [_picture(audit, key, intervals, pages) for key in QUESTIONS]
-        if audit.speaking
-        else [],
+        "pictures": [
+            (BY_KEY[key], question, draw(audit, key, intervals, partial(_cells, pages)))
+            for key, question in QUESTIONS.items()
+            if audit.speaking
+        ],
         "explained": [
             _causes(found, pages[found.audit.evaluator.pk])
             for found in causes_of(study, audit)
@@ -84,29 +85,6 @@ def named(agreement: Agreement, people: People) -> Agreement:
 def _cells(pages: Mapping[int, str], found: Measured) -> str:
     """Where the runs behind a figure are listed."""
     return f"{pages[found.audit.evaluator.pk]}#{found.measure.cells.split('-')[0]}"
-
-
-def _picture(
-    audit: Audit, key: str, intervals: Resampled, pages: Mapping[int, str]
-) -> dict[str, Any]:
-    """A picture, and the question that it answers."""
-    kind = BY_KEY[key]
-    rows = []
-    for each in audit.speaking:
-        found = measure(each, kind, intervals)
-        rows.append(
-            figure_row(
-                str(each.evaluator),
-                found.value,
-                found.interval,
-                counted=found.share,
-                by_task=found.by_task,
-                url=_cells(pages, found),
-            )
-        )
-    label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
-    drawn = interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
-    return {"measure": kind, "question": QUESTIONS[key], "drawn": drawn}
 
 
 def _causes(found: CauseAudit, page: str) -> dict[str, Any]:

@@ -12,12 +12,10 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from judging.analysis.audits.causes_filter import with_tags
 from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.analysis.audits.explanations import decided_by
-from judging.analysis.audits.matrices import EvaluatorAudit, audit_of
-from judging.analysis.audits.page import panel_of
-from judging.analysis.audits.resampling import resampled
+from judging.analysis.audits.matrices import EvaluatorAudit, audit_of, resampled
+from judging.analysis.causes.sums import with_tags
 from judging.models import Cause, Repair, Study, StudyItem
 from judging.portability.study_report.choices import (
     FOLDER,
@@ -171,4 +169,4 @@ def _evaluator(study: Study, each: EvaluatorAudit) -> dict[str, Any]:
                 "note": item.tag_note or "",
             }
         )
-    return {"each": each, "panel": panel_of(each), "cells": list(rows.items())}
+    return {"each": each, "cells": list(rows.items())}

@@ -14,7 +14,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.analysis.audits.reports import TABLES
+from judging.analysis.audits.reports import AUDIT
 from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
@@ -111,7 +111,7 @@ def fetch(study: Study, name: str, ending: str) -> Any:
     return client.get(reverse("judging:audit_table", args=[study.pk, name, ending]))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", AUDIT.entries)
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_table_comes_in_every_format(world: Study, name: str, ending: str) -> None:
     answer = fetch(world, name, ending)

@@ -12,11 +12,11 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.causes import Counted, causes_of
-from judging.analysis.audits.evaluators import stubs_of
 from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.whatif import Change, compare
 from judging.analysis.audits.whatif_settings import read_setting
+from judging.analysis.causes.sums import Counted, causes_of
 from judging.demo import STUDIES, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo

@@ -18,7 +18,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from judging.analysis.audits.reports import TABLES
+from judging.analysis.audits.reports import AUDIT
 from judging.analysis.experiments.pictures import QUESTIONS
 from judging.analysis.experiments.reports import EXPERIMENT
 from judging.analysis.experiments.sections import SECTIONS
@@ -256,7 +256,7 @@ case(
 case(
     "judging:audit_table",
     study_id=STUDIES,
-    name=lambda _: list(TABLES),
+    name=lambda _: list(AUDIT.entries),
     ending=lambda _: ["csv", "json", "md", "tex"],
 )
 case(

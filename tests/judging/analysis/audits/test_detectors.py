@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from judging.analysis.audits.detectors import Cell, detectors_of, detectors_table
+from judging.analysis.audits.detectors import DetectorCell, detectors_of
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.reports import AUDIT
 from judging.models import StudyItem, Unblinding
 from judging.statistics.figures import Undefined
 from judging.studies.protocols import anomaly_meant
@@ -66,7 +68,7 @@ def test_precision_and_recall_with_the_runs_behind_them(world: audited.Audited) 
     early = detectors_of(world.study).named("false_completion", "mechanical-1")
     assert early is not None
     assert isinstance(early.precision.value, Undefined)
-    assert early.n(Cell.UNMARKED_UNSEEN) == 11
+    assert early.n(DetectorCell.UNMARKED_UNSEEN) == 11
 
 
 def test_imported_words_on_looping_count_also_on_successes() -> None:
@@ -95,7 +97,7 @@ def test_hidden_repeats_and_other_studies_say_nothing(world: audited.Audited) ->
     audited.label(world.items[0], carl, "failure", causes=[], is_repeat=True)
     loops = detectors_of(world.study).named("loop", "mechanical-1")
     assert loops is not None
-    assert loops.n(Cell.MARKED_SEEN) == 3
+    assert loops.n(DetectorCell.MARKED_SEEN) == 3
 
 
 def test_page_shows_them_and_lists_the_runs(world: audited.Audited) -> None:
@@ -119,7 +121,7 @@ def test_without_labels_the_page_says_what_to_do() -> None:
 
 
 def test_table_has_a_row_a_detector(world: audited.Audited) -> None:
-    table = detectors_table(world.study)
+    table = AUDIT.make("detectors", AuditFacts(world.study))
     keys = [column.key for column in table.header]
     [loops] = [row for row in table.values if row[0] == "loop"]
     row = dict(zip(keys, loops, strict=True))

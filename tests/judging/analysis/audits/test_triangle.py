@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.analysis.audits.selection import read_selection, selected_items
-from judging.analysis.audits.triangle import verdicts_on
 from judging.analysis.audits.verdict_sources import sources_of
+from judging.analysis.audits.verdicts import verdicts_on
 from judging.models import Unblinding
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import logged_in, open_page, pk
@@ -112,10 +112,7 @@ def test_what_everybody_said(world: audited.Audited) -> None:
     shown = sources.columns(sources.evaluators)
     found = verdicts_on(world.items, sources, shown)
     second = found[world.items[1].pk]
-    assert [(label.annotator, label.success) for label in second.labels] == [
-        ("ann", "success"),
-        ("bob", "failure"),
-    ]
+    assert list(second.labels.items()) == [("ann", "success"), ("bob", "failure")]
     assert [(second.by(source).verdict, second.by(source).cell) for source in shown] == [
         ("failed", "fn"),
         ("failed", "fn"),

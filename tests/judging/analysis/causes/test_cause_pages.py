@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.reports import TABLES
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.reports import AUDIT
 from judging.models import CauseTag, StudyMember
 from runs.models import User
 from tests.judging.analysis import audited
@@ -232,15 +233,16 @@ def test_the_sums_link_to_their_runs(world: audited.Audited, tagger: User) -> No
 
 def test_tables_to_take_away(world: audited.Audited, tagger: User) -> None:
     client_of(tagger).post(form_of(world, 0), {**SAID, "action": "save"})
-    causes = [list(row[2:]) for row in TABLES["causes"](world.study).rows]
+    facts = AuditFacts(world.study)
+    causes = [list(row[2:]) for row in AUDIT.make("causes", facts).values]
     assert ["cause", "several_answers", 1, 0] in causes
     assert ["repair", "task_data", 1, 0] in causes
     assert ["untagged", "", 2, 1] in causes
-    rates = {row[2]: row[3:5] for row in TABLES["success_rates"](world.study).rows}
+    rates = {row[2]: row[3:5] for row in AUDIT.make("success_rates", facts).values}
     assert rates["now"] == [2, 5]
     assert rates["fn_repaired"] == [3, 5]
     assert rates["reference"] == [4, 5]
-    [tagged] = TABLES["tagged_errors"](world.study).rows
+    [tagged] = AUDIT.make("tagged_errors", facts).values
     assert list(tagged[5:]) == ["fn", "output_format, several_answers", "task_data", "No format"]
 
 

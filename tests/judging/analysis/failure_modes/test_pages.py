@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.failure_modes import failure_modes_report
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.failure_modes import failure_modes
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT
@@ -217,5 +218,5 @@ def test_tables_say_what_the_pages_say(experiment: Experiment) -> None:
     assert plan["value"] == 0.5
     study = audited.study()
     proposes(study.add("failure").run, "failure-modes-mechanical", {LIMIT})
-    report = failure_modes_report(study.study)
+    report = failure_modes(AuditFacts(study.study))
     assert [row[3] for row in report.values if row[1:3] == ["known", "max_steps"]] == [1]

@@ -1,8 +1,9 @@
-"""The table of the triangle: one run a row, one column for everybody who says something of it."""
+"""The tables of runs of an audit: those of a cell, and all verdicts beside each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -14,15 +15,123 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.selection import SORTS, Selection, ordered
-from judging.analysis.audits.triangle import NOTHING, RunVerdicts, Said, verdicts_on
+from judging.analysis.audits.explanations import decided_by
+from judging.analysis.audits.selection import SORTS, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.wording import figure_words, reason_words
-from judging.models import EvaluatorVersion, Study
+from judging.models import Cause, EvaluatorVersion, Repair, Study
 from runs.interface.words import cell, verdict
 
 if TYPE_CHECKING:
+    from judging.analysis.audits.cells import JudgedItem
     from judging.analysis.audits.selection import SelectedItem
+    from judging.analysis.causes.sums import TaggedItem
+
+POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
+FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
+
+
+# The library has no types; a class of it is Any.
+class CellTable(tables.Table):  # type: ignore[misc]
+    """One run a row, in the study's order unless sorted otherwise."""
+
+    is_partial = True
+
+    chosen = tables.Column(
+        verbose_name=gettext_lazy("Select"),
+        accessor="pk",
+        orderable=False,
+        attrs={"td": {"class": "fit choose"}},
+    )
+    position = tables.Column(verbose_name="#", attrs=POSITION)
+    goal = tables.Column(
+        verbose_name=gettext_lazy("goal"),
+        accessor="run__goal",
+        empty_values=(),
+        attrs={"td": {"class": "wide first truncate"}},
+    )
+    task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
+    site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
+    reference = tables.Column(
+        verbose_name=gettext_lazy("reference"), accessor="verdict__verdict", attrs=FIT
+    )
+    cell = tables.Column(verbose_name=gettext_lazy("cell"), attrs=FIT)
+    decided = tables.Column(
+        verbose_name=gettext_lazy("decided by"),
+        accessor="said_details",
+        orderable=False,
+        empty_values=(),
+    )
+    causes = tables.Column(
+        verbose_name=gettext_lazy("causes"),
+        accessor="tag_repair",
+        empty_values=(),
+        attrs={"td": {"class": "causes-told"}},
+    )
+    answer = tables.Column(
+        verbose_name=gettext_lazy("final answer"),
+        accessor="run__final_answer",
+        attrs={"td": {"class": "answer"}},
+    )
+    n_steps = tables.Column(
+        verbose_name=gettext_lazy("steps"), accessor="run__n_steps", attrs=POSITION
+    )
+
+    class Meta:
+        attrs = {"class": "table list"}
+        row_attrs = {"data-run": lambda record: str(record.run_id)}
+        order_by = ("position",)
+
+    def __init__(
+        self, *args: Any, walk: dict[str, str], chooses: bool = False, **kwargs: Any
+    ) -> None:
+        cells = walk["cell"].split("-")
+        left_out = [] if "fn" in cells or "fp" in cells else ["causes", "chosen"]
+        super().__init__(*args, exclude=left_out if chooses else [*left_out, "chosen"], **kwargs)
+        self.walk = walk
+        self.can_choose = chooses and not left_out
+
+    def render_goal(self, record: JudgedItem) -> SafeString:
+        address = reverse("runs:run_detail", args=[record.run_id])
+        return format_html(
+            '<a class="row-link" href="{}?{}">{}</a>',
+            address,
+            urlencode(self.walk),
+            record.run.goal or record.run.task.goal or _("(no goal)"),
+        )
+
+    def render_reference(self, value: str) -> SafeString:
+        return verdict(value)
+
+    def render_cell(self, value: str) -> SafeString:
+        return cell(value)
+
+    def render_decided(self, record: JudgedItem) -> str:
+        if record.said_verdict is None:
+            return _("not evaluated yet")
+        return reason_words(record.said_reason or "") or decided_by(record.said_details) or "—"
+
+    def render_chosen(self, record: TaggedItem) -> SafeString | str:
+        if record.cell not in ("fn", "fp"):
+            return ""
+        return format_html(
+            '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
+            record.pk,
+            _("Select run %(n)s") % {"n": record.position},
+        )
+
+    def render_causes(self, record: TaggedItem) -> str:
+        if record.cell not in ("fn", "fp"):
+            return ""
+        if not record.tag_repair:
+            return "—"
+        causes = ", ".join(str(Cause(cause).label) for cause in record.tag_causes or [])
+        return f"{causes} → {Repair(record.tag_repair).label}"
+
+    def render_answer(self, value: str) -> str:
+        return value if len(value) <= 120 else f"{value[:120]}…"
+
 
 SHORT_ANSWER = 44
 _JUDGE = EvaluatorVersion.Kind.JUDGE
@@ -45,15 +154,13 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
 
     def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
         labels = table.said(record).labels
-        if self.source is not None:
-            labels = [each for each in labels if each.annotator == self.source.name]
-        place = 0 if self.source else self.number
-        if place >= len(labels):
+        name = self.source.name if self.source else next(islice(labels, self.number, None), None)
+        if name not in labels:
             return format_html('<span class="muted">{}</span>', _("no label"))
-        given = verdict(labels[place].success)
+        given = verdict(labels[name])
         if self.source is not None:
             return given
-        return format_html('{} <span class="small muted">{}</span>', given, labels[place].annotator)
+        return format_html('{} <span class="small muted">{}</span>', given, name)
 
 
 class _SourceColumn(tables.Column):  # type: ignore[misc]
@@ -250,7 +357,8 @@ def _sorts_by(name: str) -> Any:
     def order(
         self: TriangleTable, data: QuerySet[SelectedItem], is_descending: bool
     ) -> tuple[QuerySet[SelectedItem], bool]:
-        return ordered(data, f"-{name}" if is_descending else name), True
+        path = f"-{SORTS[name]}" if is_descending else SORTS[name]
+        return data.order_by(path, "position"), True
 
     return order
 

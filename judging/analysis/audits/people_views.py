@@ -1,10 +1,21 @@
-"""A judge's progress rates against what people ticked."""
+"""Evaluators, detectors and judges of progress beside people."""
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.progress.people import CELLS
+from judging.analysis.audits.detectors import (
+    CELLS,
+    KINDS,
+    Detected,
+    Detector,
+    DetectorCell,
+    items_of,
+)
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.people import ceiling_picture
+from judging.analysis.audits.reports import AUDIT
+from judging.analysis.progress.people import CELLS as MILESTONE_CELLS
 from judging.analysis.progress.people_reports import (
     PEOPLE,
     TOLERANCES,
@@ -27,6 +38,53 @@ READ = "progress of an audit"
 
 @require_safe
 @for_auditors
+def audit_people(request: AppRequest, study: Study) -> HttpResponse:
+    """Evaluators against each annotator, beside the annotators against each other."""
+    facts = AuditFacts(study)
+    context = {
+        "study": study,
+        "annotators": facts.ceiling.annotators,
+        "picture": ceiling_picture(study, facts.ceiling),
+        "tables": html_tables(AUDIT.make("people", facts)),
+    }
+    return render(request, "judging/analysis/audits/audit_people.html", context)
+
+
+@require_safe
+@for_auditors
+def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
+    """Precision and recall of every detector, and the runs behind one number."""
+    facts = AuditFacts(study)
+    found = facts.detected
+    detector, cell = _chosen(request, found)
+    items = items_of(detector, cell) if detector and cell else []
+    record_unblindings(user=request.user, items=items, reason="detectors of an audit")
+    context = {
+        "study": study,
+        "tables": html_tables(AUDIT.make("detectors", facts)) if found.detectors else [],
+        "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
+        "cell": CELLS[cell] if cell else None,
+        "items": items,
+        "formats": FORMATS,
+    }
+    return render(request, "judging/analysis/audits/audit_detectors.html", context)
+
+
+def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, DetectorCell | None]:
+    if not request.GET.get("cell"):
+        return None, None
+    detector = found.named(request.GET.get("kind", ""), request.GET.get("detector", ""))
+    try:
+        cell = DetectorCell(request.GET["cell"])
+    except ValueError as error:
+        raise BadQueryError(error, "cell") from error
+    if detector is None:
+        raise Http404
+    return detector, cell
+
+
+@require_safe
+@for_auditors
 def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     """How well an evaluator of milestones corresponds with people, and the runs behind it."""
     facts = _facts(request, study)
@@ -43,7 +101,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "milestones": html_tables(PEOPLE.make("milestones", facts)),
         "costs": facts.costs,
         "items": items,
-        "cell": CELLS[facts.query.cell] if facts.query.cell else "",
+        "cell": MILESTONE_CELLS[facts.query.cell] if facts.query.cell else "",
         "tolerances": TOLERANCES,
         "published": {
             "judge": JUDGE_DOLLARS / SAMPLES,

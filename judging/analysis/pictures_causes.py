@@ -21,7 +21,7 @@ _MEANING = {"fn": "#8b2780", "fp": "#a84a00"}
 """For the picture on its own; in a page, style sheets paint by class."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CauseBar:
     """How many errors have a cause, and where the runs of each kind are listed."""
 

@@ -1,0 +1,92 @@
+"""What the reports of an audit are made of, and the columns that several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.audits.agreement import Agreement, agreement_of
+from judging.analysis.audits.detectors import Detected, detectors_of
+from judging.analysis.audits.matrices import (
+    Audit,
+    Corrected,
+    Resampled,
+    audit_of,
+    corrected_rates,
+    resampled,
+)
+from judging.analysis.audits.people import Ceiling, ceiling_of
+from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
+from judging.analysis.causes.sums import CauseAudit, causes_of
+from judging.analysis.reports.report import Column, FileColumn
+from judging.models import Study
+
+
+class AuditFacts:
+    """The audit of a study. Everything is read once."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def title(self, about: str) -> str:
+        return gettext("%(study)s: %(about)s") % {"study": self.study.name, "about": about}
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    @cached_property
+    def audit(self) -> Audit:
+        return audit_of(self.study)
+
+    @cached_property
+    def resampled(self) -> Resampled:
+        return resampled(self.audit)
+
+    @cached_property
+    def corrected(self) -> list[Corrected]:
+        return corrected_rates(self.audit)
+
+    @cached_property
+    def sources(self) -> VerdictSources:
+        return sources_of(self.study)
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        return agreement_of(self.study)
+
+    @cached_property
+    def ceiling(self) -> Ceiling:
+        return ceiling_of(self.study, self.sources)
+
+    @cached_property
+    def detected(self) -> Detected:
+        return detectors_of(self.study)
+
+    @cached_property
+    def causes(self) -> Sequence[CauseAudit]:
+        return causes_of(self.study, self.audit)
+
+
+EVALUATOR = Column(
+    "evaluator",
+    _("evaluator"),
+    parts=[FileColumn("evaluator", _("evaluator")), FileColumn("version", _("version"))],
+    spread=lambda version: [version.name, version.full_version],
+    is_text=True,
+)
+VALUE = FileColumn("value", _("value"))
+LOW, HIGH = FileColumn("low", _("lower end, 95 %")), FileColumn("high", _("upper end, 95 %"))
+COUNT, TOTAL = FileColumn("count", _("count")), FileColumn("total", _("of"))
+METHOD = FileColumn("method", _("interval"))
+UNDEFINED = FileColumn("undefined_because", _("undefined because"))
+RUNS = Column("runs", _("runs"))
+NUMBER = Column("number", _("number"))
+RUN = Column("run", _("run"))
+TASK = Column("task", _("task"))
+SITE = Column("site", _("site"))
+GOAL = Column("goal", _("goal"))
+REFERENCE = Column("reference", _("reference"))

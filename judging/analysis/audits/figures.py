@@ -1,0 +1,325 @@
+"""The figures of an audit: what each is called, how it is defined, and the reports on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.audits.facts import (
+    COUNT,
+    EVALUATOR,
+    HIGH,
+    LOW,
+    METHOD,
+    TOTAL,
+    UNDEFINED,
+    VALUE,
+    AuditFacts,
+)
+from judging.analysis.audits.matrices import Audit, Corrected, EvaluatorAudit, Resampled
+from judging.analysis.pictures import figure_row, interval_picture
+from judging.analysis.reports.columns import ends, figure_values, number, why
+from judging.analysis.reports.report import Column, FileColumn, Report, Value
+from judging.analysis.reports.showing import Shown, percent, percent_ends, show
+from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.figures import Figure, Interval, Share, Undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One figure, a property of matrices. `cells` names the cells whose runs the number opens."""
+
+    key: str
+    name: Promise
+    formula: str
+    definition: Promise
+    cells: str
+
+    def of(self, matrix: ConfusionMatrix) -> Share | Figure:
+        """The figure of a matrix."""
+        found: Share | Figure = getattr(matrix, self.key)
+        return found
+
+
+MEASURES = (
+    Measure(
+        "coverage",
+        _("Coverage"),
+        "(TP + FN + TN + FP) / N",
+        _("Share of the runs on which the evaluator gave a verdict."),
+        "none",
+    ),
+    Measure(
+        "fn_share",
+        _("FN share"),
+        "FN / N",
+        _(
+            "Share of all runs that are successes by the reference and did not pass. Some papers "
+            "call this the false negative rate; it depends on how many runs succeed."
+        ),
+        "fn",
+    ),
+    Measure(
+        "fnr",
+        _("FNR, miss rate"),
+        "FN / (FN + TP)",
+        _("Share of the successes that did not pass. Not the FN share: this is over successes."),
+        "fn",
+    ),
+    Measure(
+        "fpr",
+        _("FPR"),
+        "FP / (FP + TN)",
+        _("Share of the failures that passed."),
+        "fp",
+    ),
+    Measure(
+        "precision",
+        _("Precision"),
+        "TP / (TP + FP)",
+        _("Share of the passed runs that are successes by the reference."),
+        "tp-fp",
+    ),
+    Measure(
+        "recall",
+        _("Recall"),
+        "TP / (TP + FN)",
+        _("Share of the successes that passed."),
+        "tp-fn",
+    ),
+    Measure(
+        "specificity",
+        _("Specificity"),
+        "TN / (TN + FP)",
+        _("Share of the failures that did not pass: the true negative rate, TNR."),
+        "tn-fp",
+    ),
+    Measure(
+        "f1",
+        _("F1"),
+        "2·TP / (2·TP + FP + FN)",
+        _("Harmonic mean of precision and recall."),
+        "tp-fn-fp",
+    ),
+    Measure(
+        "accuracy",
+        _("Accuracy"),
+        "(TP + TN) / (TP + FN + TN + FP)",
+        _("Share of the runs with a verdict on which the evaluator says what the reference says."),
+        "tp-fn-tn-fp",
+    ),
+    Measure(
+        "kappa",
+        _("Cohen's kappa"),
+        "(pₒ − pₑ) / (1 − pₑ)",
+        _(
+            "Agreement with the reference beyond what chance would give: 0 is chance, 1 is full "
+            "agreement. Over the runs with a verdict."
+        ),
+        "tp-fn-tn-fp",
+    ),
+)
+BY_KEY = {measure.key: measure for measure in MEASURES}
+QUESTIONS: dict[str, Promise] = {
+    "fn_share": _("Which evaluator misses the most runs?"),
+    "fnr": _("Which evaluator misses the most successes?"),
+    "fpr": _("Which evaluator lets failures pass?"),
+}
+"""The pictures of an audit, by the figure that they draw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A figure of one evaluator with what it was computed from.
+
+    `interval` is Wilson's for shares, else the bootstrap's, None where that was not asked for;
+    `by_task` the bootstrap's beside Wilson's, where runs share tasks and Wilson's is too narrow.
+    """
+
+    audit: EvaluatorAudit
+    measure: Measure
+    value: Figure
+    interval: Interval | Undefined | None
+    by_task: Interval | Undefined | None = None
+    share: Share | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it reads as a percentage; the others are bare coefficients."""
+        return self.share is not None or self.measure.key == "f1"
+
+
+def measure(
+    audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
+) -> Measured:
+    """The figure of the evaluator, with bootstrap intervals where they are given."""
+    figure = measure.of(audit.matrix)
+    intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
+    interval = intervals.get(measure.key)
+    if isinstance(figure, Share):
+        return Measured(
+            audit=audit,
+            measure=measure,
+            value=figure.value,
+            interval=figure.interval,
+            by_task=interval,
+            share=figure,
+        )
+    if isinstance(figure, Undefined):
+        interval = figure
+    return Measured(audit=audit, measure=measure, value=figure, interval=interval)
+
+
+def figures_of(
+    audit: Audit, resampled: Resampled | None = None
+) -> list[tuple[Measure, list[Measured]]]:
+    """All figures of the evaluators that speak, side by side."""
+    return [
+        (kind, [measure(each, kind, resampled) for each in audit.speaking]) for kind in MEASURES
+    ]
+
+
+def draw(
+    audit: Audit, key: str, resampled: Resampled, url: Callable[[Measured], str] | None = None
+) -> SafeString:
+    """The picture of one of `QUESTIONS` over all evaluators.
+
+    Args:
+        url: where the runs of a figure are listed; on a page of the audit unless it is given.
+    """
+    kind = BY_KEY[key]
+
+    def cells(found: Measured) -> str:
+        place = [audit.study.pk, found.audit.evaluator.pk, kind.cells]
+        return reverse("judging:audit_cells", args=place)
+
+    rows = [
+        figure_row(
+            str(each.evaluator),
+            found.value,
+            found.interval,
+            counted=found.share,
+            by_task=found.by_task,
+            url=(url or cells)(found),
+        )
+        for each in audit.speaking
+        for found in [measure(each, kind, resampled)]
+    ]
+    label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
+    return interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
+
+
+def matrices(facts: AuditFacts) -> Report:
+    """One row an evaluator: the four cells and the fifth."""
+    return Report(
+        columns=[
+            EVALUATOR,
+            Column("runs", "N"),
+            *(Column(cell, cell.upper()) for cell in _CELLS),
+            Column("no_verdict", _("no verdict")),
+            Column("coverage", _("coverage")),
+            Column("no_verdict_because", _("no verdict because")),
+        ],
+        rows=[
+            [
+                each.evaluator,
+                each.matrix.runs,
+                *(getattr(each.matrix, cell) for cell in _CELLS),
+                each.matrix.no_verdict,
+                number(each.matrix.coverage.value),
+                "; ".join(f"{n} {gettext(reason)}" for reason, n in each.reasons) or None,
+            ]
+            for each in facts.audit.evaluators
+        ],
+        notes=[_population_note(facts.audit)],
+    )
+
+
+_CELLS = ("tp", "fn", "tn", "fp")
+
+
+def _population_note(audit: Audit) -> str:
+    return gettext(
+        "Runs with a reference verdict: %(runs)s; %(successes)s successes, %(failures)s failures."
+    ) % {
+        "runs": audit.population.runs,
+        "successes": audit.population.references.successes,
+        "failures": audit.population.references.failures,
+    }
+
+
+def figures(facts: AuditFacts) -> Report:
+    """One row a figure of an evaluator, with its intervals and what it was computed from."""
+    by_task = [
+        FileColumn("by_task_low", _("by task from")),
+        FileColumn("by_task_high", _("by task to")),
+    ]
+    return Report(
+        columns=[
+            EVALUATOR,
+            Column("figure", _("figure")),
+            Column("formula", _("formula")),
+            Column(
+                "value",
+                VALUE.name,
+                parts=[VALUE, LOW, HIGH, METHOD, *by_task, COUNT, TOTAL, UNDEFINED],
+                spread=_spread_measured,
+            ),
+        ],
+        rows=[
+            [each.evaluator, kind.key, kind.formula, measure(each, kind, facts.resampled)]
+            for each in facts.audit.evaluators
+            for kind in MEASURES
+        ],
+        notes=[_population_note(facts.audit)],
+    )
+
+
+def _spread_measured(found: Measured) -> list[Value]:
+    counts = (found.share.count, found.share.total) if found.share else (None, None)
+    return [*figure_values(found), *ends(found.by_task), *counts, why(found.value)]
+
+
+def corrected(facts: AuditFacts) -> Report:
+    """One row an evaluator: the success rate of the runs without a reference verdict."""
+    passed, rate = _("passed"), _("success rate behind it")
+    return Report(
+        columns=[
+            EVALUATOR,
+            Column(
+                "passed",
+                passed,
+                parts=[
+                    FileColumn("passed", passed),
+                    TOTAL,
+                    FileColumn("pass_rate", _("pass rate")),
+                ],
+                spread=lambda share: [share.count, share.total, number(share.value)],
+            ),
+            Column(
+                "value",
+                rate,
+                parts=[FileColumn("value", rate), LOW, HIGH, METHOD, UNDEFINED],
+                spread=lambda each: [*figure_values(each), why(each.value)],
+                show=_show_corrected,
+            ),
+        ],
+        rows=[[each.audit.evaluator, each.passed, each] for each in facts.corrected],
+        notes=[
+            gettext(
+                "Rogan and Gladen's correction of the pass rate, by the rates on the other runs."
+            )
+        ],
+    )
+
+
+def _show_corrected(each: Corrected) -> Shown:
+    if isinstance(each.value, Undefined):
+        return show(each.value)
+    return Shown(percent(each.value), percent_ends(each.interval))

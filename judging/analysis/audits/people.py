@@ -1,0 +1,171 @@
+"""Evaluators against each annotator, beside the annotators against each other: the ceiling."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import Count, F
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.comparison import DECIDED, MOST_SOURCES, Joint, joint_counts
+from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.selection import differing
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
+from judging.models import Label, Study
+from judging.models.labels import Success
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell, intervals_by_task
+from judging.statistics.figures import Figure, Interval, Share, Undefined
+
+Verdicts = Counter[tuple[int, bool, bool | None]]
+"""Runs by task, what an annotator said, and what another source said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """One source held against an annotator, over the runs on which both say success or failure."""
+
+    source: VerdictSource
+    annotator: VerdictSource
+    matrix: ConfusionMatrix
+    kappa_interval: Interval | Undefined
+
+    @property
+    def agreement(self) -> Share:
+        """Share of these runs on which they say the same."""
+        return self.matrix.accuracy
+
+    @property
+    def kappa(self) -> Figure:
+        return self.matrix.kappa
+
+    @property
+    def runs(self) -> int:
+        return self.matrix.decided
+
+    @property
+    def differing(self) -> int:
+        return self.matrix.fn + self.matrix.fp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """How well people agree with each other, and evaluators with them."""
+
+    annotators: Sequence[VerdictSource]
+    people: Sequence[Against]
+    """Each pair of annotators once."""
+    evaluators: Mapping[str, Sequence[Against]]
+    """By key of the evaluator in order, against each annotator in order."""
+
+    @property
+    def all(self) -> list[tuple[Meaning, Against]]:
+        """Annotators first, then evaluators."""
+        found: list[tuple[Meaning, Against]] = [("people", each) for each in self.people]
+        return found + [("evaluator", each) for row in self.evaluators.values() for each in row]
+
+
+def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
+    """The ceiling of a study, in one query for each annotator and one for all pairs."""
+    evaluators = sources.evaluators[:MOST_SOURCES]
+    both = _labelled_by_both(study)
+    people: list[Against] = []
+    by_evaluator: dict[str, list[Against]] = {source.key: [] for source in evaluators}
+    for place, annotator in enumerate(sources.annotators):
+        counts = joint_counts(
+            study, [annotator, *evaluators], per_task=True, labelled_by=annotator.annotator
+        )
+        for number, source in enumerate(evaluators, start=1):
+            said = _verdicts(counts, number)
+            by_evaluator[source.key].append(_against(source, annotator, said, study.pk))
+        for source in sources.annotators[place + 1 :][:MOST_SOURCES]:
+            shared = both.get((annotator.key, source.key))
+            if shared:
+                # Runs that the other did not label are those without its verdict.
+                others = _verdicts(counts, None)
+                for (task, truth, _passed), n in shared.items():
+                    others[task, truth, None] -= n
+                people.append(_against(source, annotator, shared + others, study.pk))
+    return Ceiling(annotators=sources.annotators, people=people, evaluators=by_evaluator)
+
+
+def _verdicts(counts: Sequence[Joint], source: int | None) -> Verdicts:
+    """A source of counts `per_task` beside their first, an annotator; None: one that is silent."""
+    said: Verdicts = Counter()
+    for each in counts:
+        if each.task is not None and (truth := each.said[0]) is not None:
+            said[each.task, truth, None if source is None else each.said[source]] += each.runs
+    return said
+
+
+def _labelled_by_both(study: Study) -> Mapping[tuple[str, str], Verdicts]:
+    """What pairs of annotators, by their keys, said of the runs that both labelled. One query."""
+    found: defaultdict[tuple[str, str], Verdicts] = defaultdict(Counter)
+    rows = (
+        Label.objects.filter(
+            item__in=counted_items(study).values("pk"), is_repeat=False, success__in=DECIDED
+        )
+        .filter(
+            item__labels__is_repeat=False,
+            item__labels__success__in=DECIDED,
+            item__labels__annotator__gt=F("annotator"),
+        )
+        .values_list(
+            "annotator",
+            "item__labels__annotator",
+            "item__run__task",
+            "success",
+            "item__labels__success",
+        )
+        .annotate(n=Count("*"))
+        .order_by()
+    )
+    for one, other, task, said, answer, n in rows:
+        first, second = said == Success.SUCCESS, answer == Success.SUCCESS
+        found[f"u{one}", f"u{other}"][task, first, second] += n
+        found[f"u{other}", f"u{one}"][task, second, first] += n
+    return found
+
+
+def _against(source: VerdictSource, annotator: VerdictSource, said: Verdicts, seed: int) -> Against:
+    by_task: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
+    for (task, truth, passed), n in said.items():
+        by_task[task][cell(truth, passed)] += n
+    matrix = ConfusionMatrix.counted(sum(by_task.values(), Counter()))
+    if isinstance(matrix.kappa, Undefined):
+        interval: Interval | Undefined = matrix.kappa
+    else:
+        decided = [counts for counts in by_task.values() if any(c.has_verdict for c in +counts)]
+        tasks = np.array([[counts[each] for each in Cell] for counts in decided], dtype=float)
+        interval = intervals_by_task(tasks, ("kappa",), seed=seed)["kappa"]
+    return Against(source=source, annotator=annotator, matrix=matrix, kappa_interval=interval)
+
+
+MOST_DRAWN = 40
+
+
+def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
+    """How often each evaluator agrees with each annotator, and they with each other."""
+    rows = [_row(study, each, meaning) for meaning, each in ceiling.all]
+    label = _("How often do evaluators agree with people, and people with each other?")
+    return interval_picture(rows[:MOST_DRAWN], label=label, meaning="evaluator")
+
+
+def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
+    runs = differing(study, against.differing, against.annotator, against.source)
+    name = _("%(voice)s · %(annotator)s") % {
+        "voice": against.source.name,
+        "annotator": against.annotator.name,
+    }
+    return figure_row(
+        name,
+        against.agreement.value,
+        against.agreement.interval,
+        url=runs.url,
+        title=_("%(name)s: %(n)s runs on which they differ") % {"name": name, "n": runs.value},
+        meaning=meaning,
+    )

@@ -1,0 +1,168 @@
+"""All verdicts: people, reference verdict and evaluators run by run, filtered and sorted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
+
+from judging.analysis.audits.cells import Shown
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.population import GROUPINGS, counted_items
+from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.selection import (
+    ANY,
+    PEOPLE,
+    Selection,
+    read_selection,
+    selected_items,
+)
+from judging.analysis.audits.tables import TriangleTable
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.writing import FORMATS
+from judging.models import Study
+from judging.studies.access import for_auditors, record_unblindings
+from runs.interface.fragments import AppRequest
+from runs.operations.error_views import BadQueryError
+
+PER_PAGE = 100
+GROUP_NAMES = {
+    "site": gettext_lazy("site"),
+    "template": gettext_lazy("template"),
+    "kind": gettext_lazy("kind of evaluation"),
+}
+SPREADS = {
+    ANY: gettext_lazy("any verdict differs"),
+    PEOPLE: gettext_lazy("annotators differ"),
+}
+_OFFERED: dict[str, str | Promise] = {
+    "fn-fp": gettext_lazy("wrong: FN or FP"),
+    "fn": "FN",
+    "fp": "FP",
+    "tp": "TP",
+    "tn": "TN",
+    "none": gettext_lazy("no verdict"),
+}
+MOST_GROUPS = 300
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
+def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
+    """One row a run, with what everybody said of it."""
+    sources = AuditFacts(study).sources
+    selection = _selection(request, sources)
+    items = selected_items(study, selection, sources)
+    table = TriangleTable(items, study=study, sources=sources, selection=selection)
+    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    shown = [row.record for row in table.paginated_rows]
+    record_unblindings(user=request.user, items=shown, reason="triangle of an audit")
+    context = {
+        "study": study,
+        "table": table,
+        "selection": selection,
+        "filters": _filters(study, sources, selection),
+        "formats": FORMATS,
+    }
+    return render(request, "judging/analysis/audits/audit_triangle.html", context)
+
+
+@require_safe
+@for_auditors
+def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
+    """The verdicts on the runs of the selection as a file."""
+    check_address(ending)
+    facts = AuditFacts(study)
+    selection = _selection(request, facts.sources)
+    items = list(selected_items(study, selection, facts.sources))
+    record_unblindings(user=request.user, items=items, reason="triangle of an audit")
+    return as_file(AUDIT.make("triangle", facts, selection, items), ending)
+
+
+def _selection(request: AppRequest, sources: VerdictSources) -> Selection:
+    try:
+        return read_selection(request.GET, sources)
+    except ValueError as error:
+        raise BadQueryError(error) from error
+
+
+class Choice(NamedTuple):
+    """Something that can be chosen."""
+
+    value: str
+    words: str
+    is_chosen: bool = False
+
+
+def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dict[str, Any]:
+    """The filters that hold, and those that there could be, in one query."""
+    shown = selection.evaluators or sources.evaluators
+    return {
+        "chips": list(_chips(selection)),
+        # Cells that hold are sent along when one more is chosen.
+        "kept": [each.address for each in selection.cells],
+        "cells": [(each.name, _cells(each)) for each in sources.columns(sources.evaluators)],
+        "spreads": [
+            Choice(key, str(name), selection.spread == key) for key, name in SPREADS.items()
+        ],
+        "groups": list(_groups(study, selection)),
+        "evaluators": [Choice(each.key, each.name, each in shown) for each in sources.evaluators],
+    }
+
+
+def _cells(source: VerdictSource) -> list[Choice]:
+    return [Choice(f"{source.key}_{cells}", str(name)) for cells, name in _OFFERED.items()]
+
+
+def _chips(selection: Selection) -> Iterable[tuple[str, str]]:
+    """Every filter that holds: in words, and the query without it."""
+    for each in selection.cells:
+        yield f"{each.source.name}: {_cell_words(each.cells)}", selection.without(each).query
+    if selection.differ:
+        first, second = selection.differ
+        words = _("%(first)s and %(second)s differ") % {"first": first.name, "second": second.name}
+        yield words, selection.without("differ").query
+    if selection.spread:
+        yield str(SPREADS[selection.spread]), selection.without("differ").query
+    for name, value in selection.groups.items():
+        yield f"{GROUP_NAMES[name]}: {value}", selection.without(name).query
+
+
+def _cell_words(cells: Sequence[Shown]) -> str:
+    return ", ".join(_("no verdict") if cell is Shown.NONE else cell.upper() for cell in cells)
+
+
+def _groups(
+    study: Study, selection: Selection
+) -> Iterable[tuple[str, str | Promise, Sequence[Choice]]]:
+    """The values that occur, of each grouping with more than one; the most frequent first."""
+    items = counted_items(study).annotate(
+        **{f"of_{name}": expression for name, expression in GROUPINGS.items()}
+    )
+    rows = list(
+        items.order_by().values_list(*(f"of_{name}" for name in GROUPINGS)).annotate(n=Count("*"))
+    )
+    for place, (name, words) in enumerate(GROUP_NAMES.items()):
+        counts: Counter[str] = Counter()
+        for row in rows:
+            counts[row[place]] += row[-1]
+        chosen = selection.groups.get(name, "")
+        choices = [
+            Choice(value, f"{value[:80]} ({n})", value == chosen)
+            for value, n in counts.most_common(MOST_GROUPS)
+            if value
+        ]
+        if len(choices) > 1 or chosen:
+            yield name, words, choices

@@ -1,0 +1,230 @@
+"""Verdicts run by run: of one evaluator in some cells, and of everybody beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from django.db.models import Expression
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from judging.analysis.audits.cells import Shown, items_in_cells, shown
+from judging.analysis.audits.explanations import decided_by
+from judging.analysis.audits.facts import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK, AuditFacts
+from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
+from judging.analysis.audits.population import SUCCESS
+from judging.analysis.audits.selection import Selection, selected_items
+from judging.analysis.audits.verdict_sources import (
+    STEPS,
+    VerdictSource,
+    VerdictSources,
+    step_verdict,
+)
+from judging.analysis.reports.report import Column, FileColumn, Report
+from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
+from judging.statistics.confusion import cell
+
+if TYPE_CHECKING:
+    from judging.analysis.audits.selection import SelectedItem
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What one source said of one run, in the words of evaluations or of labels.
+
+    `verdict` is empty where nothing was asked or said; `reason` says why there is no verdict;
+    `cell` is empty for annotators.
+    """
+
+    verdict: str = ""
+    cell: str = ""
+    reason: str = ""
+    decided: str = ""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it contradicts the reference."""
+        return self.cell in (Shown.FN, Shown.FP)
+
+
+NOTHING = Said()
+
+
+@dataclass(slots=True)
+class RunVerdicts:
+    """All that was said of one run."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    """By annotator, in the order in which they came."""
+    said: dict[str, Said] = field(default_factory=dict)
+    """By key of the source."""
+
+    def by(self, source: VerdictSource) -> Said:
+        """What this source said."""
+        return self.said.get(source.key, NOTHING)
+
+
+def verdicts_on(
+    items: Sequence[StudyItem], sources: VerdictSources, wanted: Sequence[VerdictSource]
+) -> Mapping[int, RunVerdicts]:
+    """What the wanted sources said of these runs, by item, in two queries."""
+    found = {item.pk: RunVerdicts() for item in items}
+    by_run = {item.run_id: item for item in items}
+    for item_id, annotator, success in (
+        Label.objects.filter(item__among=found, is_repeat=False)
+        .order_by("submitted_at", "annotator__username")
+        .values_list("item", "annotator__username", "success")
+    ):
+        found[item_id].labels[annotator] = success
+    for row in _evaluations(by_run, sources, wanted):
+        item = by_run[row["run"]]
+        said, succeeded = found[item.pk].said, item.verdict.verdict == SUCCESS
+        for step in sources.steps.get(row["evaluator"], ()):
+            said[step.key] = _said(row[f"step_{step.step}"] or "", succeeded)
+        said[str(row["evaluator"])] = _said(
+            row["verdict"], succeeded, reason=row["reason"], decided=decided_by(row["details"])
+        )
+    silent = Said(cell=Shown.NONE, reason=NOT_EVALUATED)
+    for verdicts in found.values():
+        for source in wanted:
+            if not source.step:
+                verdicts.said.setdefault(source.key, silent)
+    return found
+
+
+def _evaluations(
+    by_run: Mapping[UUID, StudyItem], sources: VerdictSources, wanted: Sequence[VerdictSource]
+) -> Iterable[dict[str, Any]]:
+    steps: dict[str, Expression] = {}
+    if sources.steps:
+        steps = {f"step_{name}": step_verdict(name, "details") for name in STEPS}
+    rows = Evaluation.objects.filter(
+        run__among=by_run,
+        is_current=True,
+        evaluator__in={source.evaluator.pk for source in wanted if source.evaluator},
+    ).order_by()
+    found = rows.values("run", "evaluator", "verdict", "reason", "details", **steps)
+    return cast("Iterable[dict[str, Any]]", found)
+
+
+def _said(verdict: str, succeeded: bool, **more: str) -> Said:
+    found = cell(succeeded, PASSED_BY_VERDICT.get(verdict))
+    return Said(verdict=verdict, cell=shown(found), **more)
+
+
+def verdicts(
+    facts: AuditFacts,
+    selection: Selection | None = None,
+    items: Iterable[SelectedItem] | None = None,
+) -> Report:
+    """One row a run of the selection; two columns an evaluator, its verdict and its cell.
+
+    Args:
+        selection: all counted runs if None, those most disagreed on first.
+        items: those of the selection, where they are known.
+    """
+    sources, selection = facts.sources, selection or Selection()
+    wanted = sources.columns(selection.evaluators or sources.evaluators)
+    if items is None:
+        items = selected_items(facts.study, selection, sources)
+    listed = list(items)
+    rows: list[list[Any]] = []
+    for start in range(0, len(listed), BATCH):
+        batch = listed[start : start + BATCH]
+        said = verdicts_on(batch, sources, wanted)
+        rows += [_row(item, said[item.pk], sources, wanted) for item in batch]
+    columns = [
+        NUMBER,
+        RUN,
+        TASK,
+        SITE,
+        Column("template", gettext_lazy("template")),
+        Column("evaluation_kind", gettext_lazy("kind of evaluation")),
+        GOAL,
+        Column("disagreement", gettext_lazy("disagreement")),
+        *(Column(f"label_{source.name}", source.name) for source in sources.annotators),
+        REFERENCE,
+        *map(_column, wanted),
+    ]
+    note = _(
+        "Disagreement: share of the pairs of verdicts on a run that differ, over its annotators "
+        "and the evaluators."
+    )
+    return Report(columns=columns, rows=rows, notes=[note])
+
+
+def _column(source: VerdictSource) -> Column:
+    # Two evaluators may share a name and a version, so the number tells them apart.
+    key = f"{source.key}_{source.evaluator.name}" if source.evaluator else source.key
+    in_cell = _("%(name)s, cell") % {"name": source.name}
+    parts = [FileColumn(f"{key}_verdict", source.name), FileColumn(f"{key}_cell", in_cell)]
+    return Column(
+        key, source.name, parts=parts, spread=lambda said: [said.verdict or None, said.cell or None]
+    )
+
+
+def _row(
+    item: SelectedItem, said: RunVerdicts, sources: VerdictSources, wanted: Sequence[VerdictSource]
+) -> list[Any]:
+    task = item.run.task
+    return [
+        item.position,
+        str(item.run_id),
+        task.external_id,
+        task.site,
+        task.template or task.intent_template,
+        task.evaluation_kind,
+        item.run.goal or task.goal,
+        item.disagreement,
+        *(said.labels.get(source.name) for source in sources.annotators),
+        item.verdict.verdict,
+        *map(said.by, wanted),
+    ]
+
+
+def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]) -> Report:
+    """One row a run of the cells, in the study's order."""
+    items = items_in_cells(study, evaluator, cells)
+    rows = [
+        (
+            item.position,
+            str(item.run_id),
+            item.run.task.external_id,
+            item.run.task.site,
+            item.run.goal or item.run.task.goal,
+            item.verdict.verdict,
+            item.cell,
+            item.said_verdict,
+            item.said_score,
+            item.said_reason,
+            decided_by(item.said_details),
+            item.run.final_answer,
+        )
+        for item in items
+    ]
+    columns = [
+        NUMBER,
+        RUN,
+        TASK,
+        SITE,
+        GOAL,
+        REFERENCE,
+        Column("cell", gettext_lazy("cell")),
+        Column("verdict", gettext_lazy("verdict")),
+        Column("score", gettext_lazy("score")),
+        Column("reason", gettext_lazy("reason")),
+        Column("decided_by", gettext_lazy("decided by")),
+        Column("final_answer", gettext_lazy("final answer")),
+    ]
+    names = ", ".join(cell.upper() for cell in cells)
+    title = _("%(study)s: %(cells)s of %(evaluator)s") % {
+        "study": study.name,
+        "cells": names,
+        "evaluator": evaluator,
+    }
+    return Report(name="-".join(cells), title=title, columns=columns, rows=rows)

@@ -1,0 +1,223 @@
+"""Why evaluators were wrong: tagged errors summed, listed by their tags, and what success rate a
+repair would give.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from django.db.models import F, FilteredRelation, Q, QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.audits.cells import Shown
+from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
+from judging.analysis.audits.population import FAILURE, SUCCESS
+from judging.models import (
+    Cause,
+    CauseTag,
+    Evaluation,
+    EvaluatorVersion,
+    Repair,
+    Study,
+    StudyItem,
+)
+from judging.statistics.confusion import ConfusionMatrix
+from judging.statistics.figures import Reason, Share
+from runs.models import Task
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    from judging.analysis.audits.cells import Said
+
+    class SaidAndTagged(Said):
+        """What `with_tags` adds to an item of a cell."""
+
+        tag_causes: list[str] | None
+        tag_repair: str | None
+        tag_note: str | None
+
+    TaggedItem = WithAnnotations[StudyItem, SaidAndTagged]
+
+UNTAGGED, TAGGED = "none", "any"
+REPAIRABLE = (Repair.TASK_DATA, Repair.EVALUATION_LOGIC)
+_FN = Q(
+    error=CauseTag.Error.FN,
+    item__verdict__verdict=SUCCESS,
+    item__run__evaluations__verdict=Evaluation.Verdict.FAILED,
+)
+_FP = Q(
+    error=CauseTag.Error.FP,
+    item__verdict__verdict=FAILURE,
+    item__run__evaluations__verdict=Evaluation.Verdict.PASSED,
+)
+
+
+class Counted(NamedTuple):
+    """How many errors of each kind."""
+
+    fn: int = 0
+    fp: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.fn + self.fp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Success rates over the runs that have a verdict of the evaluator."""
+
+    now: Share
+    """By the evaluator as it is."""
+    task_data: Share
+    """If the FNs whose repair belongs to the task data passed."""
+    evaluation_logic: Share
+    fn_repaired: Share
+    """If every FN tagged as repairable passed."""
+    all_repaired: Share
+    """If the FPs tagged as repairable did not pass either."""
+    reference: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseAudit:
+    """The errors of one evaluator by cause and by where the repair belongs."""
+
+    audit: EvaluatorAudit
+    by_cause: Mapping[Cause, Counted]
+    """Causes that occur, in their order. An error counts under each of its causes."""
+    by_repair: Mapping[Repair, Counted]
+    """All places, in their order; every tagged error counts once."""
+    untagged: Counted
+    rates: Rates
+
+    @property
+    def errors(self) -> Counted:
+        return Counted(self.audit.matrix.fn, self.audit.matrix.fp)
+
+    @property
+    def repairable(self) -> Counted:
+        """Errors whose repair belongs to the task data or to the evaluation logic."""
+        return Counted(
+            sum(self.by_repair[each].fn for each in REPAIRABLE),
+            sum(self.by_repair[each].fp for each in REPAIRABLE),
+        )
+
+
+def causes_of(study: Study, audit: Audit | None = None) -> list[CauseAudit]:
+    """The causes of every evaluator that has a verdict, in one query more than the audit."""
+    audit = audit or audit_of(study)
+    sums: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for evaluator, error, causes, repair in _tags(study):
+        tags = (*(f"cause.{cause}" for cause in causes), f"repair.{repair}", TAGGED)
+        sums[evaluator].update((tag, error) for tag in tags)
+    return [_cause_audit(each, sums[each.evaluator.pk]) for each in audit.speaking]
+
+
+def _tags(study: Study) -> Iterable[tuple[int, str, Sequence[str], str]]:
+    """Current tags, once for every version of their evaluator that errs there now: evaluator,
+    error, causes and repair.
+    """
+    tags = CauseTag.objects.filter(
+        _FN | _FP,
+        item__study=study,
+        is_current=True,
+        item__run__evaluations__is_current=True,
+        item__run__evaluations__evaluator__name=F("evaluator_name"),
+    ).exclude(Q(repair="") | Task.objects.is_infeasible("item__run__task"))
+    return tags.order_by().values_list(
+        "item__run__evaluations__evaluator", "error", "causes", "repair"
+    )
+
+
+def _cause_audit(audit: EvaluatorAudit, sums: Counter[tuple[str, str]]) -> CauseAudit:
+    """From its errors of each kind by the address of a `TagFilter`."""
+
+    def counted(tag: str) -> Counted:
+        return Counted(sums[tag, Shown.FN], sums[tag, Shown.FP])
+
+    by_cause = {cause: counted(f"cause.{cause}") for cause in Cause}
+    by_repair = {repair: counted(f"repair.{repair}") for repair in Repair}
+    tagged = counted(TAGGED)
+    return CauseAudit(
+        audit=audit,
+        by_cause={cause: n for cause, n in by_cause.items() if n.total},
+        by_repair=by_repair,
+        untagged=Counted(audit.matrix.fn - tagged.fn, audit.matrix.fp - tagged.fp),
+        rates=_rates(audit.matrix, by_repair),
+    )
+
+
+def _rates(matrix: ConfusionMatrix, by_repair: Mapping[Repair, Counted]) -> Rates:
+    decided, passed = matrix.decided, matrix.tp + matrix.fp
+    data, logic = (by_repair[each] for each in REPAIRABLE)
+
+    def share(count: int) -> Share:
+        return Share(count, decided, Reason.NO_VERDICTS)
+
+    return Rates(
+        now=share(passed),
+        task_data=share(passed + data.fn),
+        evaluation_logic=share(passed + logic.fn),
+        fn_repaired=share(passed + data.fn + logic.fn),
+        all_repaired=share(passed + data.fn + logic.fn - data.fp - logic.fp),
+        reference=share(matrix.tp + matrix.fn),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TagFilter:
+    """Which errors are meant; empty for all."""
+
+    address: str = ""
+
+    @property
+    def name(self) -> str | Promise:
+        """The same for people."""
+        kind, _dot, value = self.address.partition(".")
+        if kind == "cause":
+            return Cause(value).label
+        if kind == "repair":
+            return Repair(value).label
+        return {UNTAGGED: _("untagged"), TAGGED: _("tagged")}.get(self.address, "")
+
+
+def read_tag_filter(text: str) -> TagFilter:
+    """The filter of an address: `cause.url_form`, `repair.task_data`, `none` or `any`; else all."""
+    tags = (*(f"cause.{each}" for each in Cause), *(f"repair.{each}" for each in Repair))
+    return TagFilter(text if text in (UNTAGGED, TAGGED, *tags) else "")
+
+
+def with_tags(
+    items: QuerySet[StudyItem], evaluator: EvaluatorVersion, wanted: TagFilter | None = None
+) -> QuerySet[TaggedItem]:
+    """The items of a cell with what their errors are tagged with, as far as wanted.
+
+    Adds `tag_causes`, `tag_repair` and `tag_note`, None where there is no tag.
+    """
+    current = Q(
+        cause_tags__evaluator_name=evaluator.name,
+        cause_tags__is_current=True,
+        cause_tags__error=F("cell"),
+    )
+    tagged = items.annotate(tag=FilteredRelation("cause_tags", condition=current)).annotate(
+        tag_causes=F("tag__causes"), tag_repair=F("tag__repair"), tag_note=F("tag__note")
+    )
+    return cast("QuerySet[TaggedItem]", tagged.filter(_condition(wanted or TagFilter())))
+
+
+def _condition(wanted: TagFilter) -> Q:
+    kind, _dot, value = wanted.address.partition(".")
+    if kind == "cause":
+        # Text, for SQLite cannot look into a list. No key is part of another one in quotes.
+        return Q(tag__causes__icontains=f'"{value}"')
+    if kind == "repair":
+        return Q(tag__repair=value)
+    if wanted.address == UNTAGGED:
+        return Q(tag__isnull=True) | Q(tag__repair="")
+    return Q(tag__repair__gt="") if wanted.address == TAGGED else Q()
