@@ -1,11 +1,13 @@
 """A bad setting stops the start with one clear line, before anything else happens."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from webagent.settings.environment import read_environment
 from webagent.settings.files import make_folder, read_or_make_secret_key
@@ -181,3 +183,16 @@ def test_what_a_crash_left_of_a_secret_key_is_not_used(tmp_path: Path, left: str
 def test_a_secret_key_that_cannot_be_kept_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="secret key"):
         read_or_make_secret_key(tmp_path / "nowhere" / "secret_key")
+
+
+REGISTERS = re.compile(r"^(@shared_task\(|@swept$|swept\(|learns\()", re.MULTILINE)
+
+
+def test_every_module_with_background_work_is_named() -> None:
+    files = [path for app in ("runs", "judging") for path in (ROOT / app).rglob("*.py")]
+    found = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in files
+        if REGISTERS.search(path.read_text())
+    }
+    assert found == set(settings.CELERY_IMPORTS)

@@ -1,1 +1,1 @@
-"""What all pages share: paging, filters, form fields, words, errors, middleware."""
+"""What all pages share: paging, filters, words, pictures, rows of tables; bars of commands."""

@@ -250,7 +250,11 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 # All background tasks, so that Celery and the sweep know them.
 CELERY_IMPORTS = (
-    "judging.tasks",
+    "judging.analysis.milestone_proposals.proposing",
+    "judging.analysis.miniwob.tasks",
+    "judging.evaluating.tasks",
+    "judging.portability.label_imports.services",
+    "judging.portability.study_report.downloads",
     "runs.api.idempotency",
     "runs.imports.tasks",
     "runs.knowledge.hints.writing",
