@@ -16,8 +16,8 @@ from webagent.llm.client import Client, RetryLimits
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
 settings.load_profile("suite")
 
-# Which database tests meet; and what tests that break the system found.
-pytest_plugins = ("tests.database_use", "tests.faults.plugin")
+# Which database tests meet; what tests that break the system found; sites with workers.
+pytest_plugins = ("tests.database_use", "tests.faults.plugin", "tests.runs.live_workers")
 
 
 @pytest.hookimpl(optionalhook=True)

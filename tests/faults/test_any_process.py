@@ -17,7 +17,7 @@ pytestmark = pytest.mark.worker
 
 
 @pytest.fixture
-def site(django_db_blocker, tmp_path: Path) -> Iterator[Site]:
+def site(django_db_setup, django_db_blocker, tmp_path: Path) -> Iterator[Site]:
     directory = tmp_path / "data"
     directory.mkdir()
     with django_db_blocker.unblock(), live_site(directory) as site, judges_answer(site):
@@ -41,12 +41,16 @@ def test_work_goes_on_whichever_process_is_killed(site: Site, findings: Findings
 
 
 @pytest.mark.fault(5, "the only process that takes runs is stopped, or hears no message any more")
-@pytest.mark.parametrize("fault", ["freeze", "deafen"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param("freeze", marks=pytest.mark.postgresql_only("slow, and alike on both")),
+        pytest.param("deafen", marks=pytest.mark.sqlite_only("planted in the broker of files")),
+    ],
+)
 def test_a_process_that_stands_still_is_seen_and_replaced(
     fault: str, site: Site, findings: Findings
 ) -> None:
-    if fault == "deafen" and site.environment.get("REDIS_URL"):
-        pytest.skip("the fault is planted in the broker of files")
     site.environment["BROWSERS"] = "1"
     with Liveness(site, findings) as liveness:
         (browser,) = [pid for pid, name in liveness.processes().items() if name == "browser-1"]

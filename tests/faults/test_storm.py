@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from django.db import connection
 
@@ -12,17 +9,9 @@ from tests.faults import nemeses
 from tests.faults.findings import Findings
 from tests.faults.history import Answer
 from tests.faults.storm import Storm
-from tests.runs.live_workers import Site, live_site, wait_until
+from tests.runs.live_workers import Site, wait_until
 
 pytestmark = pytest.mark.worker
-
-
-@pytest.fixture
-def site(django_db_blocker, tmp_path: Path) -> Iterator[Site]:
-    directory = tmp_path / "data"
-    directory.mkdir()
-    with django_db_blocker.unblock(), live_site(directory) as site:
-        yield site
 
 
 @pytest.mark.fault(3, "a web process is killed, and connections are cut, while two people label")

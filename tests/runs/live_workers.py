@@ -20,6 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
 import psycopg
+import pytest
 import redis
 from celery import Celery
 from django.core.management import call_command
@@ -212,7 +213,8 @@ def live_site(
     connection.settings_dict = settings_of_site
     connections.databases["default"] = settings_of_site
     try:
-        call_command("migrate", verbosity=0)
+        if not migrated:
+            call_command("migrate", verbosity=0)
         yield Site(directory, environment, _broker(environment, directory))
     finally:
         connection.close()
@@ -222,6 +224,17 @@ def live_site(
             with psycopg.connect(server, autocommit=True) as there:
                 there.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def site(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """One for the tests of a module."""
+    directory = tmp_path_factory.mktemp("site") / "data"
+    directory.mkdir()
+    with django_db_blocker.unblock(), live_site(directory) as made:
+        yield made
 
 
 def _tests_own_database() -> str | None:

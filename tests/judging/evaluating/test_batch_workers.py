@@ -17,21 +17,13 @@ from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch
 from tests.judging.analysis import audited
 from tests.judging.evaluating.asked_models import always, models_file
-from tests.runs.live_workers import ROOT, Site, live_site, wait_until
+from tests.runs.live_workers import ROOT, Site, wait_until
 from tests.runs.operations.integrity import rows_hold
 from tests.webagent.llm.stub import LLMStub, running_stub
 
 pytestmark = pytest.mark.worker
 
 State = EvaluationBatch.State
-
-
-@pytest.fixture(scope="module")
-def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    directory: Path = tmp_path_factory.mktemp("judges") / "data"
-    directory.mkdir()
-    with django_db_blocker.unblock(), live_site(directory) as site:
-        yield site
 
 
 @pytest.fixture
@@ -110,6 +102,7 @@ def test_worker_that_is_told_to_stop_hands_its_batch_back(site: Site, judge: LLM
     assert now(batch).state == State.CANCELLED
 
 
+@pytest.mark.postgresql_only("slow, and alike on both")
 def test_cancel_reaches_a_worker_in_the_middle(site: Site, judge: LLMStub):
     batch = queued("Cancelled", 200)
     with site.worker():
@@ -132,6 +125,7 @@ def test_messages_ten_times_over_evaluate_once(site: Site, judge: LLMStub):
     assert (now(batch).lease_token, len(judge.asked)) == (1, 12)
 
 
+@pytest.mark.sqlite_only("tests a command")
 def test_interrupted_command_keeps_what_is_done_and_goes_on(site: Site, judge: LLMStub):
     batch = queued("By command", 40)
     cancel_batch(batch=batch)

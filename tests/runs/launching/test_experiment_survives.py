@@ -52,7 +52,7 @@ def redis() -> Iterator[Redis | None]:
 
 
 @pytest.fixture
-def site(django_db_blocker, redis: Redis | None, tmp_path: Path) -> Iterator[Site]:
+def site(django_db_setup, django_db_blocker, redis: Redis | None, tmp_path: Path) -> Iterator[Site]:
     directory = tmp_path / "data"
     directory.mkdir()
     with django_db_blocker.unblock(), live_site(directory, redis.url if redis else None) as site:

@@ -7,22 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.faults.served import Served, name_of, processes_of
-from tests.runs.live_workers import ROOT, Site, live_site, wait_until
+from tests.runs.live_workers import ROOT, Site, wait_until
 
 pytestmark = [pytest.mark.worker, pytest.mark.sqlite_only("tests what `make run` starts")]
-
-
-@pytest.fixture(scope="module")
-def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    directory: Path = tmp_path_factory.mktemp("serve") / "data"
-    directory.mkdir()
-    with django_db_blocker.unblock(), live_site(directory) as site:
-        yield site
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import time
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -21,21 +20,12 @@ from tests.runs.live_workers import (
     check_history,
     freeze,
     has_ended,
-    live_site,
     pid_of_owner,
     wait_until,
 )
 from tests.runs.operations.integrity import rows_hold
 
 pytestmark = pytest.mark.worker
-
-
-@pytest.fixture(scope="module")
-def site(django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    directory: Path = tmp_path_factory.mktemp("workers") / "data"
-    directory.mkdir()
-    with django_db_blocker.unblock(), live_site(directory) as site:
-        yield site
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +130,7 @@ def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker
     no_browser_is_left(site)
 
 
+@pytest.mark.sqlite_only("tests browsers")
 @pytest.mark.fault(7, "SIGSTOP of Chromium, then kill -9 of its owner")
 def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: Worker):
     """Playwright's own cleaning needs living processes; the mark that they inherit does not."""
@@ -193,6 +184,7 @@ def test_messages_ten_times_over_run_it_once(site: Site, worker: Worker):
         assert (only.end_reason, only.n_steps, only.lease_token) == ("max_steps", 1, 1)
 
 
+@pytest.mark.postgresql_only("slow, and alike on both")
 @pytest.mark.fault(1, "kill -9 of every process that carries out the run")
 def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Worker):
     run = site.queue(steps=30)
@@ -207,6 +199,7 @@ def test_a_run_that_always_kills_its_worker_is_given_up(site: Site, worker: Work
     no_browser_is_left(site)
 
 
+@pytest.mark.postgresql_only("slow, and alike on both")
 def test_cancelling_stops_the_browser_and_keeps_the_steps(site: Site, worker: Worker):
     run = site.queue(steps=100)
     seen = under_way(run)
