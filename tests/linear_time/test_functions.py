@@ -54,7 +54,7 @@ def test_a_function_of_texts_takes_linear_time(name):
     [
         re.compile(r"([^\W\d]\w*)\s*\(").search,
         lambda text: [text[place:] for place in range(len(text)) if "a\0" in text[place:]],
-        lambda text: text.count("(") and sum(text.count("(", at) for at in range(len(text))),
+        lambda text: "(" in text and [text[place:].split("(") for place in range(len(text))],
     ],
 )
 def test_more_than_linear_time_is_noticed(planted):
