@@ -49,6 +49,7 @@ from tests.runs.factories import make_user
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.slow,
     pytest.mark.timeout(1800),
 ]
 

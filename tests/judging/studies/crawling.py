@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from django.conf import settings
 from django.db import transaction
@@ -45,17 +46,19 @@ def answers(
     only: str = "",
     session: str = "",
     statements: dict[str, Statements] | None = None,
+    most: int | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Every visit as the viewer: what was asked, and the whole answer.
 
-    What the database was asked for it goes into `statements`.
+    What the database was asked for it goes into `statements`. Of each address `most` visits are
+    made, all without it.
 
-    An address is visited as page and as fragment, unless nobody asked which; with a query as
-    fragment, a file as page.
+    An address is visited first as page and as fragment, unless nobody asked which, then in turn;
+    with a query as fragment, a file as page.
     """
     client = Client()
     session = session or log_in(getattr(world, viewer))
-    for name, visit, ways in _all_visits(world, only):
+    for name, visit, ways in _all_visits(world, only, most):
         for way in ways:
             client.cookies.clear()  # the visit to the log-out page, above all
             client.cookies[settings.SESSION_COOKIE_NAME] = session
@@ -70,10 +73,12 @@ def answers(
                 break
 
 
-def _all_visits(world: World, only: str) -> Iterator[tuple[str, Visit, list[str]]]:
+def _all_visits(
+    world: World, only: str, most: int | None
+) -> Iterator[tuple[str, Visit, list[str]]]:
     for name, fill in CASES.items():
         if name.startswith(only):
-            for place, visit in enumerate(fill(world)):
+            for place, visit in enumerate(islice(fill(world), most)):
                 yield name, visit, _ways(visit, place)
 
 
@@ -84,12 +89,12 @@ def _depends_on_way(response: HttpResponseBase) -> bool:
 
 
 def _ways(visit: Visit, place: int) -> list[str]:
-    """How the visit is made; after the first ones of an address both ways take turns."""
+    """How the visit is made; after the first one of an address both ways take turns."""
     if visit.path.endswith(FILES):
         return ["page"]
     if "?" in visit.path:
         return ["fragment"]
-    return list(WAYS) if place < 3 else [list(WAYS)[place % 2]]
+    return list(WAYS) if place == 0 else [list(WAYS)[place % 2]]
 
 
 def _asked(visit: Visit) -> str:
