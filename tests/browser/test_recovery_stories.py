@@ -251,6 +251,8 @@ def test_a_replay_that_comes_to_another_page_is_reported(open_page, two_models, 
     name = policy(loop_shortest=4, loop_longest=6, steps_before=1, settle_tries=1, settle_ms=50)
     run = run_agent(changing_suite.TASK, policy=name, max_steps=40)
     assert (run.outcome, run.end_reason) == ("failure", "replay_diverged")
+    diverged = run.events.get(kind="replay_diverged").detail
+    assert (diverged["why"], diverged["repeats"]) == ("page", 0)
     page = shown(open_page, run)
     assert re.fullmatch(r"↩ back to the start \(\$0\.\d+ wasted\)", notes(page)[2])
     assert "≠ the replay found another page than step 0 had seen, step 4" in notes(page)

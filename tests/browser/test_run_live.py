@@ -11,11 +11,9 @@ from tests.runs.viewer.test_run_live import add_step, live_run
 
 pytestmark = pytest.mark.browser
 
-SOON = 8_000
-
 
 def chosen(page: Page, step: int) -> None:
-    expect(page.locator(".step[aria-selected=true] .n")).to_have_text(str(step), timeout=SOON)
+    expect(page.locator(".step[aria-selected=true] .n")).to_have_text(str(step))
 
 
 def test_new_steps_come_by_themselves(open_page: OpenPage) -> None:
@@ -33,7 +31,7 @@ def test_new_steps_come_by_themselves(open_page: OpenPage) -> None:
     chosen(page, 0)
     page.locator("[data-steps]").focus()
     add_step(run)
-    expect(newest).to_contain_text("1 new", timeout=SOON)
+    expect(newest).to_contain_text("1 new")
     chosen(page, 0)
     expect(page.locator("[data-steps]")).to_be_focused()
 
@@ -42,7 +40,7 @@ def test_new_steps_come_by_themselves(open_page: OpenPage) -> None:
     expect(newest).to_be_hidden()
     ended = {"status": "finished", "outcome": "success", "end_reason": "task_ended"}
     Run.objects.filter(pk=run.pk).update(**ended, ended_at=timezone.now())
-    expect(page.locator(".step-note.end")).to_have_text("ended: task ended", timeout=SOON)
+    expect(page.locator(".step-note.end")).to_have_text("ended: task ended")
     expect(page.locator(".notice.live")).to_contain_text("The run has ended.")
-    expect(page.locator(".where .verdict")).to_have_text("success", timeout=SOON)
+    expect(page.locator(".where .verdict")).to_have_text("success")
     assert page.locator("#run-live[hx-get]").count() == 0
