@@ -39,6 +39,7 @@ def test_damaged_samples_are_read_or_refused(name: str) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql_only("it refuses more texts")
 def test_damaged_samples_are_stored_whole_and_once(settings, tmp_path) -> None:
     use_store(settings, tmp_path)
     for name in ("native", "atif"):

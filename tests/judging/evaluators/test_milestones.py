@@ -25,7 +25,7 @@ from webagent.milestones.checks import ElementCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.findings import Definition
 from webagent.trajectory.records import BlobRecord, Observation
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests an evaluator")]
 
 CART = Definition(name="cart", weight=3, rule=Rule(reached_when=UrlCheck(pattern="*/cart")))
 AGREED = ElementCheck(name="agree", state="checked")

@@ -26,7 +26,7 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 @pytest.fixture

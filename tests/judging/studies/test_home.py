@@ -14,7 +14,7 @@ from runs.models import User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def home(user: User) -> str:

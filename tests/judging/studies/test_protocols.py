@@ -22,7 +22,7 @@ from tests.judging.factories import (
 from tests.judging.studies.test_study_pages import FORM, as_
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 NEW = "judging:study_create"
 
 

@@ -17,7 +17,7 @@ from runs.models import Run, User
 from tests.judging.analysis import audited
 from webagent import sequence_matching
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 CHECKS = {
     "checks": [

@@ -8,7 +8,7 @@ from django.test import Client
 from runs.models import ImportJob, LearningJob, User
 from tests.runs.factories import PASSWORD, make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def as_user(user: User) -> Client:

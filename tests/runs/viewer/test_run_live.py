@@ -14,7 +14,7 @@ from runs.models import Run, RunStatus, Step, User
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 @pytest.fixture

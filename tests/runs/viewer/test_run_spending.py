@@ -9,7 +9,7 @@ import pytest
 from tests.runs.factories import make_run, make_user
 from tests.runs.viewer.test_run_page import as_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 @pytest.mark.parametrize(

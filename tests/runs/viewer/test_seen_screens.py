@@ -10,7 +10,7 @@ from runs.models import Attachment, Run
 from tests.runs.factories import make_run, make_user
 from tests.runs.viewer.told_screens import make_told_run, piece
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HOSTILE = "</li><script>alert(1)</script>"
 
 

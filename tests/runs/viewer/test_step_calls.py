@@ -13,7 +13,7 @@ from tests.judging.factories import make_study
 from tests.runs.factories import make_picture, make_run, make_text, make_user
 from tests.runs.viewer.test_run_page import as_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 EVIL = "<img src=x onerror=alert(1)></pre><script>alert(1)</script>"
 

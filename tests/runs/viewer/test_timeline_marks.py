@@ -11,7 +11,7 @@ from runs.viewer.timeline.timeline import timeline_context
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 LOOP = {"kind": "loop", "first_step": 1, "last_step": 3}
 BACK: dict[str, Any] = {

@@ -27,7 +27,7 @@ from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.online_mind2web.steps import action_records
 from webagent.trajectory.records import ActionRecord, StepRecord
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests judges")]
 
 EXACT = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "42"}}
 FUZZY = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": ["six", "times"]}}
