@@ -16,8 +16,8 @@ run: install ## sets up everything, loads the demo, serves on http://127.0.0.1:8
 	@exec $(PYTHON) manage.py serve
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
-# so they begin with the longest of the others. One process a phase: each process more would collect
-# the tests and make the database once more, which takes as long as it saves on two cores.
+# so they begin with the longest of the others. Only that has two processes: each more collects the
+# tests and makes the database once more.
 LANES ?= 4
 PHASES := sqlite-browsers sqlite postgresql-workers sqlite-workers postgresql pure check
 test: $(INSTALLED_DEV) ## checks and all tests, in phases side by side
@@ -59,8 +59,8 @@ pure: $(TESTS) ## tests that use no database
 	$(PYTEST) --database=none
 
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-sqlite: $(TESTS) ## tests on SQLite, in one process
-	$(PYTEST) --database=sqlite -m "not browser and not worker"
+sqlite: $(TESTS) ## tests on SQLite
+	$(PYTEST) -n 2 --dist loadfile --database=sqlite -m "not browser and not worker"
 sqlite-browsers: $(TESTS) ## tests on SQLite in a real browser
 	$(PYTEST) --database=sqlite -m "browser and not worker"
 sqlite-workers: $(TESTS) ## tests on SQLite with worker processes
@@ -83,7 +83,7 @@ quick-check: $(INSTALLED_DEV)
 	scripts/with_scratch.sh .venv/bin/mypy
 
 quick-tests: $(TESTS)
-	$(PYTEST) -n auto --dist loadfile \
+	$(PYTEST) -n auto --dist loadfile --hypothesis-profile=quick \
 	  -m "not browser and not worker and not postgresql_only and not slow"
 
 format: $(INSTALLED_DEV) ## formats the source

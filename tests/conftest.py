@@ -14,6 +14,7 @@ from webagent.llm.client import Client, RetryLimits
 
 # The same examples every time, and no deadline: how long one takes tells of the machine.
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
+settings.register_profile("quick", settings.get_profile("suite"), max_examples=10)
 settings.load_profile("suite")
 
 # Which database tests meet; what tests that break the system found; sites with workers.

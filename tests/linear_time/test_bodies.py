@@ -14,6 +14,8 @@ from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.linear_time.sources import modules
 from webagent.trajectory.pushed.schema import PushedStep
 
+pytestmark = pytest.mark.slow
+
 SIZES = Sizes(2_500, 20_000)
 VALUES: dict[str, Callable[[int], str]] = {
     "letters": lambda n: json.dumps("a" * n),

@@ -21,7 +21,11 @@ from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.linear_time.sources import modules
 from tests.runs.factories import make_run, make_task, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("counts work of this process")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("counts work of this process"),
+    pytest.mark.slow,
+]
 
 SIZES = Sizes(1_250, 10_000)
 VALUES = Sizes(125, 1_000)

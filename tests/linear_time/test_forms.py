@@ -22,7 +22,11 @@ from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.linear_time.sources import modules
 from tests.runs.factories import make_experiment, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("counts work of this process")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("counts work of this process"),
+    pytest.mark.slow,
+]
 
 SIZES = Sizes(1_250, 10_000)
 UNITS = ("a", "1", "1,", "[", '{"a":', "a b ")

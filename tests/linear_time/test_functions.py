@@ -13,6 +13,8 @@ from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import general_texts
 from webagent.sequence_matching import pieces
 
+pytestmark = pytest.mark.slow
+
 # They are given no text from outside.
 OWN_TEXTS = {
     "judging.evaluators.matching.repaired.texts._pattern": "a reference up to LONGEST_ANSWER",

@@ -14,6 +14,8 @@ from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import general_texts, texts_for
 from tests.linear_time.sources import Pattern, patterns
 
+pytestmark = pytest.mark.slow
+
 # They look at the `assertion._REACH` characters before a mention, and at no more.
 SEE_A_FEW_WORDS = frozenset({assertion._OR_BEFORE.pattern})
 FOUND, UNREAD = patterns()

@@ -16,6 +16,8 @@ from webagent.trajectory.native.writer import write_folder
 from webagent.trajectory.reading import READERS
 from webagent.trajectory.records import StepRecord
 
+pytestmark = pytest.mark.slow
+
 UNTIED = "playwright_trace_untied"
 """Nothing in it ties its clock to the time of day."""
 FORMATS = (

@@ -17,6 +17,8 @@ from tests.linear_time.growth import Hostile, Sizes, grows_too_fast, size_grows_
 from tests.linear_time.sources import modules
 from tests.linear_time.structures import WORKS
 
+pytestmark = pytest.mark.slow
+
 READS = re.compile(r"(?:parse|read|search|rank|detect|find|align|match)(?:_\w+)?")
 # Parts of readers, which are tried as a whole on files that grow.
 READERS = "webagent.trajectory."

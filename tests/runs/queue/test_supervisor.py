@@ -15,6 +15,8 @@ import pytest
 from runs.operations.processes import supervisor
 from runs.operations.processes.supervisor import GIVE_UP_AFTER, Alive, SupervisedPart, Supervisor
 
+pytestmark = pytest.mark.slow
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -20,6 +20,8 @@ from tests.webagent.trajectory.mutations import Mutation, mutations, samples
 from webagent.trajectory.bundles import Rejection, RunBundle, blobs_of
 from webagent.trajectory.records import BlobRecord
 
+pytestmark = pytest.mark.slow
+
 FORMATS = (
     *("agentlab", "agentrewardbench", "atif", "browser_use", "browser_use_embedded"),
     *("computer_use", "inspect_ai", "native", "online_mind2web_v1", "online_mind2web_v2"),

@@ -14,6 +14,8 @@ from webagent.trajectory.bundles import InputError
 from webagent.trajectory.lines import read_json
 from webagent.trajectory.texts import storable_json
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = Bounds()
 scalars = (
     st.none()

@@ -26,6 +26,8 @@ from runs.models import Run, Task, TaskSet
 from tests.judging.evaluators.judges.scripted import said
 from webagent.llm.interface import Reply, Request
 
+pytestmark = pytest.mark.slow
+
 words = st.sampled_from(["Acadia", "N/A", "0", "not here", "1h 23min", "", "Acadia, 83 min"])
 URL, PAGE = "http://h/a", "Cart"
 

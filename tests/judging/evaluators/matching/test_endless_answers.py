@@ -9,6 +9,8 @@ from judging.evaluators.matching.strict import StrictMatcher
 from tests.linear_time.growth import Hostile, grows_too_fast
 from tests.linear_time.hostile import general_texts
 
+pytestmark = pytest.mark.slow
+
 REFERENCES = {
     "number": ("must_include", ["1"]),
     "word": ("must_include", ["a"]),

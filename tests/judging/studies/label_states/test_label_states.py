@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from judging.studies.labels import services as label_services
-from tests.judging.studies.label_states.machine import LabelStates
+from tests.judging.studies.label_states.machine import EXAMPLES, LabelStates
 from tests.judging.studies.label_states.planted import undo_at_any_time
 from tests.judging.studies.label_states.site import SECOND
 
@@ -20,20 +20,16 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-EXAMPLES = int(os.environ.get("LABEL_STATES_EXAMPLES", "0"))
-"""Sequences of acts that are drawn anew; without it, the same few are tried every time."""
-STEPS = int(os.environ.get("LABEL_STATES_STEPS", "6"))
+STEPS = int(os.environ.get("LABEL_STATES_STEPS", "4"))
 
 
-def run_machine(
-    machine: type[LabelStates], *, examples: int, steps: int, is_drawn: bool = False
-) -> None:
+def test_no_page_tells_anybody_what_they_still_judge() -> None:
     run_state_machine_as_test(
-        machine,
+        LabelStates,
         settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            derandomize=not is_drawn,
+            max_examples=EXAMPLES or 2,
+            stateful_step_count=STEPS,
+            derandomize=not EXAMPLES,
             database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),
@@ -42,10 +38,6 @@ def run_machine(
             print_blob=True,
         ),
     )
-
-
-def test_no_page_tells_anybody_what_they_still_judge() -> None:
-    run_machine(LabelStates, examples=EXAMPLES or 2, steps=STEPS, is_drawn=EXAMPLES > 0)
 
 
 def test_it_finds_that_a_label_can_be_undone_that_told_the_others_verdict(
