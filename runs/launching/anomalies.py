@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.dispatch import receiver
 
 from runs.models import Event, Run, Step
@@ -61,15 +62,9 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
     from its tree where a run came without), else by its address. Replays are no repetition, and
     what the run itself has noticed is not marked twice.
     """
-    rows = (
-        Step.objects.filter(run__in=run_ids)
-        .exclude(action="")
-        .exclude(state=Step.State.REPLAYED)
-        .order_by("run", "index")
-        .values_list(
-            *("run", "branch", "index", "action", "url", "kind", "record__before__fingerprint"),
-            *("screenshot_id", "tree_id"),
-        )
+    rows = _steps_of(run_ids).values_list(
+        *("run", "branch", "index", "action", "url", "kind", "record__before__fingerprint"),
+        *("screenshot_id", "tree_id"),
     )
     branches: dict[tuple[UUID, int], list[_Seen]] = defaultdict(list)
     for run_id, *seen in rows:
@@ -86,6 +81,20 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
         marked = {event.run_id for event in events}
         Run.objects.filter(pk__in=marked, has_anomaly=False).update(has_anomaly=True)
     return len(events)
+
+
+def loops_by_actions(run_id: UUID) -> bool:
+    """Whether the run has a loop where steps of equal actions count as the same on any page."""
+    branches: dict[int, list[str]] = defaultdict(list)
+    for branch, action in _steps_of([run_id]).values_list("branch", "action"):
+        branches[branch].append(action)
+    return any(find_loops(actions) for actions in branches.values())
+
+
+def _steps_of(run_ids: Sequence[UUID]) -> QuerySet[Step]:
+    """The steps that acted; replays are no repetition."""
+    steps = Step.objects.filter(run__in=run_ids).exclude(action="")
+    return steps.exclude(state=Step.State.REPLAYED).order_by("run", "index")
 
 
 def _found(run_id: UUID, steps: list[_Seen]) -> Iterator[Event]:

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.parsing import read_number
-from webagent.recovery.policy import AnomalyResponse, RecoveryPolicy
+from webagent.recovery.policy import AnomalyResponse, Comparison, RecoveryPolicy
 from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
     Infrastructure,
@@ -77,7 +77,11 @@ class RetryPolicy(models.Model):
 
 def body_of(policy: RetryPolicy) -> PolicyBody:
     """What the row says, checked. Rows are written by `save_policy` alone, so it fits."""
-    return PolicyBody.model_validate(policy.body)
+    recovery = policy.body.get("recovery")
+    if recovery and "compare" not in recovery:
+        # Saved before that was a choice, when pages were always compared.
+        recovery = {**recovery, "compare": Comparison.ACTIONS_AND_PAGE}
+    return PolicyBody.model_validate({**policy.body, "recovery": recovery})
 
 
 def policy_record(policy: RetryPolicy) -> Json:

@@ -118,7 +118,7 @@ class Recovery:
         """
         calls = parse_browsergym_actions(decision.action or "")
         kinds = [action_kind(call) for call in calls]
-        did = what_was_done(calls, before, self._screens)
+        did = what_was_done(calls, before, self._screens, self.policy.compare)
         anomaly = self._watch.see(index, did, kinds)
         if anomaly is None:
             return None

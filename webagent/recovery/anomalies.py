@@ -11,7 +11,7 @@ from typing import Literal
 
 from PIL import Image, ImageChops
 
-from webagent.recovery.policy import AnomalyResponse, RecoveryPolicy, WaitingSteps
+from webagent.recovery.policy import AnomalyResponse, Comparison, RecoveryPolicy, WaitingSteps
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, look_at_image
@@ -184,7 +184,7 @@ class Watch:
 
         Args:
             number: of the step, rising; what an anomaly names it by.
-            did: equal for steps that did the same on the same page.
+            did: equal for steps that count as the same, see `what_was_done`.
             kinds: of the calls in its action.
         """
         if self._policy.waiting is WaitingSteps.EXEMPT and _all_in(kinds, ActionKind.WAIT):
@@ -217,11 +217,16 @@ class Watch:
         return Anomaly("loop", self._seen[span.first][0], self._seen[span.last][0], span.period)
 
 
-def what_was_done(calls: Sequence[ActionRecord], before: Observation, screens: Screens) -> Hashable:
-    """Equal for steps whose calls were the same on the same page.
+def what_was_done(
+    calls: Sequence[ActionRecord],
+    before: Observation,
+    screens: Screens,
+    compare: Comparison = Comparison.ACTIONS_AND_PAGE,
+) -> Hashable:
+    """Equal for steps whose calls were the same, and on the same page where that counts.
 
-    Scrolling changes what is seen and nothing else, so there the picture counts too: reading a
-    long page is no loop, scrolling at its end is one.
+    Scrolling changes what is seen and nothing else, so there the picture counts with the page:
+    reading a long page is no loop, scrolling at its end is one.
 
     Args:
         screens: the run's, one for all its steps.
@@ -230,6 +235,8 @@ def what_was_done(calls: Sequence[ActionRecord], before: Observation, screens: S
         (call.name, repr(call.args), repr(call.named_args)) if call.name else call.raw
         for call in calls
     )
+    if compare is Comparison.ACTIONS:
+        return done
     if any(action_kind(call) is ActionKind.SCROLL for call in calls):
         return (done, before.fingerprint, screens.number(before.screenshot))
     return (done, before.fingerprint)

@@ -23,6 +23,13 @@ class WaitingSteps(StrEnum):
     EXEMPT = "exempt"
 
 
+class Comparison(StrEnum):
+    """What must be equal for two steps to count as the same in a loop."""
+
+    ACTIONS = "actions"
+    ACTIONS_AND_PAGE = "actions_and_page"
+
+
 class RepeatedWrites(StrEnum):
     """What to do where a replay would repeat an action that looks like a write."""
 
@@ -43,6 +50,7 @@ class RecoveryPolicy(BaseModel):
     Attributes:
         loop_shortest: smallest window, in steps, that counts as a loop if it repeats one block.
         loop_longest: largest such window.
+        compare: what makes two steps of a loop the same; the source compares actions alone.
         false_completions: so many messages or waits in a row count as false completion.
         waiting: whether steps that only wait count, for both.
         steps_before: replay ends so many steps before the anomaly's first one.
@@ -60,6 +68,7 @@ class RecoveryPolicy(BaseModel):
     on_loop: AnomalyResponse = AnomalyResponse.RECOVER
     loop_shortest: int = Field(15, ge=2, le=1000)
     loop_longest: int = Field(25, ge=2, le=1000)
+    compare: Comparison = Comparison.ACTIONS
     on_false_completion: AnomalyResponse = AnomalyResponse.RECOVER
     false_completions: int = Field(11, ge=2, le=1000)
     waiting: WaitingSteps = WaitingSteps.COUNTS

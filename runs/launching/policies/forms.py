@@ -124,6 +124,14 @@ class PolicyForm(forms.Form):
     loop_longest = _number(
         gettext_lazy("Longest loop, in steps"), _WATCH.loop_longest, min_value=2, max_value=1000
     )
+    compare = forms.ChoiceField(
+        label=gettext_lazy("Equal steps of a loop"),
+        choices=[
+            ("actions", gettext_lazy("have equal actions")),
+            ("actions_and_page", gettext_lazy("have equal actions on equal pages")),
+        ],
+        help_text=gettext_lazy("By actions alone, paging through results can count as a loop."),
+    )
     on_false_completion = forms.ChoiceField(
         label=gettext_lazy("On repeated completion"), choices=_ANSWERS
     )

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from runs.accounts.audit_log import record_entry
 from runs.models import RetryPolicy, User
 from runs.models.audit_log import POLICY_SAVED
+from runs.models.policies import body_of
 from webagent.recovery.retry_policy import PolicyBody
 
 TRIES = 3
@@ -42,8 +43,7 @@ def _save(
 ) -> RetryPolicy:
     versions = RetryPolicy.objects.filter(name=name)
     last = versions.order_by("-version").first()
-    said = (body.content_hash, description)
-    if last is not None and (last.body_hash, last.description) == said:
+    if last is not None and (body_of(last), last.description) == (body, description):
         return last
     if last is not None and is_new:
         raise PolicyError(_("This policy exists. Open and edit it."))

@@ -20,6 +20,7 @@ from runs.models.policies import body_of
 from runs.models.runs.run import hides_something
 from webagent.recovery.policy import (
     AnomalyResponse,
+    Comparison,
     Fallback,
     RecoveryPolicy,
     RepeatedWrites,
@@ -56,6 +57,10 @@ _ON_FALSE_COMPLETION: Mapping[AnomalyResponse, Promise] = {
         "After %(at_least)d messages or waits in a row: stop the run, which saves the rest."
     ),
     AnomalyResponse.IGNORE: gettext_lazy("Messages or waits in a row (%(at_least)d) are ignored."),
+}
+_COMPARE: Mapping[Comparison, Promise] = {
+    Comparison.ACTIONS: gettext_lazy("Steps of a loop have equal actions, on any page."),
+    Comparison.ACTIONS_AND_PAGE: gettext_lazy("Steps of a loop have equal actions on equal pages."),
 }
 _WAITING: Mapping[WaitingSteps, Promise] = {
     WaitingSteps.COUNTS: gettext_lazy("Steps that only wait count."),
@@ -214,6 +219,7 @@ def _stuck(body: PolicyBody) -> Iterator[str]:
         return
     window = {"shortest": policy.loop_shortest, "longest": policy.loop_longest}
     yield _ON_LOOP[policy.on_loop] % window
+    yield str(_COMPARE[policy.compare])
     completions = {"at_least": policy.false_completions}
     yield _ON_FALSE_COMPLETION[policy.on_false_completion] % completions
     yield str(_WAITING[policy.waiting])

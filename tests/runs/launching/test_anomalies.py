@@ -154,4 +154,16 @@ def test_command_looks_at_stored_runs(capsys: pytest.CaptureFixture[str]) -> Non
     looping_run()
     make_run(steps=2)
     call_command("detect_anomalies")
-    assert capsys.readouterr().out == "2 runs looked at, 1 with anomalies.\n"
+    assert capsys.readouterr().out == (
+        "2 runs looked at, 1 with anomalies.\n"
+        "With a marked loop: 1. With a loop by actions alone: 1.\n"
+    )
+
+
+def test_command_counts_loops_by_actions_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    run = imported(*map(str, range(20)))
+    Run.objects.filter(pk=run.pk).update(status="finished")
+    call_command("detect_anomalies")
+    assert capsys.readouterr().out.endswith(
+        "With a marked loop: 0. With a loop by actions alone: 1.\n"
+    )

@@ -22,6 +22,7 @@ from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.recovery.policy import (
     AnomalyResponse,
+    Comparison,
     Fallback,
     RecoveryPolicy,
     RepeatedWrites,
@@ -61,6 +62,16 @@ def test_the_database_refuses_every_change(change: dict[str, Any]) -> None:
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
         RetryPolicy.objects.filter(pk=policy.pk).update(**change)
     assert make_policy() == policy
+
+
+def test_a_policy_saved_before_the_choice_compares_pages_too() -> None:
+    said = RecoveryPolicy().model_dump(mode="json", exclude={"compare"})
+    body = {**PolicyBody().to_json(), "recovery": said}
+    old = RetryPolicy.objects.create(name="Old", version=1, body=body, body_hash="0" * 64)
+    read = body_of(old)
+    assert read.recovery is not None
+    assert read.recovery.compare is Comparison.ACTIONS_AND_PAGE
+    assert save_policy(name="Old", body=read, is_new=False) == old
 
 
 def test_a_version_is_there_once_and_a_used_one_stays() -> None:
@@ -107,20 +118,26 @@ def said_of_stuck_agents(**recovery: Any) -> list[str]:
 
 @pytest.mark.parametrize("answer", AnomalyResponse)
 @pytest.mark.parametrize("waiting", WaitingSteps)
+@pytest.mark.parametrize("compare", Comparison)
 @pytest.mark.parametrize(("writes", "otherwise"), [*zip(RepeatedWrites, Fallback, strict=True)])
 def test_every_choice_has_words(
-    answer: AnomalyResponse, waiting: WaitingSteps, writes: RepeatedWrites, otherwise: Fallback
+    answer: AnomalyResponse,
+    waiting: WaitingSteps,
+    compare: Comparison,
+    writes: RepeatedWrites,
+    otherwise: Fallback,
 ) -> None:
     said = said_of_stuck_agents(
         on_loop=answer,
         on_false_completion=answer,
         waiting=waiting,
+        compare=compare,
         writes=writes,
         otherwise=otherwise,
         other_steps=0,
     )
     assert "%" not in " ".join(said)
-    assert len(said) == (10 if answer is AnomalyResponse.RECOVER else 3)
+    assert len(said) == (11 if answer is AnomalyResponse.RECOVER else 4)
     assert ("Then the same agent tries again." in said) == (answer is AnomalyResponse.RECOVER)
 
 

@@ -18,7 +18,7 @@ from webagent.recovery.anomalies import (
     find_loops,
     what_was_done,
 )
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.policy import Comparison, RecoveryPolicy
 from webagent.trajectory.actions import ActionKind, parse_browsergym_actions
 
 letters = st.sampled_from("abc")
@@ -131,6 +131,14 @@ def test_the_same_call_on_the_same_page_is_the_same_however_it_is_written() -> N
     assert done("click('20')") != done("click('20')", axtree="RootWebArea 'other'")
     assert done("no action at all") == done("no action at all")
     assert done("no action at all") != done("nor here")
+
+
+def test_by_actions_alone_pages_make_no_difference() -> None:
+    calls = parse_browsergym_actions("scroll(0, 200)")
+    pages = [observation(), replace(observation(), axtree="RootWebArea 'other'")]
+    done_there = {what_was_done(calls, page, SCREENS, Comparison.ACTIONS) for page in pages}
+    assert len(done_there) == 1
+    assert len({what_was_done(calls, page, SCREENS) for page in pages}) == 2
 
 
 def test_scrolling_is_the_same_only_while_nothing_moves() -> None:
