@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Decision, Observation, Taken
-from webagent.trajectory.records import AgentRecord, ErrorOrigin
+from webagent.trajectory.records import AgentRecord, ErrorOrigin, Json
 
 
 class AgentFailure(Exception):
@@ -81,4 +81,13 @@ class Advisable(Protocol):
 
         Its description stays what it was: that names where tips come from.
         """
+        ...
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """An agent that may be given web knowledge, and cut it to a budget."""
+
+    def knowledge_given(self) -> Json | None:
+        """How much of it the last prompt held, for the run's record; None without any."""
         ...

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
-from webagent.agents.agent import Agent
+from webagent.agents.agent import Agent, Informed
 from webagent.agents.endings import RunEnd, Spending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
@@ -118,7 +118,8 @@ def run_episode(
     finally:
         environment.close()
     record = _ended(_with_course(record, episode), ending)
-    return _with_spending(_with_recovery(record, episode, recorder.steps), episode.spending)
+    record = _with_spending(_with_recovery(record, episode, recorder.steps), episode.spending)
+    return _with_knowledge(record, agent)
 
 
 def _with_evidence(
@@ -172,6 +173,14 @@ def _with_spending(record: RunRecord, spending: Spending) -> RunRecord:
     if spending.unpriced:
         extra["unpriced_calls"] = spending.unpriced
     return record.model_copy(update={"extra": {**(record.extra or {}), **extra} or None})
+
+
+def _with_knowledge(record: RunRecord, agent: Agent) -> RunRecord:
+    """The record with how much of its web knowledge the agent was given, if it had any."""
+    given = agent.knowledge_given() if isinstance(agent, Informed) else None
+    if given is None:
+        return record
+    return record.model_copy(update={"extra": {**(record.extra or {}), "knowledge": given}})
 
 
 def _ended(record: RunRecord, ending: RunEnd) -> RunRecord:

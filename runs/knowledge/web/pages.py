@@ -223,7 +223,19 @@ def knowledge_facts(run: Run, user: User) -> dict[str, object]:
     return {
         "knowledge_words": value_in_words(run.agent.config[KNOWLEDGE_KEY]),
         "knowledge_set": KnowledgeSet.objects.filter(content_hash=content).first(),
+        "knowledge_given": _given(run.record.get("extra")),
     }
+
+
+def _given(extra: object) -> dict[str, int]:
+    """How much the agent was given within which budget, as the record says; it may say anything."""
+    told = extra.get("knowledge") if isinstance(extra, dict) else None
+    if not isinstance(told, dict) or not isinstance(told.get("left_out"), list):
+        return {}
+    given, budget = told.get("given"), told.get("budget_tokens")
+    if not isinstance(given, int) or not isinstance(budget, int):
+        return {}
+    return {"n": given, "of": given + len(told["left_out"]), "budget": budget}
 
 
 def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
@@ -242,6 +254,7 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
         config = shown_settings(last.name, last.config)
         config.pop(HINTS, None)
     config[KNOWLEDGE_KEY] = str(knowledge_set)
+    config["knowledge_tokens"] = config.get("knowledge_tokens", BUDGET)
     if knowledge_set.n_tokens > BUDGET:
         config[KNOWLEDGE_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
     return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"

@@ -235,6 +235,24 @@ def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
     assert 'id="entry-55"' in text(page, f"/knowledge/{kept.pk}/?at=55")
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ({"given": 68, "left_out": [0] * 195, "budget_tokens": 6000}, "68 of 263 entries given"),
+        ({"given": "68", "left_out": [], "budget_tokens": 1}, ""),
+        (["malformed"], ""),
+    ],
+)
+def test_the_page_of_a_run_shows_how_much_was_given(page: Client, said: JsonValue, shown: str):
+    content = {"set": "shop raw v1", "sha256": "0" * 64, "entries": []}
+    agent = make_agent("generic", config={"model": "own", "knowledge": content})
+    run = make_run(pictures=False, agent=agent, record={"extra": {"knowledge": said}})
+    seen = text(page, f"/runs/{run.pk}/")
+    assert "shop raw v1" in seen
+    assert ("entries given" in seen) == bool(shown)
+    assert shown in seen
+
+
 def test_knowledge_is_named_where_agents_are_put_into_words():
     content: dict[str, JsonValue] = {"set": "shop summarised v1", "entries": [], "top": 5}
     assert value_in_words(content | {"select": "all"}) == "shop summarised v1"
@@ -244,7 +262,8 @@ def test_knowledge_is_named_where_agents_are_put_into_words():
 def test_the_agent_that_ran_last_is_offered_with_the_set(page: Client, engineer: User):
     kept = made(make_run(pictures=False, agent=make_agent("oracle")))
     assert (
-        config_line(kept, engineer) == 'generic:{"model": "…", "knowledge": "shop shopping raw v1"}'
+        config_line(kept, engineer)
+        == 'generic:{"model": "…", "knowledge": "shop shopping raw v1", "knowledge_tokens": 6000}'
     )
     config = {
         "model": "own",
@@ -259,6 +278,7 @@ def test_the_agent_that_ran_last_is_offered_with_the_set(page: Client, engineer:
         "model": "own",
         "reply": "json",
         "knowledge": "shop shopping raw v1",
+        "knowledge_tokens": 6000,
     }
     form = text(page, f"/experiments/new/?{urlencode({'agent': line})}")
     assert "shop shopping raw v1" in form

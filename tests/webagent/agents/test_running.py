@@ -356,3 +356,18 @@ def test_a_record_survives_being_written_and_read():
     record, steps = run(Room(nothing(reward=1.0, terminated=True)))
     assert RunRecord.model_validate(record.to_json()) == record
     assert [StepRecord.model_validate(step.to_json()) for step in steps] == steps
+
+
+def test_a_record_says_how_much_knowledge_the_agent_was_given():
+    class Given(Acting):
+        def knowledge_given(self) -> Json:
+            return {"given": 1, "left_out": [1], "budget_tokens": 10}
+
+    def stop(_: Observation) -> Decision:
+        return Decision(action=None, finished=True)
+
+    kept, _ = run(Room(), Given(stop))
+    assert kept.extra is not None
+    assert kept.extra["knowledge"] == {"given": 1, "left_out": [1], "budget_tokens": 10}
+    without, _ = run(Room(), Acting(stop))
+    assert "knowledge" not in (without.extra or {})

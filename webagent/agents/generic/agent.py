@@ -28,7 +28,7 @@ from webagent.llm.registry import ModelEntry
 from webagent.llm.untrusted import marked_block, word_outside
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.recording import picture_of
-from webagent.trajectory.records import AgentRecord
+from webagent.trajectory.records import AgentRecord, Json
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp")
 
@@ -47,6 +47,10 @@ class PromptMaker:
             max_prompt_tokens=settings.max_prompt_tokens,
             max_reply_tokens=settings.max_reply_tokens,
         )
+
+    def knowledge_given(self) -> Json | None:
+        """See `PartsWriter.knowledge_given`."""
+        return self._writer.knowledge_given()
 
     def prompt(
         self,
@@ -206,6 +210,10 @@ class GenericAgent:
     def advise(self, tips: str) -> None:
         """From now on these tips stand at the head of its prompt."""
         self._maker = PromptMaker(self._settings.model_copy(update={"tips": tips}), self._entry)
+
+    def knowledge_given(self) -> Json | None:
+        """How much of its web knowledge the last prompt held; None without any."""
+        return self._maker.knowledge_given()
 
     def act(self, observation: Observation) -> Decision:
         """What to do next. An unusable reply is sent back, so often as is set, and then said.

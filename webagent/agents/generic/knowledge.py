@@ -17,6 +17,7 @@ from webagent.knowledge.entries import Entry, hash_of
 from webagent.knowledge.relevance import Relevance, words_of
 from webagent.llm.budget import count_tokens
 from webagent.llm.untrusted import visible
+from webagent.trajectory.records import Json
 
 _GRAMMAR = """
 a all an and are as at be by for from has have in is it its of on or that the their then there this
@@ -115,6 +116,7 @@ class KnowledgeWriter:
             for each in settings.entries
         ]
         self._made: dict[tuple[str, int], Block] = {}
+        self._given: Block | None = None
 
     def block(self, goal: str, tokens: int) -> Block:
         """What the agent is told within so many tokens, the words around it included."""
@@ -127,7 +129,26 @@ class KnowledgeWriter:
                 selection=self._settings.select,
                 top=self._settings.top,
             )
-        return self._made[goal, tokens]
+        self._given = self._made[goal, tokens]
+        return self._given
+
+    def given(self, budget: int) -> Json | None:
+        """What the block made last holds of the set; None before the first.
+
+        Args:
+            budget: tokens that the agent's settings give to knowledge.
+        """
+        if self._given is None:
+            return None
+        left_out = sorted(set(range(len(self._entries))) - set(self._given.shown))
+        return {
+            "set": self._settings.set,
+            "sha256": self._settings.sha256,
+            "budget_tokens": budget,
+            "tokens": self._given.tokens,
+            "given": len(self._given.shown),
+            "left_out": list(left_out),
+        }
 
 
 def framed(text: str) -> str:

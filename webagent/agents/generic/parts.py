@@ -17,6 +17,7 @@ from webagent.agents.generic.wording import Example, HistoryWords, filled
 from webagent.llm.budget import count_tokens, fitting
 from webagent.llm.untrusted import visible
 from webagent.trajectory.live import Observation, Taken
+from webagent.trajectory.records import Json
 
 LONGEST_ACTION = 300
 LONGEST_THOUGHT = 2000
@@ -155,6 +156,12 @@ class PartsWriter:
         tips = visible(settings.tips).strip()
         # The same at every step, and long to measure.
         self._tips = cache(lambda tokens: fitting(tips, tokens))
+
+    def knowledge_given(self) -> Json | None:
+        """How much of its web knowledge the last prompt held; None without any."""
+        if self._knowledge is None:
+            return None
+        return self._knowledge.given(self._settings.knowledge_tokens)
 
     def caps(self, observation: Observation, turns: Sequence[Turn], left: int, stable: int) -> Caps:
         """The budget shared out: what is short and certain first, the page last but assured.

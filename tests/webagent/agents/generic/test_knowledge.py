@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tests.webagent.agents.generic.made import Scripted, act, agent, entry, long_tree, settings
 from tests.webagent.pages import observation
 from webagent.agents.generic.agent import PromptMaker
+from webagent.agents.generic.knowledge import framed
 from webagent.agents.generic.settings import AgentSettings
 from webagent.knowledge.entries import Entry, hash_of
 from webagent.llm.budget import count_request, count_tokens
@@ -107,3 +108,17 @@ def test_neither_its_own_budget_nor_the_prompts_is_overrun(
         assert count_tokens(block) <= own
         assert all(line.startswith(("- ", "  ")) for line in block.splitlines()[2:-1])
     assert maker.prompt(observation(long_tree(80), goal="Find the book.")) == prompt
+
+
+def test_what_was_given_and_what_was_left_out_is_kept():
+    whole = count_tokens(framed("\n".join(each.text for each in ENTRIES)))
+    for budget, left_out in ((6000, []), (whole - 5, [1])):
+        asked = agent(Scripted(act("noop()")), knowledge=snapshot(), knowledge_tokens=budget)
+        assert asked.knowledge_given() is None
+        asked.act(observation(long_tree(5), goal="Find a book."))
+        given = asked.knowledge_given()
+        assert given is not None
+        assert given["left_out"] == left_out
+        assert given["given"] == len(ENTRIES) - len(left_out)
+        assert given["budget_tokens"] == budget
+    assert agent(Scripted(act("noop()"))).knowledge_given() is None
