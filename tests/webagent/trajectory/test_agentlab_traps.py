@@ -14,6 +14,7 @@ import pytest
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.formats import blind_text, stored_text
 from webagent.trajectory.agentlab.observations import flatten_axtree
+from webagent.trajectory.agentlab.stepfiles import _role_and_name
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
@@ -326,3 +327,28 @@ def test_trees_of_whole_pages_are_written_out_in_parts_only(copy: Copy) -> None:
     (action,) = bundle.steps[0].actions
     assert action.target is not None
     assert action.target.box == Box(x=10, y=20, width=30, height=40)
+
+
+TREE = """\
+RootWebArea 'Orders'
+\tStaticText 'Press [7] button "Cancel"'
+\t[5] link 'as in [6] button or [7] link'
+\t\t[7] button "Pay 'now'", clickable
+  [a12] textbox ''
+\t[8] generic"""
+
+
+@pytest.mark.parametrize(
+    ("bid", "found"),
+    [
+        ("7", ("button", "Pay 'now'")),
+        ("5", ("link", "as in [6] button or [7] link")),
+        ("6", (None, None)),
+        ("a12", ("textbox", None)),
+        ("8", ("generic", None)),
+        ("1", (None, None)),
+        (".", (None, None)),
+    ],
+)
+def test_role_and_name(bid: str, found: tuple[str | None, str | None]) -> None:
+    assert _role_and_name(TREE, bid) == found

@@ -1,4 +1,4 @@
-"""What an upload is, is told by its content; what nobody knows is told with what was looked for."""
+"""What is recognised in an upload, and what no database or page can take."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import pytest
 from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import reading
+from webagent.trajectory.assembling import model_names
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.native.writer import write_folder
-from webagent.trajectory.reading import Found, open_runs
+from webagent.trajectory.reading import Found, open_runs, why_refused
 from webagent.trajectory.recognition import Answers, Outline, Recognition, outline, outline_of
 from webagent.trajectory.surveys import survey
 from webagent.trajectory.trees import FolderTree, Tree
@@ -188,3 +190,17 @@ def test_documents_of_one_folder_are_told_apart(tmp_path: Path) -> None:
         runs = [item for item in found if isinstance(item, RunBundle)]
     assert {run.source for run in runs} == {"given/runs/trajectory.json", "given/runs/other.json"}
     assert len({run.run.id for run in runs}) == 2
+
+
+@pytest.mark.parametrize("text", ["half \udfff", "nul \0"])
+def test_texts_that_nothing_holds(text):
+    bundle = run_bundle(1)
+    assert why_refused(bundle, Bounds()) is None
+    bad = replace(bundle, run=bundle.run.model_copy(update={"models": (text,)}))
+    refused = why_refused(bad, Bounds())
+    assert refused is not None
+    assert (refused.field, refused.reason) == ("models", "holds a NUL or half a character")
+
+
+def test_names_of_models_are_storable():
+    assert model_names(["a\udfff", None, "", "a\udfff", "b"]) == ("a\ufffd", "b")

@@ -1,14 +1,20 @@
+""""""
+
+from __future__ import annotations
+
 import base64
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.webagent.pages import NOON, observation, png
+from webagent.environment.browsergym_observation import _multiline
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
-from webagent.trajectory.recording import Recorder, goal_parts, recorded_actions
+from webagent.trajectory.recording import Recorder, goal_parts, page_elements, recorded_actions
 from webagent.trajectory.records import BlobPart, Box, Point, Size, StepRecord, TextPart
 
 
@@ -247,3 +253,17 @@ def test_steps_that_are_given_up_come_again_and_a_branch_begins():
     assert (kept.steps[-1].replays, recorder.steps) == (0, 5)
     assert kept.steps[0].before is not None
     assert kept.steps[0].before.fingerprint == observation().fingerprint
+
+
+def test_text_areas_are_told_from_text_boxes() -> None:
+    tree = "RootWebArea 'P'\n\t[7] textbox 'area'\n\t[8] textbox 'box'\n\t[9] button 'Ok'"
+    boxes = {bid: Box(x=0, y=0, width=9, height=9) for bid in ("7", "8", "9")}
+    nodes = [
+        {"browsergym_id": "7", "properties": [{"name": "multiline", "value": {"value": True}}]},
+        {"browsergym_id": "8", "properties": [{"name": "multiline", "value": {"value": False}}]},
+        {"role": {"value": "StaticText"}},
+    ]
+    seen = replace(observation(tree), boxes=boxes, multiline=_multiline({"nodes": nodes}))
+    kept = page_elements(seen)["elements"]
+    assert isinstance(kept, list)
+    assert [each.get("multiline") for each in kept if isinstance(each, dict)] == [True, False, None]

@@ -1,4 +1,4 @@
-"""A file of JSON lines that is cut in its last line makes no run; the whole one makes it later."""
+"""No run of an archive or of lines that were cut short claims to be complete."""
 
 from __future__ import annotations
 
@@ -9,11 +9,39 @@ from pathlib import Path
 
 import pytest
 
-from tests.webagent.trajectory.formats import read
+from tests.webagent.trajectory.formats import read, zipped
 from tests.webagent.trajectory.mutations import samples
+from tests.webagent.trajectory.test_completeness import FORMATS
 from webagent.trajectory.bundles import Rejection, RunBundle
 
-SHARES = (0.4, 0.6, 0.8, 0.95)
+SHARES = (0.3, 0.6, 0.9, 0.99)
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return samples(tmp_path_factory.mktemp("samples"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_run_of_a_cut_archive_claims_to_be_complete(
+    originals: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    archive = zipped(originals[name], tmp_path / "whole.zip")
+    whole = {item.content_hash for item in read(archive) if isinstance(item, RunBundle)}
+    content = archive.read_bytes()
+    for share in SHARES:
+        cut = tmp_path / "cut.zip"
+        cut.write_bytes(content[: int(len(content) * share)])
+        found = read(cut)
+        assert any("cut short" in item.reason for item in found if not isinstance(item, RunBundle))
+        runs = [item for item in found if isinstance(item, RunBundle)]
+        # Native files tell which runs are whole.
+        assert not runs or name == "native"
+        assert {run.content_hash for run in runs} <= whole
+        assert runs or any(isinstance(item, Rejection) for item in found)
+
+
+LINE_SHARES = (0.4, 0.6, 0.8, 0.95)
 
 
 def _messages(samples_of: dict[str, Path], folder: Path) -> Path:
@@ -50,7 +78,7 @@ def test_a_run_whose_lines_are_cut_is_refused_until_all_are_there(
     path = make(samples(tmp_path), folder)
     whole = path.read_bytes()
     assert _runs(folder)
-    for share in SHARES:
+    for share in LINE_SHARES:
         cut = whole[: int(len(whole) * share)].rstrip()
         line = cut.rpartition(b"\n")[2]
         path.write_bytes(cut[: -len(line) // 2])

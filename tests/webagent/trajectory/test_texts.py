@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: read where its encoding is certain, else refused by its name."""
+"""Text from outside: its encoding, and what stands in quotation marks in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.webagent.trajectory.formats import read
 from tests.webagent.trajectory.mutations import samples
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.texts import EncodingError, decoded, legible
+from webagent.trajectory.texts import EncodingError, decoded, legible, quoted
 
 DOCUMENTS = {
     "agentlab": "summary_info.json",
@@ -118,3 +118,24 @@ def test_half_a_wide_letter_is_damage() -> None:
     words, why = legible("caf\u00e9".encode("latin-1"))
     assert words == "caf\ufffd"
     assert "Latin-1" in why
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('Click "OK", then "Don\'t save".', ["OK", "Don't save"]),
+        ("The user's list 'Ann's books', not Bob's.", ["Ann's books"]),
+        ("Call `save`, open «Datei» or ‘Ann’s books’.", ["save", "Datei", "Ann’s books"]),
+        ("“He said 'no'” and 'yes'", ["He said 'no'", "yes"]),
+        ("「保存」と『削除』", ["保存", "削除"]),
+        # Scripts without blanks have letters right beside the marks.
+        ("ボタン\"OK\"と'保存'を、'削除'も押す", ["OK", "保存", "削除"]),
+        ('버튼 "저장"을 누르세요', ["저장"]),
+        ('A 5" disk and a 7" one', []),
+        ('A mark " that\nnobody " closes', []),
+        (f'"{"x" * 201}"', []),
+        ('""', []),
+    ],
+)
+def test_quotations(text: str, found: list[str]) -> None:
+    assert quoted(text) == found
