@@ -223,6 +223,13 @@ def iso_moment(value: Any) -> datetime | None:
     return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
 
 
+def with_after(steps: list[StepRecord], seen: Observation | None) -> tuple[StepRecord, ...]:
+    """The steps, the last one with what was seen when it was over."""
+    if not steps:
+        return ()
+    return (*steps[:-1], steps[-1].model_copy(update={"after": seen}))
+
+
 def seen_backwards(steps: tuple[StepRecord, ...]) -> Iterator[Observation]:
     """What was seen, from the end of a run to its beginning."""
     both = (seen for step in reversed(steps) for seen in (step.after, step.before))

@@ -44,7 +44,7 @@ from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.trees import Tree, given_name
-from webagent.trajectory.values import items, mapping, text
+from webagent.trajectory.values import items, mapping, text, total
 
 FORMAT = "webvoyager"
 MESSAGES, LOG = "interact_messages.json", "agent.log"
@@ -130,8 +130,8 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         end_reason=EndReason.AGENT_STOPPED if answered else EndReason.UNKNOWN,
         final_answer=answer,
         totals=Totals(
-            input_tokens=sum(asked for asked, _ in tokens) if tokens else None,
-            output_tokens=sum(replied for _, replied in tokens) if tokens else None,
+            input_tokens=total(asked for asked, _ in tokens),
+            output_tokens=total(replied for _, replied in tokens),
             llm_calls=len(tokens) or None,
         ),
         logs=(files.text_blob(log, "log", LOG, "text/plain"),) if log else (),
@@ -177,7 +177,9 @@ def _steps(
             if fitting
             else (),
         )
-    for number in sorted((folder.marked.keys() | folder.clean.keys()) - _numbers(replies)):
+    for number in sorted(
+        (folder.marked.keys() | folder.clean.keys()) - {*range(1, len(replies) + 1)}
+    ):
         files.inventory.miss("screenshot", f"screenshot{number}", "no reply of this number")
 
 
@@ -186,10 +188,6 @@ def _trees(files: RunFiles, folder: TaskFolder) -> Iterator[BlobRecord]:
     for path in folder.trees.values():
         words = files.redactor.text(files.read_text(path))
         yield files.text_blob(words, "source", path, "text/plain")
-
-
-def _numbers(replies: list[Reply]) -> set[int]:
-    return set(range(1, len(replies) + 1))
 
 
 def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observation | None:

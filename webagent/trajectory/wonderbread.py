@@ -19,6 +19,7 @@ from webagent.trajectory.assembling import (
     last_url,
     source_record,
     task_record,
+    with_after,
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
@@ -221,7 +222,7 @@ def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     if not trace:
         raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
     run_id = bounded_name(each.path or each.name)
-    steps = tuple(_steps(files, trace, run_id))
+    steps = _steps(files, trace, run_id)
     found = _TASK.match(each.name)
     external_id = bounded_name(found["task"] if found else each.name)
     task = task_record("webarena", external_id)
@@ -249,19 +250,14 @@ def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     return files.bundle(task=task, run=run, steps=steps)
 
 
-def _steps(files: RunFiles, trace: list[Any], run_id: str) -> Iterator[StepRecord]:
+def _steps(files: RunFiles, trace: list[Any], run_id: str) -> tuple[StepRecord, ...]:
     """Each state with what was done at it; the last one is what the person left."""
     found = list(moments(trace))
     check_steps(len(found), files.bounds, "trace", "states")
     last = found[-1] if len(found) > 1 and not found[-1].done else None
     shown = found[:-1] if last else found
-    for index, each in enumerate(shown):
-        ends = last is not None and index == len(shown) - 1
-        step = _step(files, index, each, run_id)
-        if ends and last is not None:
-            after = _observation(files, last.state, last.position)
-            step = step.model_copy(update={"after": after})
-        yield step
+    done = [_step(files, index, each, run_id) for index, each in enumerate(shown)]
+    return with_after(done, _observation(files, last.state, last.position) if last else None)
 
 
 def _step(files: RunFiles, index: int, each: Moment, run_id: str) -> StepRecord:

@@ -312,4 +312,4 @@ def test_keys_of_providers_are_taken_out(tmp_path):
 )
 def test_odd_shapes_never_raise(messages):
     talk = read_conversation(messages)
-    assert all(len(c.raw) == len(c.names) for turn in talk.turns for c in turn.calls)
+    assert all(call.actions for turn in talk.turns for call in turn.calls)

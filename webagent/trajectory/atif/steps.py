@@ -13,6 +13,7 @@ from webagent.trajectory.assembling import (
     clean_json,
     iso_moment,
     point_in,
+    with_after,
 )
 from webagent.trajectory.records import (
     ActionRecord,
@@ -97,31 +98,23 @@ class Steps:
 
     def read(self, turns: list[Any]) -> tuple[StepRecord, ...]:
         """Every turn of the agent; what others say between them is noted with the next one."""
-        return tuple(self._read(turns))
-
-    def _read(self, turns: list[Any]) -> Iterator[StepRecord]:
         seen: Observation | None = None
         said: list[dict[str, Any]] = []
-        step: StepRecord | None = None
-        index = 0
+        done: list[StepRecord] = []
         for position, turn in enumerate(map(mapping, turns)):
             where = f"steps.{position}"
             if flag(turn.get("is_copied_context")):
                 self._files.drop("step", where, "copied from an earlier trajectory as context")
-                continue
-            if turn.get("source") != "agent":
-                shown = self._other(turn, where, first=step is None)
-                seen = shown or seen
-                if step is not None or turn.get("source") == "system":
+            elif turn.get("source") != "agent":
+                seen = self._other(turn, where, first=not done) or seen
+                if done or turn.get("source") == "system":
                     said.append(self._said(turn))
-                continue
-            if step is not None:
-                yield step
-            check_steps(index + 1, self._files.bounds, "steps")
-            step, seen = self._step(index, turn, where, seen, said)
-            said, index = [], index + 1
-        if step is not None:
-            yield step.model_copy(update={"after": seen})
+            else:
+                check_steps(len(done) + 1, self._files.bounds, "steps")
+                step, seen = self._step(len(done), turn, where, seen, said)
+                done.append(step)
+                said = []
+        return with_after(done, seen)
 
     def _other(self, turn: dict[str, Any], where: str, *, first: bool) -> Observation | None:
         """What the user said or showed: the goal, as long as the agent has not begun."""

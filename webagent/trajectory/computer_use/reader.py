@@ -191,7 +191,7 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     talk = read_conversation(messages)
     run_id = bounded_name(name)
     task = _task(files, talk, pictures)
-    steps = tuple(step_records(files, talk, dump, run_id, pictures))
+    steps = step_records(files, talk, dump, run_id, pictures)
     if not steps:
         raise InputError("messages", "no turn of an agent in it", file=name)
     beside = {key: getattr(dump, key) for key in ("model", "system", "tools", "usage")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.assembling import check_steps, clean_json, point_at
+from webagent.trajectory.assembling import check_steps, clean_json, point_at, with_after
 from webagent.trajectory.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,
@@ -27,7 +27,7 @@ def step_records(
     dump: Dump,
     run_id: str,
     pictures: dict[str, BlobRecord],
-) -> Iterator[StepRecord]:
+) -> tuple[StepRecord, ...]:
     """A step for each turn; the last one's words are the answer, unless it calls for something."""
     turns = talk.turns if talk.turns and talk.turns[-1].calls else talk.turns[:-1]
     turns = turns or talk.turns
@@ -35,11 +35,9 @@ def step_records(
     listed = [mapping(usage) for usage in items(dump.usage)]
     space = display_of(dump.tools)
     seen: Observation | None = None
-    step: StepRecord | None = None
+    done: list[StepRecord] = []
     missing = 0
     for index, turn in enumerate(turns):
-        if step is not None:
-            yield step
         told = turn.usage or (listed[index] if index < len(listed) else {})
         usage = mapping(clean_json(files, {key: value for key, value in told.items() if key}))
         step = _step(files, talk, dump, run_id, index, turn, seen, usage, space)
@@ -52,11 +50,11 @@ def step_records(
         seen = Observation(screenshot=shown[-1]) if shown else None
         if len(shown) > 1:
             step = step.model_copy(update={"messages": tuple(shown[:-1])})
+        done.append(step)
     if missing:
         why = f"{missing} of {len(turns)} turns have none; old ones are commonly cut away"
         files.note("screenshot", "messages", why)
-    if step is not None:
-        yield step.model_copy(update={"after": seen})
+    return with_after(done, seen)
 
 
 def _step(
@@ -99,10 +97,8 @@ def _actions(dialect: str, call: Call, space: Size | None) -> Iterator[ActionRec
     """The actions of one call; of a batch that failed nobody knows which one did."""
     result = call.result
     failed = result is not None and result.is_error
-    last = len(call.raw) - 1
-    for place, (raw, name, arguments) in enumerate(
-        zip(call.raw, call.names, call.arguments, strict=True)
-    ):
+    last = len(call.actions) - 1
+    for place, (raw, name, arguments) in enumerate(call.actions):
         ends = place == last
         known = "ok" if result else "unknown"
         yield ActionRecord.model_validate(

@@ -35,10 +35,8 @@ class Call:
     """One call; batched ones hold several actions."""
 
     id: str | None
-    raw: list[Any]
-    """Each action, verbatim."""
-    names: list[str | None]
-    arguments: list[dict[str, Any]]
+    actions: list[tuple[Any, str | None, dict[str, Any]]]
+    """Each verbatim, with its name and its arguments."""
     safety: list[Any] = field(default_factory=list)
     result: Result | None = None
 
@@ -112,7 +110,7 @@ def _tool_use(block: dict[str, Any]) -> Call:
     inner = text(given.get("action")) if not block.get("toolset_name") else None
     raw = {key: block[key] for key in ("name", "input", "toolset_name") if key in block}
     arguments = {k: v for k, v in given.items() if inner is None or k != "action"}
-    return Call(id=text(block.get("id")), raw=[raw], names=[inner or name], arguments=[arguments])
+    return Call(id=text(block.get("id")), actions=[(raw, inner or name, arguments)])
 
 
 def _anthropic_result(block: dict[str, Any]) -> Result:
@@ -217,16 +215,17 @@ def _openai_call(kind: str, item: dict[str, Any]) -> Call:
     if kind not in _COMPUTER_CALLS:
         raw = {key: item[key] for key in ("name", "arguments", "input") if key in item}
         named = _arguments(item.get("arguments", item.get("input")))
-        return Call(id=identity, raw=[raw], names=[text(item.get("name"))], arguments=[named])
+        return Call(id=identity, actions=[(raw, text(item.get("name")), named)])
     actions = items(item.get("actions")) or [item.get("action")]
-    known = [mapping(action) for action in actions]
     return Call(
         id=identity,
-        raw=actions,
-        names=[text(action.get("type")) for action in known],
-        arguments=[{k: v for k, v in action.items() if k != "type"} for action in known],
+        actions=[(action, *_named(mapping(action))) for action in actions],
         safety=items(item.get("pending_safety_checks")),
     )
+
+
+def _named(action: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    return text(action.get("type")), {k: v for k, v in action.items() if k != "type"}
 
 
 def _arguments(given: Any) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webagent.trajectory.assembling import check_steps, iso_moment, point_in
+from webagent.trajectory.assembling import check_steps, iso_moment, point_in, with_after
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -56,7 +55,21 @@ class Messages:
 
     def steps(self, run_id: str) -> tuple[StepRecord, ...]:
         """A step for each message of the assistant."""
-        return tuple(self._steps(run_id))
+        seen: Observation | None = None
+        done: list[StepRecord] = []
+        for position, message in enumerate(self._messages):
+            if message.get("role") != "assistant":
+                # Providers that take no pictures in results get them in a user's message.
+                shown = self.content(message.get("content")).pictures
+                seen = Observation(screenshot=shown[-1]) if shown else seen
+                if done and shown[:-1]:
+                    both = {"messages": (*done[-1].messages, *shown[:-1])}
+                    done[-1] = done[-1].model_copy(update=both)
+                continue
+            check_steps(len(done) + 1, self._files.bounds, "messages")
+            done.append(self._step(run_id, len(done), position, message, seen))
+            seen = None
+        return with_after(done, seen)
 
     def content(self, value: Any) -> Content:
         """The parts of a message's content, attachments put in."""
@@ -81,25 +94,6 @@ class Messages:
                 self._files.note("content", "messages", f"{shown[:100]}: not read")
         said, thought = ("\n".join(filter(None, each)) for each in (words, reasoning))
         return Content(said, thought, tuple(pictures))
-
-    def _steps(self, run_id: str) -> Iterator[StepRecord]:
-        seen: Observation | None = None
-        step: StepRecord | None = None
-        for position, message in enumerate(self._messages):
-            if message.get("role") != "assistant":
-                # Providers that take no pictures in results get them in a user's message.
-                shown = self.content(message.get("content")).pictures
-                if shown:
-                    seen = Observation(screenshot=shown[-1])
-                    step = _with_more(step, shown[:-1])
-                continue
-            if step is not None:
-                yield step
-            index = step.index + 1 if step is not None else 0
-            check_steps(index + 1, self._files.bounds, "messages")
-            step, seen = self._step(run_id, index, position, message, seen), None
-        if step is not None:
-            yield step.model_copy(update={"after": seen})
 
     def _step(
         self,
@@ -208,13 +202,6 @@ def _why_unseen(found: Any) -> str:
     if found == LEFT_OUT:
         return "the evaluation was told to log no pictures"
     return "a link, and links are not fetched" if isinstance(found, str) else "not readable"
-
-
-def _with_more(step: StepRecord | None, pictures: tuple[BlobRecord, ...]) -> StepRecord | None:
-    """The step with pictures beside the last one that its results showed."""
-    if step is None or not pictures:
-        return step
-    return step.model_copy(update={"messages": (*step.messages, *pictures)})
 
 
 def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall, ...]:
