@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
@@ -16,17 +16,17 @@ MOST_LISTED = 200
 MOST_UNREAD = 20
 
 
-@dataclass(slots=True)
+@dataclass
 class FormatSurvey:
-    """What was found of one format in one version of it."""
+    """What was found of one format in one version of it, under the names that pages know."""
 
     format: str
     version: str
     runs: int = 0
-    known: int = 0
+    already_there: int = 0
     """Of these, runs that are stored already."""
     steps: int = 0
-    pictures: int = 0
+    screenshots: int = 0
     labels: int = 0
     verdicts: int = 0
     """Settled verdicts of people."""
@@ -44,9 +44,9 @@ class FormatSurvey:
         """Count one more run."""
         source = bundle.run.source
         self.runs += 1
-        self.known += is_known
+        self.already_there += is_known
         self.steps += len(bundle.steps)
-        self.pictures += bundle.n_screenshots
+        self.screenshots += bundle.n_screenshots
         self.labels += len(bundle.labels)
         self.verdicts += len(bundle.adjudications)
         self.evaluations += len(bundle.evaluations)
@@ -62,20 +62,8 @@ class FormatSurvey:
     def to_json(self) -> dict[str, Any]:
         """Counts, and of each kind of thing the most frequent."""
         return {
-            "format": self.format,
-            "version": self.version,
-            "runs": self.runs,
-            "already_there": self.known,
-            "steps": self.steps,
-            "screenshots": self.pictures,
-            "labels": self.labels,
-            "verdicts": self.verdicts,
-            "evaluations": self.evaluations,
-            "outcomes": _most(self.outcomes),
-            "evaluators": _most(self.evaluators),
-            "gaps": _most(self.gaps),
-            "dropped": _most(self.dropped),
-            "redacted": _most(self.redacted),
+            name: dict(value.most_common(MOST_KINDS)) if isinstance(value, Counter) else value
+            for name, value in vars(self).items()
         }
 
 
@@ -115,15 +103,7 @@ class Survey:
             "formats": [found.to_json() for found in self.formats.values()],
             "rejected": [rejection.to_json() for rejection in self.rejected[:MOST_LISTED]],
             "problems": [problem.to_json() for problem in self.problems],
-            "questions": [
-                {
-                    "key": question.key,
-                    "text": question.text,
-                    "choices": dict(question.choices),
-                    "unanswered": question.unanswered,
-                }
-                for question in self.questions
-            ],
+            "questions": [asdict(question) for question in self.questions],
             "unread": list(self.unread[:MOST_UNREAD]),
             "counts": {
                 "runs": sum(found.runs for found in self.formats.values()),
@@ -155,7 +135,3 @@ def survey(
         found.add(item, is_known=isinstance(item, RunBundle) and is_known(item))
         on_run(found)
     return found
-
-
-def _most(counts: Counter[str]) -> dict[str, int]:
-    return dict(counts.most_common(MOST_KINDS))
