@@ -14,7 +14,7 @@ from webagent.trajectory.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box, Point
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import storable_text
-from webagent.trajectory.values import flag, items, mapping, number, text
+from webagent.trajectory.values import flag, items, mapping, not_none, number, text
 
 _PROPERTIES = "extra_element_properties"
 HEAVY_KEYS = ("dom_object", "axtree_object", _PROPERTIES)
@@ -160,9 +160,7 @@ def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: in
         box = boxes.get(bid)
         role, name = _role_and_name(tree, bid)
         found = {"box": box, "role": role, "text": name}
-        changes["target"] = action.target.model_copy(
-            update={key: value for key, value in found.items() if value is not None}
-        )
+        changes["target"] = action.target.model_copy(update=not_none(found))
         if box is not None and action.point is None:
             changes["point"] = Point(x=box.x + box.width / 2, y=box.y + box.height / 2)
     return action.model_copy(update=changes) if changes else action

@@ -78,8 +78,6 @@ class TraceEvents:
     frames: list[Frame] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     console: list[dict[str, Any]] = field(default_factory=list)
-    n_snapshots: int = 0
-    n_console: int = 0
     bad_lines: int = 0
     is_cut: bool = False
     """Whether the last line is no JSON: the file was cut in it."""
@@ -191,7 +189,6 @@ def _take(events: TraceEvents, calls: dict[str, Call], event: dict[str, Any]) ->
         case "screencast-frame":
             _frame(events, event)
         case "frame-snapshot":
-            events.n_snapshots += 1
             _snapshot(events, mapping(event.get("snapshot")))
         case "console":
             _console(events, event)
@@ -255,7 +252,6 @@ def _see(events: TraceEvents, at: Any, page: Any, source: dict[str, Any], key: s
 
 
 def _console(events: TraceEvents, event: dict[str, Any]) -> None:
-    events.n_console += 1
     words = text(event.get("text"))
     if words and len(events.console) < _MOST_CONSOLE:
         kind = text(event.get("messageType")) or text(event.get("type"))

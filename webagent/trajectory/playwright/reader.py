@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -159,7 +159,6 @@ def _together(found: list[TraceEvents]) -> TraceEvents:
             first.frames += other.frames
             first.seen += other.seen
             first.console += other.console
-            first.n_snapshots += other.n_snapshots
             first.is_cut |= other.is_cut
     first.put_in_order()
     return first
@@ -174,23 +173,23 @@ def kept_trace(tree: Tree, files: RunFiles, path: str) -> BlobRecord | None:
     """The zipped trace under this path as a blob; None, with a note, if it cannot be read."""
     try:
         inner = open_inner(tree, files.files[path], files.bounds)
-        return _kept(inner, {name: name for name in inner.names}, files, path)
     except (BoundError, TreeError) as error:
         files.note("trace", path, str(error))
         return None
+    return kept_tree(inner, files.inside(inner), path)
 
 
 def kept_tree(tree: Tree, files: RunFiles, name: str) -> BlobRecord | None:
     """The trace that the run's files are, as a blob of this name."""
     try:
-        return _kept(tree, files.files, files, name)
+        return _kept(tree, files, name)
     except (BoundError, TreeError) as error:
         files.note("trace", name, str(error))
         return None
 
 
-def _kept(tree: Tree, members: Mapping[str, str], files: RunFiles, shown: str) -> BlobRecord | None:
-    limit = files.bounds.blob_bytes
+def _kept(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
+    limit, members = files.bounds.blob_bytes, files.files
     if sum(tree.size(name) for name in members.values()) > limit:
         files.drop("trace", shown, f"not kept whole: more than {limit} bytes")
         return None

@@ -41,18 +41,17 @@ class RenderedStep:
 
     url: str | None
     observation: str
-    picture: str | None
+    whole: bool
+    picture: str | None = None
     """Base64 of a PNG."""
     kept: str | None = None
     """Its hash, in files that were kept without their pictures."""
-    previous: str | None
-    prediction: str | None
+    prediction: str | None = None
     """Thought and action as the model wrote them."""
-    action_object: str | None
+    action_object: str | None = None
     """Python's repr of the harness's own action."""
-    parsed: str | None
+    parsed: str | None = None
     """The action as the harness understood it."""
-    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,25 +119,16 @@ def _step(chunk: str) -> RenderedStep:
     url = _URL.match(chunk)
     _, opened, rest = chunk.partition(_OBSERVATION)
     after = _AFTER_OBSERVATION.search(rest) if opened else None
+    address = url["url"] if url else None
     if after is None:
-        return RenderedStep(
-            url=url["url"] if url else None,
-            observation=rest.rstrip(),
-            picture=None,
-            previous=None,
-            prediction=None,
-            action_object=None,
-            parsed=None,
-            whole=False,
-        )
-    previous, predicted, action = rest[after.end() :].partition(_PREDICTED)
+        return RenderedStep(url=address, observation=rest.rstrip(), whole=False)
+    _, predicted, action = rest[after.end() :].partition(_PREDICTED)
     prediction, action_object, parsed, whole = _action(action)
     return RenderedStep(
-        url=url["url"] if url else None,
+        url=address,
         observation=rest[: after.start()],
         picture=after["picture"],
         kept=after["kept"],
-        previous=previous,
         prediction=prediction,
         action_object=action_object,
         parsed=parsed,

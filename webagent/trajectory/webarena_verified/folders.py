@@ -171,7 +171,7 @@ class Answer:
 class Result:
     """One task's evaluation. The verdict `error` says that the evaluator failed, not the agent."""
 
-    said: dict[str, Any]
+    content: dict[str, Any]
     """All that stands in its file."""
     verdict: Verdict
     checks: tuple[CheckRecord, ...]
@@ -180,13 +180,13 @@ class Result:
     @property
     def version(self) -> str:
         """Of the evaluator's code."""
-        return text(self.said.get("webarena_verified_version")) or "unknown"
+        return text(self.content.get("webarena_verified_version")) or "unknown"
 
     @property
     def message(self) -> str | None:
         """What went wrong, as a whole or in the first check that failed."""
         errors = (check.message for check in self.checks if check.verdict == "error")
-        return text(self.said.get("error_msg")) or next(filter(None, errors), None)
+        return text(self.content.get("error_msg")) or next(filter(None, errors), None)
 
 
 def read_answer(content: str) -> Answer:

@@ -159,7 +159,7 @@ def _steps(
 
 
 def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
-    said = result.said if result else {}
+    said = result.content if result else {}
     task_id = whole(said.get("task_id"))
     external_id = folder.name if task_id is None else str(task_id)
     expected = [check.expected for check in result.checks if check.expected] if result else []
@@ -207,7 +207,9 @@ def _run(
         ended_at=ended,
         outcome=_outcome(answer, result),
         end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
-        reward=number(result.said.get("score")) if result and result.verdict != "error" else None,
+        reward=number(result.content.get("score"))
+        if result and result.verdict != "error"
+        else None,
         claimed_success=answer.claims_success if answer else None,
         final_answer=clean(files, answer.words) if answer else None,
         final_url=last_url(steps),
@@ -229,7 +231,7 @@ def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
 
 def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
     """The evaluation with its checks; the checksums of code and data are part of the version."""
-    sums = {key: text(result.said.get(key)) for key in _SUMS}
+    sums = {key: text(result.content.get(key)) for key in _SUMS}
     short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in sums.values()]
     version = f"{result.version[:60]}+{short[0]}.{short[1]}"
     checks = (
@@ -249,10 +251,10 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
             TASK_SET, "matcher", version, {"webarena_verified_version": result.version} | sums
         ),
         verdict=result.verdict,
-        score=number(result.said.get("score")),
+        score=number(result.content.get("score")),
         checks=tuple(checks),
         rationale=clean(files, result.message),
-        extra={"status": (text(result.said.get("status")) or "").lower()},
+        extra={"status": (text(result.content.get("status")) or "").lower()},
     )
     return (record,)
 
