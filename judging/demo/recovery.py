@@ -26,8 +26,7 @@ from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.registry import AgentKind
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, TextPart
 from webagent.llm.registry import ModelEntry
-from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import AgentChoice, PolicyBody
+from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
 CAREFUL = "stub-careful-1"
 FORGETFUL = "stub-forgetful-1"

@@ -37,8 +37,7 @@ from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.logs import logged_with
-from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import PolicyBody
+from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (

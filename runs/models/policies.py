@@ -10,11 +10,13 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.parsing import read_number
-from webagent.recovery.policy import AnomalyResponse, Comparison, RecoveryPolicy
 from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
+    AnomalyResponse,
+    Comparison,
     Infrastructure,
     PolicyBody,
+    RecoveryPolicy,
     RerunRule,
     RerunWhen,
 )

@@ -9,7 +9,7 @@ from itertools import count
 
 from tests.benchmarks.clock import seconds, tell
 from webagent.recovery.anomalies import Screens, Watch, what_was_done
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Observation
 

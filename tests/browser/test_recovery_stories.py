@@ -29,8 +29,7 @@ from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub
 from webagent.agents import registry as generic_models
 from webagent.environment.browser import OWNER_VARIABLE
-from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import AgentChoice, PolicyBody
+from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
 from webagent.recovery.anomalies import Anomaly, Screens, Watch, what_was_done
-from webagent.recovery.policy import AnomalyResponse, Fallback, RecoveryPolicy, RepeatedWrites
+from webagent.recovery.retry_policy import AnomalyResponse, Fallback, RecoveryPolicy, RepeatedWrites
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
 from webagent.trajectory.records import EndReason, EventKind, EventRecord, Json, StepRecord

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeVar
 from webagent.agents.endings import Broken, RunEnd
 from webagent.agents.recovering import Divergence, PathStep
 from webagent.environment.interface import Environment, take_step
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder, recorded_actions
 

@@ -16,7 +16,7 @@ from webagent.agents.recovering import Recovery
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.recording import Recorder, StepSink, goal_parts
 from webagent.trajectory.records import (
     ChatMessage,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import traceback
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, Self
 
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
@@ -85,6 +86,13 @@ class UnknownTask(EnvironmentFailure):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, Fault.TASK_UNAVAILABLE)
+
+    @classmethod
+    def of(cls, suite: str, task_name: str, known: Collection[str]) -> Self:
+        """With the names that come nearest among those known."""
+        near = difflib.get_close_matches(task_name, known, n=3)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        return cls(f"{suite} has no task {task_name!r}.{hint}")
 
 
 # BrowserGym's benchmarks log in by functions of such names (`ui_login` of WebArena and WorkArena).

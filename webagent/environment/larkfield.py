@@ -6,7 +6,6 @@ a network. It gives no reward: whether an answer is right is for evaluators and 
 
 from __future__ import annotations
 
-import difflib
 import json
 from functools import cache, partial
 from pathlib import Path
@@ -101,6 +100,4 @@ def _specification(task_name: str) -> dict[str, Any]:
     try:
         return specifications()[task_name]
     except KeyError:
-        near = difflib.get_close_matches(task_name, specifications(), n=3)
-        hint = f" Did you mean {', '.join(near)}?" if near else ""
-        raise UnknownTask(f"Larkfield has no task {task_name!r}.{hint}") from None
+        raise UnknownTask.of("Larkfield", task_name, specifications()) from None

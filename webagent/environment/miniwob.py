@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 from functools import cache
 from importlib.metadata import version
@@ -80,6 +79,4 @@ def entrypoint(task_name: str) -> TaskEntrypoint:
     try:
         return _entrypoints()[task_name]
     except KeyError:
-        near = difflib.get_close_matches(task_name, _entrypoints(), n=3)
-        hint = f" Did you mean {', '.join(near)}?" if near else ""
-        raise UnknownTask(f"MiniWoB++ has no task {task_name!r}.{hint}") from None
+        raise UnknownTask.of("MiniWoB++", task_name, _entrypoints()) from None

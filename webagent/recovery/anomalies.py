@@ -11,7 +11,7 @@ from typing import Literal
 
 from PIL import Image, ImageChops
 
-from webagent.recovery.policy import AnomalyResponse, Comparison, RecoveryPolicy, WaitingSteps
+from webagent.recovery.retry_policy import AnomalyResponse, Comparison, RecoveryPolicy, WaitingSteps
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, look_at_image

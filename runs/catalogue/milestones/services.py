@@ -80,14 +80,20 @@ def set_milestones(
     for position, one in enumerate(milestones, start=1):
         row = known.get(one.name)
         if row is None:
-            row = Milestone(task=task, name=one.name, origin=origin, added_by=user)
-        row.position, row.weight, row.is_ordered = position, one.weight, one.is_ordered
-        row.rule = one.rule.model_dump(exclude_none=True) if one.rule else None
-        row.removed_at = None
-        row.save()
+            row = Milestone(task=task, origin=origin, added_by=user)
+        _stated(row, one, position).save()
     record_entry(MILESTONES_CHANGED, about=task, after=f"{len(milestones)} in force", user=user)
     transaction.on_commit(partial(announce_milestones, Task, task.pk))
     return True
+
+
+def _stated(row: Milestone, one: Definition, position: int) -> Milestone:
+    """The row, in force at that position, as the definition states it."""
+    row.name, row.position = one.name, position
+    row.weight, row.is_ordered = one.weight, one.is_ordered
+    row.rule = one.rule.model_dump(exclude_none=True) if one.rule else None
+    row.removed_at = None
+    return row
 
 
 @transaction.atomic
@@ -159,15 +165,7 @@ def store_milestones(task: Task, bundle: RunBundle) -> list[Problem]:
     if task.milestones.exists():
         return [_problem(bundle, "the task has other milestones here, which stay")]
     Milestone.objects.bulk_create(
-        Milestone(
-            task=task,
-            position=position,
-            name=one.name,
-            weight=one.weight,
-            is_ordered=one.is_ordered,
-            rule=one.rule.model_dump(exclude_none=True) if one.rule else None,
-            origin=Milestone.Origin.IMPORTED,
-        )
+        _stated(Milestone(task=task, origin=Milestone.Origin.IMPORTED), one, position)
         for position, one in enumerate(milestones, start=1)
     )
     transaction.on_commit(partial(announce_milestones, Task, task.pk))
@@ -182,12 +180,7 @@ def _read(records: Sequence[MilestoneRecord]) -> list[Definition]:
         raise ValueError("two milestones have the same name")
     try:
         return [
-            Definition(
-                name=record.name,
-                weight=record.weight,
-                is_ordered=record.is_ordered,
-                rule=record.rule,
-            )
+            Definition(**record.model_dump(include=set(Definition.model_fields)))
             for record in records
         ]
     except ValidationError as error:

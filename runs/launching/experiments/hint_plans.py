@@ -10,12 +10,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.runnable import task_name
 from runs.catalogue.tasks.offered import PlanError
-from runs.catalogue.tasks.rows import store_task
 from runs.knowledge.hints.lookup import described, key_of
 from runs.launching.experiments.plans import Plan
-from runs.launching.experiments.services import Launched, launch_experiment
+from runs.launching.experiments.services import Launched, launch_experiment, stored_task
 from runs.models import (
     Experiment,
     Hint,
@@ -28,7 +26,6 @@ from runs.models import (
     User,
 )
 from runs.models.experiments import HINTS_KEY
-from webagent.environment.registry import task_record
 from webagent.knowledge.entries import Level, Relatedness
 from webagent.knowledge.relevance import METHOD, Chosen, Sources
 from webagent.trajectory.canonical import hashed_json
@@ -222,7 +219,7 @@ def launch_hint_experiment(*, plan: HintPlan, token: UUID, user: User | None) ->
     """
     if there := Experiment.objects.filter(token=token).first():
         return Launched(there, is_new=False)
-    tasks = tuple(_stored(task) for task in plan.plan.tasks)
+    tasks = tuple(stored_task(task) for task in plan.plan.tasks)
     for picked in plan.conditions:
         _store_set(picked, tasks, plan.job)
     agents = (plan.base, *(hinted(plan.base, picked.key) for picked in plan.conditions))
@@ -246,7 +243,3 @@ def _store_set(picked: PickedHint, tasks: Sequence[Task], job: LearningJob) -> N
         for task, choice in zip(tasks, picked.choices, strict=True):
             choice.hint_set, choice.task = hint_set, task
         HintChoice.objects.bulk_create(picked.choices, batch_size=500)
-
-
-def _stored(task: Task) -> Task:
-    return task if task.pk else store_task(task_record(task_name(task)))

@@ -138,7 +138,7 @@ def _readiness(plan: Plan) -> tuple[ExperimentState, str]:
 
 def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -> None:
     """The rows, trial by trial, so that all agents get on alike."""
-    tasks = [_stored(task) for task in plan.tasks]
+    tasks = [stored_task(task) for task in plan.tasks]
     agents = [store_agent(record) for record in plan.agents]
     background, usual = Run.Priority.BACKGROUND, Run.Priority.EXPERIMENT
     runs = (
@@ -170,7 +170,8 @@ def _specified(task: Task) -> Task:
     return task if task.pk else Task(**task_columns(task_record(task_name(task))))
 
 
-def _stored(task: Task) -> Task:
+def stored_task(task: Task) -> Task:
+    """The row of a task that may come from a suite alone."""
     return task if task.pk else store_task(task_record(task_name(task)))
 
 

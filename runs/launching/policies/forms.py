@@ -14,8 +14,12 @@ from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
 from runs.launching.number_fields import AmountField, WholeNumberField
 from runs.launching.policies.rule_forms import RuleFormSet, rule_values
 from runs.models import Run
-from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import WORTH_RETRYING, Infrastructure, PolicyBody
+from webagent.recovery.retry_policy import (
+    WORTH_RETRYING,
+    Infrastructure,
+    PolicyBody,
+    RecoveryPolicy,
+)
 from webagent.trajectory.records import Json
 
 _WATCH = RecoveryPolicy()

@@ -28,8 +28,7 @@ from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
 from webagent.environment.registry import SITE_BENCHMARKS, ends_at_first_message, suites
-from webagent.recovery.policy import AnomalyResponse
-from webagent.recovery.retry_policy import PolicyBody
+from webagent.recovery.retry_policy import AnomalyResponse, PolicyBody
 
 MOST_RUNS = 50
 MOST_COUNTED = 5000

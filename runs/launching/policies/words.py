@@ -18,22 +18,20 @@ from runs.models import Run
 from runs.models.extension import extension
 from runs.models.policies import body_of
 from runs.models.runs.run import hides_something
-from webagent.recovery.policy import (
-    AnomalyResponse,
-    Comparison,
-    Fallback,
-    RecoveryPolicy,
-    RepeatedWrites,
-    WaitingSteps,
-)
 from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
+    AnomalyResponse,
     BatchLimits,
+    Comparison,
+    Fallback,
     Infrastructure,
     PolicyBody,
+    RecoveryPolicy,
+    RepeatedWrites,
     RerunRule,
     RerunWhen,
     RunLimits,
+    WaitingSteps,
 )
 from webagent.trajectory.faults import Fault
 

@@ -1,9 +1,10 @@
-"""Rows of agent configurations: one for each, told by the model that they use."""
+"""Agents as rows and in words."""
 
 from __future__ import annotations
 
 import pytest
 
+from runs.catalogue.agents.choices import setting_in_words
 from runs.catalogue.agents.runnable import agent_hash, store_agent
 from webagent.trajectory.records import AgentRecord
 
@@ -32,3 +33,9 @@ def test_equal_content_is_one_row_whose_hash_does_not_know_the_column():
     assert store_agent(record(model="model-a")) == row
     assert row.config_hash == agent_hash(record(model="model-a"))
     assert row.config_hash != agent_hash(record(model="model-b"))
+
+
+def test_a_configuration_with_hints_says_which() -> None:
+    key = "abstract.other_site_lowest.47e63d6699b1"
+    assert setting_in_words("hints", key) == "hints: abstract procedure, other site, lowest BM25"
+    assert setting_in_words("hints", "of another kind") == "hints=of another kind"

@@ -20,15 +20,18 @@ from runs.models.policies import READY, add_ready_policies, body_of
 from runs.queue.leases import claim
 from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
-from webagent.recovery.policy import (
+from webagent.recovery.retry_policy import (
+    NEEDS_SUBJECT,
     AnomalyResponse,
     Comparison,
     Fallback,
+    PolicyBody,
     RecoveryPolicy,
     RepeatedWrites,
+    RerunRule,
+    RerunWhen,
     WaitingSteps,
 )
-from webagent.recovery.retry_policy import NEEDS_SUBJECT, PolicyBody, RerunRule, RerunWhen
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,7 @@ from runs.models import RetryPolicy, Run
 from runs.models.policies import body_of
 from tests.judging.factories import make_study
 from tests.runs.factories import make_agent, make_run, make_user
-from webagent.recovery.policy import RecoveryPolicy
-from webagent.recovery.retry_policy import AgentChoice, PolicyBody
+from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}

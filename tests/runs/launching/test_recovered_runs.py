@@ -22,7 +22,7 @@ from tests.webagent.agents.test_recovery import SETTING_OUT, SMALL, Told
 from tests.webagent.shop import Shop
 from webagent.agents.running import run_episode
 from webagent.environment.browser import OWNER_VARIABLE
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.records import RunRecord, StepRecord
 

@@ -15,7 +15,7 @@ from webagent.agents.agent import Agent
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
 from webagent.agents.scripted import Stuck
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import (
     AgentRecord,

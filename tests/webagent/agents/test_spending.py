@@ -10,7 +10,7 @@ import pytest
 from tests.webagent.agents.test_running import Acting, Room
 from webagent.agents.endings import Spending
 from webagent.agents.running import run_episode
-from webagent.recovery.policy import RecoveryPolicy
+from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision
 from webagent.trajectory.records import EndReason, LlmCall, Outcome, RunRecord
 

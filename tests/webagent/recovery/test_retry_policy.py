@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from webagent.recovery.policy import AnomalyResponse as OnAnomaly
-from webagent.recovery.policy import RecoveryPolicy
 from webagent.recovery.rerunning import RuleOutcome, RunFacts, applies, decide
 from webagent.recovery.retry_policy import (
     NEEDS_SUBJECT,
@@ -19,12 +17,14 @@ from webagent.recovery.retry_policy import (
     BatchLimits,
     Infrastructure,
     PolicyBody,
+    RecoveryPolicy,
     RerunRule,
     RerunWhen,
     RunLimits,
     Spent,
     reached,
 )
+from webagent.recovery.retry_policy import AnomalyResponse as OnAnomaly
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import EndReason, Outcome
 
@@ -198,3 +198,37 @@ def test_a_budget_is_used_up_when_it_is_reached() -> None:
     limits = BatchLimits(runs=3, dollars="1.5")
     assert reached(limits, Spent(runs=2, dollars=Decimal("1.49"), tokens=10**9)) == ()
     assert reached(limits, Spent(runs=3, dollars=Decimal("1.5"))) == ("runs", "dollars")
+
+
+@pytest.mark.parametrize(
+    "without",
+    [{"on_loop": "stop", "on_false_completion": "ignore"}, {"recoveries": 0}],
+)
+def test_some_policies_never_recover(without: dict[str, Any]) -> None:
+    assert RecoveryPolicy().may_recover
+    assert not RecoveryPolicy(**without).may_recover
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"loop_shortest": 26},
+        {"loop_shortest": 1},
+        {"false_completions": 1},
+        {"steps_before": -1},
+        {"recoveries": -1},
+        {"other_steps": "many"},
+        {"writes": "ask"},
+        {"stepsbefore": 5},
+    ],
+)
+def test_recovery_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RecoveryPolicy(**wrong)
+
+
+def test_a_policy_survives_being_written_and_never_changes() -> None:
+    policy = RecoveryPolicy(loop_shortest=3, writes="continue")
+    assert RecoveryPolicy.model_validate_json(policy.model_dump_json()) == policy
+    with pytest.raises(ValidationError):
+        policy.recoveries = 3  # type: ignore[misc]

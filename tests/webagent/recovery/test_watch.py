@@ -18,7 +18,7 @@ from webagent.recovery.anomalies import (
     find_loops,
     what_was_done,
 )
-from webagent.recovery.policy import Comparison, RecoveryPolicy
+from webagent.recovery.retry_policy import Comparison, RecoveryPolicy
 from webagent.trajectory.actions import ActionKind, parse_browsergym_actions
 
 letters = st.sampled_from("abc")
