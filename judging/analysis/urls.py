@@ -1,6 +1,10 @@
 """Addresses of analyses: audits, experiments, progress, hints, failures and their causes."""
 
-from django.urls import path
+from collections.abc import Callable
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver, include, path
 
 from judging.analysis.audits import compare_views as audit_compare
 from judging.analysis.audits import people_views as audit_people
@@ -9,96 +13,65 @@ from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
 from judging.analysis.audits import whatif_views as whatif
 from judging.analysis.causes import views as causes
-from judging.analysis.experiments import compare_views as experiment_compare
 from judging.analysis.experiments import views as experiments
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.reports import EXPERIMENT
 from judging.analysis.failure_modes import views as failure_modes
 from judging.analysis.hint_effects import views as hint_effects
-from judging.analysis.hint_effects import writing_views as hint_writing
+from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.milestone_proposals import views as milestone_proposals
 from judging.analysis.miniwob import views as failure_causes
-from judging.analysis.progress import views as experiment_progress
+from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.reports.registry import Registry
 
-urlpatterns = [
-    path("experiments/compare/", experiment_compare.experiment_compare, name="experiment_compare"),
+TABLE = "<slug:name>.<slug:ending>"
+
+
+def table(registry: Registry[Facts]) -> tuple[Callable[..., HttpResponseBase], dict[str, Any]]:
+    """The view of the registry's reports as files."""
+    return experiments.experiment_table, {"registry": registry}
+
+
+of_experiment = [
+    path("", experiments.experiment_detail, name="experiment_detail"),
+    path("freshness/", experiments.experiment_freshness, name="experiment_freshness"),
+    path("parts/<slug:name>/", experiments.experiment_part, name="experiment_part"),
+    path(
+        "progress-rates/", experiments.experiment_progress_rates, name="experiment_progress_rates"
+    ),
+    path("progress-rates/" + TABLE, *table(PROGRESS), name="experiment_progress_table"),
+    path("runs/", experiments.experiment_runs, name="experiment_runs"),
+    path("runs.<slug:ending>", experiments.experiment_runs_file, name="experiment_runs_file"),
+    path("tables/" + TABLE, *table(EXPERIMENT), name="experiment_table"),
+    path("report.<slug:ending>", experiments.experiment_report, name="experiment_report"),
+    path("pictures/<slug:name>.svg", experiments.experiment_picture, name="experiment_picture"),
+    path("controls/", experiments.controls_launch, name="controls_launch"),
+    path("hints/", hint_effects.hint_report, name="hint_report"),
+    path("hints/cells/<slug:level>/<slug:relatedness>/", hint_effects.hint_cell, name="hint_cell"),
+    path("hints/tables/" + TABLE, *table(HINTS), name="hint_table"),
+    path("hints/pictures/<slug:name>.svg", hint_effects.hint_picture, name="hint_picture"),
+    path("failure-causes/", failure_causes.failure_causes, name="failure_causes"),
+]
+proposals = [
+    path("", milestone_proposals.milestone_proposals, name="milestone_proposals"),
+    path("start/", milestone_proposals.milestone_proposals_start, name="milestone_proposals_start"),
+    path(
+        "cancel/", milestone_proposals.milestone_proposals_cancel, name="milestone_proposals_cancel"
+    ),
+    path(
+        "decide/", milestone_proposals.milestone_proposals_decide, name="milestone_proposals_decide"
+    ),
+]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("experiments/compare/", experiments.experiment_compare, name="experiment_compare"),
     path(
         "experiments/compare.<slug:ending>",
-        experiment_compare.experiment_compare_file,
+        experiments.experiment_compare_file,
         name="experiment_compare_file",
     ),
-    path(
-        "experiments/<int:experiment_id>/", experiments.experiment_detail, name="experiment_detail"
-    ),
-    path(
-        "experiments/<int:experiment_id>/freshness/",
-        experiments.experiment_freshness,
-        name="experiment_freshness",
-    ),
-    path(
-        "experiments/<int:experiment_id>/parts/<slug:name>/",
-        experiments.experiment_part,
-        name="experiment_part",
-    ),
-    path(
-        "experiments/<int:experiment_id>/progress-rates/",
-        experiment_progress.experiment_progress_rates,
-        name="experiment_progress_rates",
-    ),
-    path(
-        "experiments/<int:experiment_id>/progress-rates/<slug:name>.<slug:ending>",
-        experiment_progress.experiment_progress_table,
-        name="experiment_progress_table",
-    ),
-    path(
-        "experiments/<int:experiment_id>/runs/", experiments.experiment_runs, name="experiment_runs"
-    ),
-    path(
-        "experiments/<int:experiment_id>/runs.<slug:ending>",
-        experiments.experiment_runs_file,
-        name="experiment_runs_file",
-    ),
-    path(
-        "experiments/<int:experiment_id>/tables/<slug:name>.<slug:ending>",
-        experiments.experiment_table,
-        name="experiment_table",
-    ),
-    path(
-        "experiments/<int:experiment_id>/report.<slug:ending>",
-        experiments.experiment_report,
-        name="experiment_report",
-    ),
-    path(
-        "experiments/<int:experiment_id>/pictures/<slug:name>.svg",
-        experiments.experiment_picture,
-        name="experiment_picture",
-    ),
-    path(
-        "experiments/<int:experiment_id>/controls/",
-        experiments.controls_launch,
-        name="controls_launch",
-    ),
-    path("hints/write/", hint_writing.hint_write, name="hint_write"),
-    path("experiments/<int:experiment_id>/hints/", hint_effects.hint_report, name="hint_report"),
-    path(
-        "experiments/<int:experiment_id>/hints/cells/<slug:level>/<slug:relatedness>/",
-        hint_effects.hint_cell,
-        name="hint_cell",
-    ),
-    path(
-        "experiments/<int:experiment_id>/hints/tables/<slug:name>.<slug:ending>",
-        hint_effects.hint_table,
-        name="hint_table",
-    ),
-    path(
-        "experiments/<int:experiment_id>/hints/pictures/<slug:name>.svg",
-        hint_effects.hint_picture,
-        name="hint_picture",
-    ),
+    path("experiments/<int:experiment_id>/", include(of_experiment)),
+    path("hints/write/", hint_effects.hint_write, name="hint_write"),
     path("runs/<uuid:run_id>/failure-cause/", failure_causes.failure_cause, name="failure_cause"),
-    path(
-        "experiments/<int:experiment_id>/failure-causes/",
-        failure_causes.failure_causes,
-        name="failure_causes",
-    ),
     path("runs/<uuid:run_id>/failure/", failure_modes.failure_review, name="failure_review"),
     path("failures/", failure_modes.failure_reviews, name="failure_reviews"),
     path(
@@ -201,26 +174,7 @@ urlpatterns = [
         name="audit_cells_file",
     ),
     path("runs/<uuid:run_id>/judgements/", audit_runs.run_judgements, name="run_judgements"),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/",
-        milestone_proposals.milestone_proposals,
-        name="milestone_proposals",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/start/",
-        milestone_proposals.milestone_proposals_start,
-        name="milestone_proposals_start",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/cancel/",
-        milestone_proposals.milestone_proposals_cancel,
-        name="milestone_proposals_cancel",
-    ),
-    path(
-        "tasks/<int:task_id>/milestones/proposals/decide/",
-        milestone_proposals.milestone_proposals_decide,
-        name="milestone_proposals_decide",
-    ),
+    path("tasks/<int:task_id>/milestones/proposals/", include(proposals)),
     path("studies/<int:study_id>/audit/what-if/", whatif.what_if, name="what_if"),
     path("studies/<int:study_id>/audit/what-if/rules/", whatif.what_if_rules, name="what_if_rules"),
     path("studies/<int:study_id>/audit/what-if/save/", whatif.what_if_save, name="what_if_save"),

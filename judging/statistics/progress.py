@@ -110,16 +110,6 @@ class MilestoneMatch:
         return Share(self.both + self.neither, self.pairs)
 
 
-def match_milestone(pairs: Sequence[tuple[bool, bool]]) -> MilestoneMatch:
-    """The counts of (judge, people) over runs."""
-    return MilestoneMatch(
-        both=sum(judge and people for judge, people in pairs),
-        judge_alone=sum(judge and not people for judge, people in pairs),
-        people_alone=sum(people and not judge for judge, people in pairs),
-        neither=sum(not judge and not people for judge, people in pairs),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProgress:
     """The trials of one task. `failures`: progress of those that failed and have a rate."""

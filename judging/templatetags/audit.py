@@ -12,7 +12,7 @@ from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
 from judging.analysis.audits.figures import Measured
 from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
-from judging.analysis.failure_modes.words import NAMES, SIDES
+from judging.analysis.failure_modes.sources import NAMES, SIDES
 from judging.analysis.reports import showing
 from judging.models import Study
 from judging.portability.judgements.data_tables import DATA_TABLES

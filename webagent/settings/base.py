@@ -250,7 +250,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "default"
 # All background tasks, so that Celery and the sweep know them.
 CELERY_IMPORTS = (
-    "judging.analysis.milestone_proposals.proposing",
+    "judging.analysis.milestone_proposals.services",
     "judging.analysis.miniwob.tasks",
     "judging.evaluating.tasks",
     "judging.portability.label_imports.services",

@@ -14,10 +14,20 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import FAILURE, counted_items
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.failure_modes.report import modes_report
-from judging.analysis.failure_modes.shares import ModeFigures, count, modes_of_runs, reviewed
-from judging.analysis.failure_modes.sources import SOURCES, ModeSource, read_mode, showing
-from judging.analysis.failure_modes.words import mode_words
+from judging.analysis.failure_modes.shares import (
+    ModeFigures,
+    confirmed,
+    count,
+    modes_of_runs,
+    modes_report,
+)
+from judging.analysis.failure_modes.sources import (
+    SOURCES,
+    ModeSource,
+    mode_words,
+    read_mode,
+    showing,
+)
 from judging.analysis.reports.report import Report
 from judging.models import Study
 from runs.models import AgentConfiguration, Run
@@ -52,7 +62,7 @@ def failure_modes(facts: AuditFacts, chosen: ModeSource = ModeSource.KNOWN) -> R
     def link(pk: int, mode: str, by: ModeSource) -> str:
         return FailureSelection({"agent": str(pk), "mode": mode, "by": by.value}).url(study)
 
-    report = modes_report(figures_by, reviewed(failures_of(study)), chosen, link)
+    report = modes_report(figures_by, confirmed(failures_of(study)), chosen, link)
     note = _("Failures are what people agreed on or adjudicated.")
     return replace(report, notes=[note, *report.notes])
 

@@ -15,16 +15,15 @@ from judging.analysis.audits.detectors import (
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people import ceiling_picture
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.progress.people import CELLS as MILESTONE_CELLS
+from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS
+from judging.analysis.progress.pages import people_picture, people_sentence
+from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
 from judging.analysis.progress.people_reports import (
+    JUDGE_DOLLARS,
     PEOPLE,
-    TOLERANCES,
-    PeopleFacts,
-    picture,
-    read_people_query,
-    sentence,
+    PEOPLE_DOLLARS,
+    SAMPLES,
 )
-from judging.analysis.progress.published import JUDGE_DOLLARS, PEOPLE_DOLLARS, SAMPLES
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
@@ -94,9 +93,9 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "facts": facts,
-        "sentence": sentence(facts),
+        "sentence": people_sentence(facts),
         "figures": html_tables(PEOPLE.make("figures", facts)),
-        "picture": picture(facts) if facts.pairs else None,
+        "picture": people_picture(facts) if facts.pairs else None,
         "farthest": farthest,
         "milestones": html_tables(PEOPLE.make("milestones", facts)),
         "costs": facts.costs,

@@ -1,30 +1,42 @@
-"""Who may read the figures of an experiment, and what the addresses of their pages ask."""
+"""Who may read the figures of an experiment, what addresses ask, and what all its pages show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
 
 from judging.analysis.experiments.facts import Facts, ReportQuery, progress_options
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import Scope, scope_for
-from judging.analysis.experiments.sources import read_source
+from judging.analysis.experiments.selection import Selection
+from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
+from judging.analysis.reports.views import record_reading
+from judging.analysis.reports.writing import FORMATS
 from judging.studies.access import AUDIT
 from runs.interface.fragments import AppRequest
-from runs.models import Experiment
+from runs.launching.experiments.progress import progress_of_each
+from runs.models import Experiment, User
 from runs.operations.error_views import BadQueryError
 
 PERMISSIONS = ("runs.view_experiment", AUDIT)
 """Figures tell verdicts, so they are for those who may read audits."""
 
+READ = "runs of an experiment"
+"""Why a reading of verdicts is recorded."""
 P = ParamSpec("P")
 T = TypeVar("T")
 View = Callable[..., HttpResponseBase]
@@ -60,10 +72,12 @@ def facts_of(request: AppRequest, scope: Scope) -> Facts:
     source = None
     if "verdict" in request.GET:  # an empty one is none, and does not ask for the default
         source = _read(read_source, "verdict", request.GET["verdict"])
+    modes_by = request.GET.get("by", "")
     query = ReportQuery(
         source=source,
         selector=read_value(request, "selector", read_source),
         by=read_value(request, "pair", By),
+        modes_by=ModeSource(modes_by) if modes_by in set(ModeSource) else ModeSource.KNOWN,
     )
     return Facts(scope, query)
 
@@ -73,14 +87,28 @@ def progress_facts_of(request: AppRequest, scope: Scope) -> Facts:
     facts = facts_of(request, scope)
     options: dict[str, Any] = _read(progress_options, "progress", request.GET)
     progress = read_value(request, "progress", read_progress_source)
-    return Facts(scope, replace(facts.query, progress=progress, **options))
+    return facts.under(progress=progress, **options)
 
 
-def with_modes_by(request: AppRequest, facts: Facts) -> Facts:
-    """The same with whose failure modes are shown; everybody's for a source that there is not."""
-    named = request.GET.get("by", "")
-    by = ModeSource(named) if named in set(ModeSource) else ModeSource.KNOWN
-    return Facts(facts.scope, replace(facts.query, modes_by=by))
+def render_facts(
+    request: AppRequest, template: str, facts: Facts, **context: object
+) -> HttpResponse:
+    """A page of the experiment, with whose verdicts it shows and the formats of its files."""
+    known = {
+        "experiment": facts.experiment,
+        "facts": facts,
+        "source": facts.source,
+        "formats": FORMATS,
+    }
+    return render(request, f"judging/analysis/{template}.html", known | context)
+
+
+def record_verdicts(
+    request: AppRequest, shown: Source | Selection, run_ids: Iterable[UUID], reason: str = READ
+) -> None:
+    """Record that the person reads what is shown of these runs, if that tells judgements."""
+    if shown.tells_judgements:
+        record_reading(request, run_ids, reason)
 
 
 def read_value(request: AppRequest, name: str, read: Callable[[str], T]) -> T | None:
@@ -94,3 +122,47 @@ def _read(read: Callable[[Any], T], name: str, given: Any) -> T:
         return read(given)
     except ValueError as error:
         raise BadQueryError(error, name) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """Of when the figures are, and what has happened since."""
+
+    experiment: Experiment
+    made_at: datetime
+    done: int
+    """Runs that had ended then."""
+    since: int
+    """Runs that have ended since."""
+    moves: bool
+    """Whether there will be more."""
+
+    @property
+    def url(self) -> str:
+        """Where it is asked for again."""
+        path = reverse("judging:experiment_freshness", args=[self.experiment.pk])
+        return f"{path}?{urlencode({'done': self.done, 'at': int(self.made_at.timestamp())})}"
+
+
+def freshness(
+    experiment: Experiment, user: User, since: Mapping[str, str] | None = None
+) -> Freshness:
+    """That of figures made now, or of those of an address. One query.
+
+    Raises:
+        ValueError: the address does not say of when they are.
+    """
+    (now,) = progress_of_each([experiment], user)
+    made_at, done = timezone.now(), now.done
+    if since is not None:
+        done, at = int(since.get("done", "")), int(since.get("at", ""))
+        if not 0 <= at < 2**33:
+            raise ValueError(f"{at} is no time")
+        made_at = datetime.fromtimestamp(at, tz=UTC)
+    return Freshness(
+        experiment=experiment,
+        made_at=made_at,
+        done=done,
+        since=max(0, now.done - done),
+        moves=now.moves,
+    )

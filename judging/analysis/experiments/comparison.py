@@ -1,19 +1,45 @@
-"""Two sides held against each other: how far their figures lie apart, and with what certainty."""
+"""Two sides held against each other: how far their figures lie apart, and which pairs flip."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from judging.analysis.experiments.figures import figures_of
-from judging.analysis.experiments.pairs import By, Cell, Pair, Paired, Pairing, Side, pair_up
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.figures import Configuration, figures_of
+from judging.analysis.experiments.pairs import (
+    CELLS,
+    FLIPPED,
+    RULES,
+    By,
+    Cell,
+    Paired,
+    Pairing,
+    Side,
+    pair_all,
+    pair_up,
+)
 from judging.analysis.experiments.sources import Source
+from judging.analysis.gate.reading import command_line, side_words
+from judging.analysis.reports.columns import figure, in_files, number, text, value_and_ends
+from judging.analysis.reports.report import Cell as Linked
+from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.showing import Shown, rate
+from judging.analysis.wording import p_words
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.figures import Share
 
+MOST_LISTED = 200
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+
+class Spending(NamedTuple):
     """What the paired runs of either side took on the mean, of the pairs where both are known."""
 
     first: float | None
@@ -22,52 +48,78 @@ class Spending:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two sides under one source."""
+    """Two sides under one source, in at most six queries, however many runs there are."""
 
-    source: Source
-    first: Side
-    second: Side
-    pairing: Pairing
-    accuracies: tuple[Share, Share]
-    """Over all runs of either side, paired or not."""
-    difference: Difference
-    """Of these, as if the sides were independent."""
-    paired: Difference
-    """Of the paired runs."""
-    paired_accuracies: tuple[Share, Share]
-    seconds: Spending
-    cost: Spending
-    steps: Spending
+    def __init__(self, first: Side, second: Side, source: Source, by: By | None = None) -> None:
+        self.first, self.second, self.source = first, second, source
+        self.pairing = pair_up(first, second, source, by)
 
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """What tells the two sides apart: their experiments, their configurations, or both."""
+        one, two = self.first, self.second
+        if one.scope.experiment.name == two.scope.experiment.name and one.agent and two.agent:
+            return one.agent_name, two.agent_name
+        return one.name, two.name
 
-def compare(first: Side, second: Side, source: Source, by: By | None = None) -> Comparison:
-    """The comparison, in at most six queries, however many runs there are."""
-    pairing = pair_up(first, second, source, by)
-    accuracies = (_accuracy(first, source), _accuracy(second, source))
-    decided = [pair for pair in pairing.pairs if pair.cell is not Cell.NO_VERDICT]
-    counts = pairing.counts
-    return Comparison(
-        source=source,
-        first=first,
-        second=second,
-        pairing=pairing,
-        accuracies=accuracies,
-        difference=difference_of_shares(*accuracies),
-        paired=paired_difference(
-            [_gain(pair) for pair in decided],
-            [pair.first.task for pair in decided],
-            largest=1,
-        ),
-        paired_accuracies=(
-            Share(counts[Cell.BOTH] + counts[Cell.ONLY_FIRST], len(decided)),
-            Share(counts[Cell.BOTH] + counts[Cell.ONLY_SECOND], len(decided)),
-        ),
-        seconds=_spending(pairing, lambda run: run.seconds),
-        cost=_spending(pairing, lambda run: run.cost),
-        steps=_spending(pairing, lambda run: float(run.steps)),
-    )
+    @cached_property
+    def accuracies(self) -> tuple[Share, Share]:
+        """Over all runs of either side, paired or not."""
+        return _accuracy(self.first, self.source), _accuracy(self.second, self.source)
+
+    @property
+    def difference(self) -> Difference:
+        """Of these, as if the sides were independent."""
+        return difference_of_shares(*self.accuracies)
+
+    @property
+    def paired(self) -> Difference:
+        """Of the paired runs."""
+        decided = [pair for pair in self.pairing.pairs if pair.cell is not Cell.NO_VERDICT]
+        # 1 where only the second succeeds, −1 where only the first does.
+        gains = [float(bool(two.success)) - float(bool(one.success)) for one, two in decided]
+        return paired_difference(gains, [pair.first.task for pair in decided], largest=1)
+
+    @property
+    def paired_accuracies(self) -> tuple[Share, Share]:
+        counts, decided = self.pairing.counts, self.pairing.decided
+        one, two = (counts[Cell.BOTH] + counts[cell] for cell in FLIPPED)
+        return Share(one, decided), Share(two, decided)
+
+    @cached_property
+    def seconds(self) -> Spending:
+        return self._spending(lambda run: run.seconds)
+
+    @cached_property
+    def cost(self) -> Spending:
+        return self._spending(lambda run: run.cost)
+
+    @cached_property
+    def steps(self) -> Spending:
+        return self._spending(lambda run: float(run.steps))
+
+    def _spending(self, of: Callable[[Paired], float | None]) -> Spending:
+        known = [
+            (one, two, pair.first.task)
+            for pair in self.pairing.pairs
+            if (one := of(pair.first)) is not None and (two := of(pair.second)) is not None
+        ]
+        return Spending(
+            _mean([one for one, _, _ in known]),
+            _mean([two for _, two, _ in known]),
+            paired_difference([two - one for one, two, _ in known], [task for *_, task in known]),
+            len(known),
+        )
+
+    @property
+    def gate_command(self) -> str:
+        """What holds the second side against the first in CI, by the same verdicts."""
+        first, second = (
+            side_words(name, side.scope.experiment.pk, side.agent.pk if side.agent else None)
+            for name, side in (("baseline", self.first), ("candidate", self.second))
+        )
+        return command_line(self.source, first, second)
 
 
 def _accuracy(side: Side, source: Source) -> Share:
@@ -76,26 +128,167 @@ def _accuracy(side: Side, source: Source) -> Share:
     return Share(sum(each.successes for each in chosen), sum(each.decided for each in chosen))
 
 
-def _gain(pair: Pair) -> float:
-    """1 where only the second succeeds, −1 where only the first does."""
-    return float(bool(pair.second.success)) - float(bool(pair.first.success))
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
-def _spending(pairing: Pairing, of: Callable[[Paired], float | None]) -> Spending:
-    known = [
-        (one, two, pair.first.task)
-        for pair in pairing.pairs
-        if (one := of(pair.first)) is not None and (two := of(pair.second)) is not None
+def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) -> dict[str, Any]:
+    """What the page of a comparison shows beside it: pairs of this cell, or those that flip."""
+    pairing = comparison.pairing
+    found = [pair for pair in pairing.pairs if pair.cell in ((cell,) if cell else FLIPPED)]
+    table = two_by_two(pairing, lambda each: f"?{_with(query, cell=each)}#pairs")
+    return table | {
+        "cell": cell,
+        "cell_words": CELLS[cell] if cell else None,
+        "other_query": _with(query, pair=table["other_by"], cell=None),
+        "swapped_query": _swapped(query),
+        "query": _with(query, verdict=comparison.source.key, cell=None),
+        "rows": found[:MOST_LISTED],
+        "unlisted": max(0, len(found) - MOST_LISTED),
+        "alone": (pairing.only_in_first[:MOST_LISTED], pairing.only_in_second[:MOST_LISTED]),
+    }
+
+
+def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
+    """The 2×2 table of a pairing with its links, its rule, and the other way to pair."""
+    return {
+        "cells": {cell.value: Linked(pairing.counts[cell], url(cell)) for cell in Cell},
+        "rule": RULES[pairing.by],
+        "other_by": By.TRIAL if pairing.by is By.SEED else By.SEED,
+    }
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """One row a figure, then one a pair that flips."""
+    pairing, names = comparison.pairing, comparison.names
+    columns = [
+        Column("figure", _("figure")),
+        Column("first", names[0]),
+        Column("second", names[1]),
+        Column("difference", _("second minus first")),
+        Column("low", _("lower end, 95 %")),
+        Column("high", _("upper end, 95 %")),
+        Column("n", _("runs or pairs")),
+        Column("task", _("task")),
     ]
-    return Spending(
-        first=_mean([one for one, _, _ in known]),
-        second=_mean([two for _, two, _ in known]),
-        difference=paired_difference(
-            [two - one for one, two, _ in known], [task for _, _, task in known]
+
+    def of_shares(key: str, both: tuple[Share, Share], gap: Difference, n: int) -> list[Value]:
+        return [key, *(number(each.value) for each in both), *value_and_ends(gap), n, None]
+
+    def counted(key: str, n: int) -> list[Value]:
+        return [key, *[None] * 5, n, None]
+
+    everybody = sum(share.total for share in comparison.accuracies)
+    spent = [(key, getattr(comparison, key)) for key in ("seconds", "cost", "steps")]
+    rows: list[Sequence[Value]] = [
+        of_shares("accuracy", comparison.accuracies, comparison.difference, everybody),
+        of_shares(
+            "paired_accuracy", comparison.paired_accuracies, comparison.paired, pairing.decided
         ),
-        pairs=len(known),
+        *(
+            [key, each.first, each.second, *value_and_ends(each.difference), each.pairs, None]
+            for key, each in spent
+        ),
+        *(counted(cell.value, pairing.counts[cell]) for cell in Cell),
+        ["mcnemar_p", None, None, pairing.test.tested_p, *[None] * 4],
+        counted("unpaired_first", len(pairing.only_in_first)),
+        counted("unpaired_second", len(pairing.only_in_second)),
+        *(
+            [pair.cell.value, str(pair.first.run), str(pair.second.run), *[None] * 4]
+            + [pair.first.task[1]]
+            for pair in pairing.flipped
+        ),
+    ]
+    note = gettext("Verdicts: %(source)s. %(rule)s") % {
+        "source": comparison.source.name,
+        "rule": RULES[pairing.by],
+    }
+    title = gettext("%(first)s beside %(second)s") % {"first": names[0], "second": names[1]}
+    return Report(name="comparison", title=title, columns=columns, rows=rows, notes=[note])
+
+
+def _with(query: QueryDict, **changes: object) -> str:
+    changed = query.copy()
+    for key, value in changes.items():
+        changed.pop(key, None)
+        if value is not None:
+            changed[key] = str(value)
+    return changed.urlencode()
+
+
+def _swapped(query: QueryDict) -> str:
+    swapped = {"a": "b", "b": "a", "a_agent": "b_agent", "b_agent": "a_agent"}
+    left = {swapped.get(key, key): query.get(key, "") for key in query if key != "cell"}
+    return urlencode(left)
+
+
+def pairs(facts: Facts) -> Report:
+    """One row for every two configurations: what each solves that the other does not."""
+    by_pk = {each.pk: each for each in facts.configurations}
+    found = pair_all(facts.scope, list(by_pk), facts.source, facts.query.by)
+    return Report(
+        columns=[
+            text("first", _("first")),
+            text("second", _("second")),
+            in_files("paired_by", _("paired by task and")),
+            *(Column(cell.value, CELLS[cell]) for cell in Cell),
+            Column("unpaired_first", _("unpaired runs of the first"), _("unpaired, first")),
+            Column("unpaired_second", _("unpaired runs of the second"), _("unpaired, second")),
+            figure("union", _("at least one succeeds"), show=rate),
+            Column("p_value", _("McNemar, exact"), show=lambda p: Shown(p_words(p))),
+        ],
+        rows=[
+            _pair(facts, by_pk[first], by_pk[second], pairing) for first, second, pairing in found
+        ],
     )
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _pair(facts: Facts, first: Configuration, second: Configuration, pairing: Pairing) -> list[Any]:
+    address = _compare_url(facts, first, second, pairing.by)
+    return [
+        first.name,
+        second.name,
+        pairing.by.value,
+        *(Linked(pairing.counts[cell], f"{address}&cell={cell}#pairs") for cell in Cell),
+        len(pairing.only_in_first),
+        len(pairing.only_in_second),
+        pairing.union.value,
+        pairing.test.tested_p,
+    ]
+
+
+def pairs_section(facts: Facts, named: tuple[str | None, str | None]) -> dict[str, Any]:
+    """The two configurations that are named by number, or those with the most decided pairs."""
+    by_pk = {each.pk: each for each in facts.configurations}
+    found = pair_all(facts.scope, list(by_pk), facts.source, facts.query.by)
+    chosen = next((each for each in found if (str(each[0]), str(each[1])) == named), None) or max(
+        found, key=lambda each: each[2].decided, default=None
+    )
+    if chosen is None:
+        return {}
+    first, second, pairing = by_pk[chosen[0]], by_pk[chosen[1]], chosen[2]
+    address = _compare_url(facts, first, second, pairing.by)
+    table = two_by_two(pairing, lambda cell: f"{address}&cell={cell}#pairs")
+    part = reverse("judging:experiment_part", args=[facts.experiment.pk, "pairs"])
+    switched = {"pair": table["other_by"].value, "first": first.pk, "second": second.pk}
+    return table | {
+        "first": first.name,
+        "second": second.name,
+        "pairing": pairing,
+        "address": address,
+        "other_url": f"{part}?{facts.parameters}&{urlencode(switched)}",
+    }
+
+
+def _compare_url(facts: Facts, first: Configuration, second: Configuration, by: By) -> str:
+    """The page that compares two configurations of the experiment."""
+    pk = facts.experiment.pk
+    query: dict[str, str | int] = {
+        "a": pk,
+        "a_agent": first.pk,
+        "b": pk,
+        "b_agent": second.pk,
+        "verdict": facts.source.key,
+        "pair": by.value,
+    }
+    return f"{reverse('judging:experiment_compare')}?{urlencode(query)}"

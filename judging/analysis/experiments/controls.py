@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.verdict_sources import in_order
-from judging.analysis.experiments.population import COUNTED, Scope
+from judging.analysis.experiments.facts import ANY_DECIDED, Facts
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope
+from judging.analysis.experiments.selection import runs_url
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
+from judging.analysis.reports.columns import SHARE_NAMES, in_files, on_pages, share, text
+from judging.analysis.reports.report import Cell, Layout, Report
+from judging.analysis.reports.showing import Shown
 from judging.models import Evaluation, EvaluatorVersion
 from judging.statistics.figures import Share
 from runs.launching.experiments.plans import Plan
@@ -47,35 +53,19 @@ class LetThrough:
     @property
     def all(self) -> Share:
         """Over all control agents."""
-        return Share(
-            sum(each.count for each in self.passed.values()),
-            sum(each.total for each in self.passed.values()),
-        )
+        shares = self.passed.values()
+        return Share(sum(each.count for each in shares), sum(each.total for each in shares))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controls:
-    """The control runs of an experiment that count, and what each source lets through."""
-
-    runs: Mapping[str, int]
-    """By control agent."""
-    sources: Sequence[LetThrough]
-
-    @property
-    def agents(self) -> Sequence[tuple[str, Promise]]:
-        """Control agents with runs: name, and what they are called."""
-        return [(key, words) for key, words in CONTROLS.items() if self.runs.get(key)]
-
-
-def controls_of(scope: Scope) -> Controls:
-    """The control runs, in at most four queries; empty where there are none."""
+def controls_of(scope: Scope) -> list[LetThrough]:
+    """What each source lets through of the control runs, in at most four queries."""
     rewarded = scope.standing(Source()).filter(agent__name__in=list(CONTROLS), standing__in=COUNTED)
     by_reward: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name, standing, n in rewarded.values_list("agent__name", "standing").annotate(n=Count("*")):
         by_reward[name][standing] += n
     runs = {name: counts.total() for name, counts in by_reward.items()}
     if not runs:
-        return Controls(runs={}, sources=[])
+        return []
     said = (
         Evaluation.objects.filter(run__in=rewarded.values("pk"), is_current=True)
         .order_by()
@@ -91,9 +81,7 @@ def controls_of(scope: Scope) -> Controls:
             counts[evaluator][name][SUCCESS if passed else FAILURE] += n
     versions = in_order(EvaluatorVersion.objects.filter(pk__in=counts))
     sources = [(Source(), by_reward), *((Source(each), counts[each.pk]) for each in versions)]
-    return Controls(
-        runs=runs, sources=[_let_through(source, found, runs) for source, found in sources]
-    )
+    return [_let_through(source, found, runs) for source, found in sources]
 
 
 def _let_through(
@@ -128,3 +116,53 @@ def launch_controls(
         in_background=True,
     )
     return launch_experiment(plan=plan, token=token, user=user)
+
+
+def controls(facts: Facts) -> Report:
+    """One row an evaluator and control agent: what it lets through."""
+    found = controls_of(facts.scope)
+    return Report(
+        columns=[
+            text("verdicts_of", _("verdicts of")),
+            text("control", _("control"), show=lambda key: Shown(str(CONTROLS[key]))),
+            share(
+                keys=("passed", "n", "value", "low", "high"), names=(_("passed"), *SHARE_NAMES[1:])
+            ),
+            in_files("no_verdict", _("no verdict")),
+            on_pages(_("all controls"), per_row=True),
+        ],
+        rows=[
+            [
+                each.source.name,
+                name,
+                Cell(passed, _passed_url(facts, each.source, name, passed), _undecided(n)),
+                n,
+                each.all,
+            ]
+            for each in found
+            for name, passed in each.passed.items()
+            for n in [each.undecided[name]]
+        ],
+        remarks=[
+            _(
+                "What passes here passes for nothing done: read the success rates of other agents "
+                "against it."
+            )
+        ],
+        empty=""
+        if found
+        else _(
+            "None of the control agents has run here. They do nothing, answer “N/A”, or list all "
+            "that the page says; a success of theirs is a fault of the evaluator or the task."
+        ),
+        layout=Layout(pivot="control"),
+    )
+
+
+def _undecided(n: int) -> str:
+    return gettext("%(n)s no verdict") % {"n": n} if n else ""
+
+
+def _passed_url(facts: Facts, source: Source, control: str, passed: Share) -> str:
+    standing = RunResult.SUCCESS if passed.count else ANY_DECIDED
+    return runs_url(facts.experiment, source, control=control, standing=standing)

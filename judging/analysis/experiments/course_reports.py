@@ -19,13 +19,26 @@ from judging.analysis.experiments.course import (
 )
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.outcome_reports import CONFIGURATION
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.experiments.selection import Selection, joined
-from judging.analysis.failure_modes.report import modes_report
-from judging.analysis.failure_modes.shares import ModeFigures, count, modes_of_runs, reviewed
+from judging.analysis.failure_modes.shares import (
+    ModeFigures,
+    confirmed,
+    count,
+    modes_of_runs,
+    modes_report,
+)
 from judging.analysis.failure_modes.sources import ModeSource
-from judging.analysis.reports.columns import HIGH, LOW, figure, in_files, on_pages, share, text
+from judging.analysis.reports.columns import (
+    CONFIGURATION,
+    HIGH,
+    LOW,
+    figure,
+    in_files,
+    on_pages,
+    share,
+    text,
+)
 from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, Words
 from judging.analysis.reports.showing import Shown, percent, rate
 from runs.interface.words import money, steps
@@ -164,7 +177,7 @@ def modes(facts: Facts) -> Report:
         standing = joined(results) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
         return facts.url(by_pk[pk], standing=standing, mode=mode, by=by)
 
-    report = modes_report(figures_by, reviewed(failures), facts.query.modes_by, link)
+    report = modes_report(figures_by, confirmed(failures), facts.query.modes_by, link)
     standings = facts.figures.standings
     has_any = standings[RunResult.FAILURE] or standings[RunResult.ERROR]
     return report if has_any else replace(report, empty=_("No run failed."))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from django.http import QueryDict
 from django.utils.http import urlencode
@@ -18,11 +19,10 @@ from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult
 from judging.analysis.experiments.selection import Selection, joined, runs_url
 from judging.analysis.experiments.sources import Choice, Source, choices_among, default_source
 from judging.analysis.failure_modes.sources import ModeSource
-from judging.analysis.hint_effects.reading import HintEffects, hint_effects
-from judging.analysis.miniwob.figures import Suite, suite_of
+from judging.analysis.hint_effects.reading import HintEffects
+from judging.analysis.miniwob.figures import SuiteFigures, suite_of
 from judging.analysis.progress.figures import Difficulty, Split, default_split
-from judging.analysis.progress.rows import RunRow, most_trials, rows_of
-from judging.analysis.progress.selection import progress_value
+from judging.analysis.progress.rows import RunRow, most_trials, progress_value, rows_of
 from judging.analysis.progress.sources import (
     ProgressChoice,
     ProgressSource,
@@ -79,6 +79,10 @@ class Facts:
     def __init__(self, scope: Scope, query: ReportQuery | None = None) -> None:
         self.scope = scope
         self.query = query or ReportQuery()
+
+    def under(self, **changes: Any) -> Facts:
+        """The same experiment under a query with these changes."""
+        return Facts(self.scope, replace(self.query, **changes))
 
     @property
     def experiment(self) -> Experiment:
@@ -143,14 +147,14 @@ class Facts:
         return detections_of(self.figures, self.scope)
 
     @cached_property
-    def suite(self) -> Suite:
-        """The runs on MiniWoB++."""
+    def suite(self) -> list[SuiteFigures]:
+        """The configurations on MiniWoB++."""
         return suite_of(self.scope)
 
     @cached_property
     def hints(self) -> HintEffects:
         """What hints changed, where there are any."""
-        return hint_effects(self.scope, self.source)
+        return HintEffects(self.scope, self.source)
 
     def title(self, about: str) -> str:
         return f"{self.experiment.name}: {about}"
@@ -167,6 +171,19 @@ class Facts:
                 "counted": self.figures.counted,
             }
         ]
+
+    def progress_notes(self, *notes: str) -> list[str]:
+        """Whose progress it is, of how many runs both are known, and what else must be known."""
+        source = _(
+            "Progress: %(source)s. %(rule)s %(known)s of %(runs)s runs that count have both a "
+            "progress rate and a verdict; all others are left out and counted."
+        ) % {
+            "source": self.progress.name,
+            "rule": self.progress.rule,
+            "known": sum(row.is_known for row in self.rows),
+            "runs": len(self.rows),
+        }
+        return [source, *notes, _("Rates lie between 0 and 1.")]
 
     def url(self, configuration: Configuration | None = None, **chosen: object) -> str:
         """Where the runs behind a number are listed."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.population import RunResult, Scope
@@ -67,6 +68,11 @@ class Side:
     agent: AgentConfiguration | None = None
     agent_name: str = ""
 
+    @property
+    def name(self) -> str:
+        experiment = self.scope.experiment.name
+        return f"{experiment}: {self.agent_name}" if self.agent_name else experiment
+
 
 class Paired(NamedTuple):
     """One run of a side, as far as a comparison needs it."""
@@ -91,6 +97,16 @@ class Paired(NamedTuple):
 class Pair(NamedTuple):
     first: Paired
     second: Paired
+
+    @property
+    def words(self) -> Promise:
+        """What became of it."""
+        return CELLS[self.cell]
+
+    @property
+    def query(self) -> str:
+        """What the address of the page says that shows both runs side by side."""
+        return urlencode({"a": str(self.first.run), "b": str(self.second.run)})
 
     @property
     def cell(self) -> Cell:
@@ -229,16 +245,7 @@ def runs_of(side: Side, source: Source) -> list[Paired]:
         "n_steps",
     )
     return [
-        Paired(
-            run=run,
-            agent=agent,
-            task=(task_set, task),
-            seed=seed,
-            trial=trial,
-            standing=RunResult(standing),
-            seconds=seconds,
-            cost=None if cost is None else float(cost),
-            steps=steps,
-        )
-        for run, agent, task_set, task, seed, trial, standing, seconds, cost, steps in rows
+        Paired(run, agent, (task_set, task), seed, trial, RunResult(word), seconds, dollars, steps)
+        for run, agent, task_set, task, seed, trial, word, seconds, cost, steps in rows
+        for dollars in [None if cost is None else float(cost)]
     ]

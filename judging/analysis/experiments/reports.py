@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.experiments import comparison, controls, trials
 from judging.analysis.experiments import course_reports as course
 from judging.analysis.experiments import outcome_reports as outcomes
 from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.pictures import QUESTIONS, shown_pictures
+from judging.analysis.experiments.population import RunResult, Scope
+from judging.analysis.failure_modes.sources import SOURCES, definitions, unexamined
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob
+from judging.analysis.miniwob.causes import PUBLISHED_CAUSES, causes, causes_of
+from judging.analysis.miniwob.figures import is_suite
 from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_document
+from runs.models import Experiment, Task
 
 EXPERIMENT: Registry[Facts] = Registry(
     {
@@ -25,9 +38,9 @@ EXPERIMENT: Registry[Facts] = Registry(
         "lengths": Entry(_("Number of steps"), course.lengths),
         "modes": Entry(_("Failure modes"), course.modes),
         "endings": Entry(_("End reasons"), course.endings),
-        "trials": Entry(_("Several trials"), outcomes.trials),
-        "pairs": Entry(_("Configurations in pairs"), outcomes.pairs),
-        "controls": Entry(_("Controls"), outcomes.controls),
+        "trials": Entry(_("Several trials"), trials.trials),
+        "pairs": Entry(_("Configurations in pairs"), comparison.pairs),
+        "controls": Entry(_("Controls"), controls.controls),
         "infrastructure": Entry(_("Infrastructure errors"), course.infrastructure),
         "miniwob": Entry(_("MiniWoB++: success rates"), miniwob.rates),
         "miniwob_steps": Entry(
@@ -35,7 +48,7 @@ EXPERIMENT: Registry[Facts] = Registry(
         ),
         "miniwob_tasks": Entry(_("MiniWoB++: tasks"), miniwob.tasks),
         "miniwob_excluded": Entry(_("MiniWoB++: tasks left out"), miniwob.excluded),
-        "miniwob_causes": Entry(_("MiniWoB++: what failed"), miniwob.causes),
+        "miniwob_causes": Entry(_("MiniWoB++: what failed"), causes),
         "runs": Entry(_("Runs"), course.runs, lists_runs=True),
     }
 )
@@ -53,14 +66,6 @@ def registry_of(name: str) -> tuple[Registry[Facts], str] | None:
     return None
 
 
-def document_title(facts: Facts) -> str:
-    """The title of all reports together."""
-    return gettext("%(experiment)s by %(source)s") % {
-        "experiment": facts.experiment.name,
-        "source": facts.source.name,
-    }
-
-
 def document(facts: Facts, ending: str) -> str:
     """All reports that have rows as one text.
 
@@ -68,4 +73,137 @@ def document(facts: Facts, ending: str) -> str:
         ValueError: for CSV, of which a file holds one table only.
     """
     made = [report for report in EXPERIMENT.for_document(facts) if report.rows]
-    return write_document(document_title(facts), made, ending)
+    words = {"experiment": facts.experiment.name, "source": facts.source.name}
+    return write_document(gettext("%(experiment)s by %(source)s") % words, made, ending)
+
+
+Query = Mapping[str, str]
+OF_SUITE = "miniwob"
+"""How the names of reports and sections of MiniWoB++ begin."""
+
+
+class Section(NamedTuple):
+    """A section: what it asks, and the names of its reports and its picture, if it has them."""
+
+    title: Promise
+    reports: Sequence[str] = ()
+    picture: str = ""
+    template: str = "_report_section"
+    more: Callable[[Facts, Query], dict[str, Any]] | None = None
+
+    def context(self, facts: Facts, query: Query) -> dict[str, Any]:
+        """What the template shows."""
+        context: dict[str, Any] = {"title": self.title}
+        made = [EXPERIMENT.make(name, facts) for name in self.reports]
+        empty = made[0].empty if made else ""
+        if made:
+            tables = [] if empty else [table for each in made for table in html_tables(each)]
+            context |= {"report": made[0], "tables": tables}
+        if self.picture and not empty:
+            context["pictures"] = shown_pictures(facts, self.picture)
+        return context | (self.more(facts, query) if self.more else {})
+
+
+def _pairs(facts: Facts, query: Query) -> dict[str, Any]:
+    return comparison.pairs_section(facts, (query.get("first"), query.get("second")))
+
+
+def _failures(facts: Facts, query: Query) -> dict[str, Any]:
+    failures = facts.scope.standing(facts.source).filter(standing=RunResult.FAILURE)
+    return {
+        "sources": SOURCES,
+        "chosen_source": facts.query.modes_by,
+        "definitions": definitions(),
+        "unexamined": unexamined(failures).count(),
+        "unexamined_url": facts.url(standing=RunResult.FAILURE, mode="unknown", by="mechanical"),
+        "failures_url": facts.url(standing=RunResult.FAILURE),
+    }
+
+
+def _progress(facts: Facts, query: Query) -> dict[str, Any]:
+    report = PROGRESS.make("configurations", facts) if facts.progress_choices else _NO_PROGRESS
+    return {
+        "report": report,
+        "tables": [] if report.empty else html_tables(report),
+        "whole": reverse("judging:experiment_progress_rates", args=[facts.experiment.pk]),
+        "tasks_url": _tasks_url(facts),
+    }
+
+
+_NO_PROGRESS = Report(
+    columns=[],
+    rows=[],
+    empty=_(
+        "No progress known yet. Give the tasks milestones on their pages, "
+        "then have the runs evaluated by milestones-mechanical or "
+        "milestones-judge."
+    ),
+)
+
+
+def _tasks_url(facts: Facts) -> str:
+    """The list of tasks, of the sets that this is about: their milestones are written there."""
+    shown = {each.task for each in facts.figures.sums if each.standing is not RunResult.HIDDEN}
+    sets = Task.objects.filter(pk__among=shown).order_by("task_set").values_list("task_set")
+    query = urlencode([("task_set", pk) for (pk,) in sets.distinct()])
+    return f"{reverse('runs:task_list')}?{query}"
+
+
+def _controls(facts: Facts, query: Query) -> dict[str, Any]:
+    return {"own": Experiment.objects.filter(name=controls.controls_name(facts.experiment)).first()}
+
+
+def _miniwob_causes(facts: Facts, query: Query) -> dict[str, Any]:
+    return {"samples": causes_of(facts.scope), "published": PUBLISHED_CAUSES}
+
+
+_OWN = "experiments/_experiment_{}"
+SECTIONS: Mapping[str, Section] = {
+    "accuracy": Section(
+        QUESTIONS["accuracy"], picture="accuracy", template=_OWN.format("accuracy")
+    ),
+    "miniwob": Section(
+        _("How well is MiniWoB++ solved?"),
+        ("miniwob", "miniwob_steps", "miniwob_tasks", "miniwob_excluded"),
+    ),
+    "miniwob_causes": Section(
+        _("What fails on MiniWoB++: seeing or reasoning?"),
+        template=_OWN.format("miniwob_causes"),
+        more=_miniwob_causes,
+    ),
+    "groups": Section(_("Where does it succeed?"), ("groups",)),
+    "progress": Section(
+        _("How far do runs get?"), template=_OWN.format("progress_rates"), more=_progress
+    ),
+    "pairs": Section(
+        _("What does one solve that another does not?"),
+        ("pairs",),
+        template=_OWN.format("pairs"),
+        more=_pairs,
+    ),
+    "recovery": Section(QUESTIONS["detections"], ("recovery",), "detections"),
+    "trials": Section(QUESTIONS["trials"], ("trials",), "trials", template=_OWN.format("trials")),
+    "lengths": Section(QUESTIONS["lengths"], ("lengths",), "lengths"),
+    "failures": Section(
+        _("How do runs fail?"), ("modes",), template=_OWN.format("failures"), more=_failures
+    ),
+    "endings": Section(_("How do runs end?"), ("endings",)),
+    "controls": Section(
+        _("What do evaluators let through for agents that solve nothing?"),
+        ("controls",),
+        template=_OWN.format("controls"),
+        more=_controls,
+    ),
+    "infrastructure": Section(_("How often did the infrastructure fail?"), ("infrastructure",)),
+}
+"""By name in the address, in the page's order."""
+
+
+def shown_for(scope: Scope) -> dict[str, Any]:
+    """The sections and reports that have something to say of the experiment."""
+    left_out = "/" if is_suite(scope) else OF_SUITE  # no name begins with a slash
+    every: Mapping[str, Mapping[str, object]] = {"sections": SECTIONS, "tables": EXPERIMENT.names}
+    return {
+        key: {name: each for name, each in found.items() if not name.startswith(left_out)}
+        for key, found in every.items()
+    }

@@ -24,9 +24,15 @@ from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.groups import tasks_in
 from judging.analysis.experiments.population import COUNTED, WORDS, RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.analysis.failure_modes.sources import SOURCES, ModeSource, read_mode, showing
-from judging.analysis.failure_modes.words import mode_words
-from judging.analysis.progress.selection import (
+from judging.analysis.failure_modes.sources import (
+    SOURCES,
+    ModeSource,
+    mode_words,
+    read_mode,
+    showing,
+)
+from judging.analysis.progress.rows import (
+    number_in,
     progress_words,
     read_range,
     runs_of_progress,
@@ -50,12 +56,6 @@ class Filter(NamedTuple):
     words: Callable[[str], object] = lambda value: value or "—"
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise ValueError(f"{text} is no number")
-    return int(text)
-
-
 def _within(field: str) -> Callable[[str], Q]:
     """A condition on a number: `3`, `3-5` or `3+`."""
 
@@ -76,7 +76,7 @@ def _grouped(by: str) -> Callable[[str], Q]:
 
 
 FILTERS: Mapping[str, Filter] = {
-    "agent": Filter(_("configuration"), lambda value: Q(agent=_number(value))),
+    "agent": Filter(_("configuration"), lambda value: Q(agent=number_in(value))),
     "control": Filter(_("control"), lambda value: Q(agent__name=value)),
     "standing": Filter(
         _("stands as"),
@@ -105,7 +105,7 @@ FILTERS: Mapping[str, Filter] = {
     "by": Filter(_("source"), None, lambda value: SOURCES[ModeSource(value)]),
     "task_set": Filter(
         _("task set"),
-        lambda value: Q(task__task_set=_number(value)),
+        lambda value: Q(task__task_set=number_in(value)),
         lambda value: TaskSet.objects.filter(pk=value).first() or value,
     ),
     "milestones": Filter(_("milestones of the task"), with_milestones),
@@ -127,8 +127,9 @@ class Selection:
 
     @property
     def tells_judgements(self) -> bool:
-        """Whether to see what is chosen is to see what evaluators or people say of a run."""
-        return "progress" in self.chosen or self.tells_failures
+        """Whether to see these runs is to see what evaluators or people say of them."""
+        told = "progress" in self.chosen or self.tells_failures
+        return self.source.tells_judgements or told
 
     @property
     def tells_failures(self) -> bool:

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db.models import CharField, Count, OuterRef, Subquery
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.experiments.facts import LARGEST_K, Facts
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import SUCCESS, Source, with_said
+from judging.analysis.reports.columns import CONFIGURATION, figure
+from judging.analysis.reports.report import Column, Report
+from judging.analysis.reports.showing import rate
 from judging.statistics.success import (
     Picked,
     TaskMean,
@@ -21,8 +26,6 @@ from judging.statistics.success import (
     mean_pass_hat_k,
 )
 from runs.models import Run
-
-LARGEST_K = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +134,9 @@ def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choice
 def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> str:
     """Who picks the best of k trials, how, and of how many runs it says nothing."""
     if selector is None:
-        return _("Best of k takes somebody who picks: none is chosen.")
+        return gettext("Best of k takes somebody who picks: none is chosen.")
     covered = [each.coverage for each in found if each.coverage is not None]
-    return _(
+    return gettext(
         "Best of k picks a trial that passes by %(selector)s: at random where several do, and among"
         " all k where none does. It has a verdict on %(told)s of %(runs)s runs; the others it does"
         " not pass. Whether the picked trial succeeded is told by the verdicts above."
@@ -142,3 +145,42 @@ def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> st
         "told": sum(each.judged for each in covered),
         "runs": sum(each.runs for each in covered),
     }
+
+
+def trials(facts: Facts) -> Report:
+    """One row a configuration and k."""
+    selector = facts.query.selector
+    found = trials_of(facts.figures, facts.scope, selector)
+    best = None if selector else ""
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("k", "k"),
+            figure("pass_at_k", "pass@k", show=rate),
+            figure("pass_hat_k", "pass^k", show=rate),
+            figure("best_of_k", _("best of k"), best, show=rate),
+            Column("tasks", _("tasks with k trials or more")),
+            Column("left_out", _("tasks with fewer")),
+        ],
+        rows=[
+            [
+                each.configuration.name,
+                row.k,
+                row.pass_at.value,
+                row.pass_hat.value,
+                row.best.value if row.best else None,
+                row.pass_at.tasks,
+                row.pass_at.left_out,
+            ]
+            for each in found
+            for row in each.rows
+        ],
+        notes=[selector_words(selector, found)],
+        remarks=[
+            _(
+                "pass@k = 1 − C(n − c, k)/C(n, k), pass^k = C(c, k)/C(n, k) for c successes in n "
+                "trials of a task, averaged over the tasks with k trials or more. With a picker "
+                "who knows the truth the best of k is pass@k."
+            )
+        ],
+    )

@@ -1,31 +1,48 @@
-"""The figures of an experiment, and the runs behind them."""
+"""The figures of an experiment, the runs behind them, and two experiments side by side."""
 
-from dataclasses import replace
 from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.experiments.access import facts_of, for_readers, with_modes_by
+from judging.analysis.experiments.access import (
+    check_permissions,
+    facts_of,
+    for_readers,
+    freshness,
+    progress_facts_of,
+    read_value,
+    record_verdicts,
+    render_facts,
+    scope_of,
+)
+from judging.analysis.experiments.comparison import Comparison, compare_page, comparison_report
 from judging.analysis.experiments.controls import controls_name, launch_controls
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.freshness import freshness, freshness_since
+from judging.analysis.experiments.figures import configuration_names, names_in
+from judging.analysis.experiments.pairs import Cell as PairCell
+from judging.analysis.experiments.pairs import Side
 from judging.analysis.experiments.pictures import QUESTIONS, draw
 from judging.analysis.experiments.population import RunResult, Scope
-from judging.analysis.experiments.reports import EXPERIMENT, document
-from judging.analysis.experiments.sections import SECTIONS, shown_for
+from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
 from judging.analysis.experiments.selection import Selection, read_selection
 from judging.analysis.failure_modes.forms import FailureForm
 from judging.analysis.failure_modes.pages import with_failure_modes
 from judging.analysis.gate.reading import command_line
+from judging.analysis.hint_effects.reports import HINTS
+from judging.analysis.progress.figures import progressed
+from judging.analysis.progress.pages import shown_sections
+from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.progress.rows import KNOWN
+from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Cell
 from judging.analysis.reports.views import (
     as_file,
@@ -37,13 +54,15 @@ from judging.analysis.reports.views import (
 from judging.analysis.reports.writing import FORMATS
 from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.models import Task
+from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.parsing import read_number
 from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
-READ = "runs of an experiment"
+MOST_OFFERED = 300
+KEPT = ("a", "b", "a_agent", "b_agent", "pair")
+"""What stays in the address of a comparison when another source is chosen."""
 
 
 @require_safe
@@ -53,20 +72,18 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
     facts = facts_of(request, scope)
     report = EXPERIMENT.make("configurations", facts)
     undecided = facts.figures.standings[RunResult.NONE]
-    context = {
-        "experiment": scope.experiment,
-        "facts": facts,
-        "source": facts.source,
-        "report": report,
-        "report_tables": html_tables(report),
-        "undecided": Cell(undecided, facts.url(standing=RunResult.NONE)),
-        "has_hints": any(each.agent.config.get(HINTS_KEY) for each in facts.configurations),
-        "gate_command": command_line(facts.source, str(scope.experiment.pk), "…"),
-        "freshness": freshness(scope.experiment, request.user),
+    return render_facts(
+        request,
+        "experiments/experiment",
+        facts,
+        report=report,
+        report_tables=html_tables(report),
+        undecided=Cell(undecided, facts.url(standing=RunResult.NONE)),
+        has_hints=any(each.agent.config.get(HINTS_KEY) for each in facts.configurations),
+        gate_command=command_line(facts.source, str(scope.experiment.pk), "…"),
+        freshness=freshness(scope.experiment, request.user),
         **shown_for(scope),
-        "formats": FORMATS,
-    }
-    return render(request, "judging/analysis/experiments/experiment.html", context)
+    )
 
 
 @require_safe
@@ -74,7 +91,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
 def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
     """Whether runs have ended since the figures of a page were made, for that page to ask."""
     try:
-        found = freshness_since(request.GET, scope.experiment, request.user)
+        found = freshness(scope.experiment, request.user, request.GET)
     except ValueError as error:
         raise Http404 from error
     return render(
@@ -89,18 +106,36 @@ def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpRespons
     """One section of the page, by itself or on a page of its own for browsers without scripts."""
     if name not in SECTIONS:
         raise Http404
-    section, facts = SECTIONS[name], with_modes_by(request, facts_of(request, scope))
-    context = {
-        "experiment": scope.experiment,
-        "facts": facts,
-        "source": facts.source,
-        "name": name,
-        "section": section.template,
-        "token": uuid4(),
-        **section.context(facts, request.GET),
-    }
-    whole = "judging/analysis/experiments/experiment_part.html"
-    return render(request, section.template if wants_partial(request) else whole, context)
+    section, facts = SECTIONS[name], facts_of(request, scope)
+    template = section.template if wants_partial(request) else "experiments/experiment_part"
+    context = section.context(facts, request.GET)
+    shown = f"judging/analysis/{section.template}.html"
+    return render_facts(
+        request, template, facts, name=name, section=shown, token=uuid4(), **context
+    )
+
+
+@require_safe
+@for_readers
+def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse:
+    """Progress beside success, by step, under step limits, by difficulty, and in one score."""
+    facts = progress_facts_of(request, scope)
+    found = progressed(facts.rows)
+    return render_facts(
+        request,
+        "progress/experiment_progress",
+        facts,
+        freshness=freshness(scope.experiment, request.user),
+        found=found,
+        missing=[
+            (words, Cell(n, facts.progress_url(why)))
+            for why, words in MISSING.items()
+            if (n := found.missing.get(why, 0))
+        ],
+        undecided_url=facts.progress_url(KNOWN, standing=RunResult.NONE),
+        sections=shown_sections(facts) if facts.progress_choices else [],
+        tables=PROGRESS.names,
+    )
 
 
 @require_safe
@@ -117,20 +152,18 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     listed, names = list(page.object_list), names_in(scope)
     for run in listed:
         run.configuration = names.get(run.agent_id, "")
-    if _tells_judgements(facts, selection):
-        record_reading(request, [run.pk for run in listed], READ)
-    context = {
-        "experiment": scope.experiment,
-        "source": facts.source,
-        "selection": selection,
-        "chips": selection.chips(scope),
-        "page": page,
-        "listed": with_failure_modes(listed) if selection.tells_failures else listed,
-        "formats": FORMATS,
-        "form": FailureForm(),
-        "batch": request.GET.get("batch", ""),
-    }
-    return render(request, "judging/analysis/experiments/experiment_runs.html", context)
+    record_verdicts(request, selection, [run.pk for run in listed])
+    return render_facts(
+        request,
+        "experiments/experiment_runs",
+        facts,
+        selection=selection,
+        chips=selection.chips(scope),
+        page=page,
+        listed=with_failure_modes(listed) if selection.tells_failures else listed,
+        form=FailureForm(),
+        batch=request.GET.get("batch", ""),
+    )
 
 
 @require_safe
@@ -140,21 +173,33 @@ def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> Http
     facts = facts_of(request, scope)
     check_address(ending)
     selection = _selection(request, facts)
-    if _tells_judgements(facts, selection):
-        record_reading(request, selection.runs(scope).values_list("pk", flat=True), READ)
-    selected = Facts(scope, replace(facts.query, selection=selection))
-    return as_file(EXPERIMENT.make("runs", selected), ending)
+    record_verdicts(request, selection, selection.runs(scope).values_list("pk", flat=True))
+    return as_file(EXPERIMENT.make("runs", facts.under(selection=selection)), ending)
+
+
+def _selection(request: AppRequest, facts: Facts) -> Selection:
+    try:
+        return read_selection(request.GET, facts.source)
+    except ValueError as error:
+        raise BadQueryError(error) from error
 
 
 @require_safe
 @for_readers
-def experiment_table(request: AppRequest, scope: Scope, name: str, ending: str) -> HttpResponse:
-    """One of the page's reports as a file."""
-    check_address(ending, name, EXPERIMENT)
-    facts = facts_of(request, scope)
-    if EXPERIMENT.entries[name].lists_runs and facts.source.tells_judgements:
-        record_reading(request, scope.visible.values_list("pk", flat=True), READ)
-    return as_file(EXPERIMENT.make(name, facts), ending)
+def experiment_table(
+    request: AppRequest, scope: Scope, name: str, ending: str, registry: Registry[Facts]
+) -> HttpResponse:
+    """One of the reports on the experiment, its progress or its hints as a file."""
+    check_address(ending, name, registry)
+    facts = (progress_facts_of if registry is PROGRESS else facts_of)(request, scope)
+    if registry.entries[name].lists_runs:
+        if registry is PROGRESS:
+            record_reading(request, [row.run for row in facts.rows], "progress of an experiment")
+        elif registry is HINTS:
+            record_verdicts(request, facts.source, facts.hints.run_ids)
+        else:
+            record_verdicts(request, facts.source, scope.visible.values_list("pk", flat=True))
+    return as_file(registry.make(name, facts), ending)
 
 
 @require_safe
@@ -182,17 +227,6 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
     return as_picture(picture, name)
 
 
-def _selection(request: AppRequest, facts: Facts) -> Selection:
-    try:
-        return read_selection(request.GET, facts.source)
-    except ValueError as error:
-        raise BadQueryError(error) from error
-
-
-def _tells_judgements(facts: Facts, selection: Selection) -> bool:
-    return facts.source.tells_judgements or selection.tells_judgements
-
-
 @require_POST
 @permission_required("runs.rerun_run", raise_exception=True)
 @for_readers
@@ -202,7 +236,11 @@ def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
     tasks = Task.objects.filter(pk__in=shown.values("task")).select_related("task_set").in_order()
     name = controls_name(scope.experiment)
     try:
-        launched = launch_controls(name=name, tasks=tasks, token=_token(request), user=request.user)
+        token = UUID(request.POST.get("token", ""))
+    except ValueError as error:
+        raise Http404 from error
+    try:
+        launched = launch_controls(name=name, tasks=tasks, token=token, user=request.user)
     except PlanError as error:
         messages.error(request, str(error))
         return redirect("judging:experiment_detail", scope.experiment.pk)
@@ -210,8 +248,54 @@ def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
     return redirect("judging:experiment_detail", launched.experiment.pk)
 
 
-def _token(request: AppRequest) -> UUID:
-    try:
-        return UUID(request.POST.get("token", ""))
-    except ValueError as error:
-        raise Http404 from error
+@require_safe
+def experiment_compare(request: AppRequest) -> HttpResponse:
+    """How far two sides lie apart, and which of their runs flip."""
+    check_permissions(request)
+    offered = list(Experiment.objects.visible_to(request.user)[:MOST_OFFERED])
+    first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
+    context: dict[str, object] = {
+        "offered": offered,
+        "formats": FORMATS,
+        "first_chosen": first,
+        "second_chosen": next((each.pk for each in offered if str(each.pk) != first), None),
+    }
+    if request.GET.get("a") and request.GET.get("b"):
+        facts, compared = _comparison(request)
+        page = compare_page(compared, read_value(request, "cell", PairCell), request.GET)
+        listed = [*(run for pair in page["rows"] for run in pair)]
+        listed += [run for side in page["alone"] for run in side]
+        record_verdicts(request, facts.source, [run.run for run in listed])
+        kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
+        context |= {"page": page, "comparison": compared, "kept": kept}
+        context |= {"choices": facts.choices, "source": facts.source}
+    return render(request, "judging/analysis/experiments/experiment_compare.html", context)
+
+
+@require_safe
+def experiment_compare_file(request: AppRequest, ending: str) -> HttpResponse:
+    """The same as a file: the counts, the figures and what flips."""
+    check_permissions(request)
+    if not (request.GET.get("a") and request.GET.get("b")) or ending not in FORMATS:
+        raise Http404
+    facts, compared = _comparison(request)
+    flipped = [run.run for pair in compared.pairing.flipped for run in pair]
+    record_verdicts(request, facts.source, flipped)
+    return as_file(comparison_report(compared), ending)
+
+
+def _comparison(request: AppRequest) -> tuple[Facts, Comparison]:
+    """The facts of the first side of the address, and both sides compared under their source."""
+    first, second = _side(request, "a"), _side(request, "b")
+    facts = facts_of(request, first.scope)
+    return facts, Comparison(first, second, facts.source, facts.query.by)
+
+
+def _side(request: AppRequest, letter: str) -> Side:
+    scope = scope_of(request, read_number(request.GET[letter]) or 0)
+    wanted = request.GET.get(f"{letter}_agent")
+    if not wanted:
+        return Side(scope=scope)
+    agents = AgentConfiguration.objects.filter(pk__in=scope.visible.order_by().values("agent"))
+    agent = get_object_or_404(agents, pk=read_number(wanted) or 0)
+    return Side(scope=scope, agent=agent, agent_name=configuration_names(agents)[agent.pk])

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.failure_modes.services import Statement
-from judging.analysis.failure_modes.words import NAMES, SIDES
+from judging.analysis.failure_modes.sources import NAMES, SIDES
 from judging.studies.forms import note_field
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
 

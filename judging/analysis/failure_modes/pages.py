@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
-
-from django.utils.functional import Promise
 
 from judging.analysis.audits.judgements import RunJudgements, shows_experiment
 from judging.analysis.failure_modes.forms import FailureForm
 from judging.analysis.failure_modes.proposals import (
-    Proposal,
     Proposed,
     ProposedMode,
-    history_of,
     proposed_for,
 )
-from judging.analysis.failure_modes.words import DEFINITIONS, NAMES, RULES, SIDES
+from judging.analysis.failure_modes.sources import DEFINITIONS, NAMES, RULES, SIDES
 from judging.evaluators.failure_detection import Rule
 from judging.models import Evaluation, FailureReview, ReferenceVerdict
 from runs.models import Run, User
@@ -28,34 +23,12 @@ REVIEW = "judging.add_failurereview"
 WITHDRAWN = FailureReview.Decision.WITHDRAWN
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMode:
-    """One mode that is proposed, with its reason in words and the steps that show it."""
-
-    name: Promise
-    definition: Promise
-    reason: str | Promise
-    is_hostile: bool
-    """A model wrote the reason, having read the run."""
-    steps: Sequence[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownProposal:
-    """What one evaluator says; `named` is None where it came to no answer."""
-
-    proposal: Proposal
-    named: Sequence[ShownMode] | None
-    side: Promise | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailurePane:
     """Everything on how one run failed, and the form for a person's word."""
 
     run: Run
     proposed: Proposed
-    shown: Sequence[ShownProposal]
     review: FailureReview | None
     """The word that counts; None where nobody has said anything, or it was taken back."""
     history: Sequence[FailureReview]
@@ -63,6 +36,20 @@ class FailurePane:
     may_review: bool
     says_failure: bool
     """Whether people or an evaluator say that it failed, whatever its own outcome."""
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """What each evaluator says: the modes that it proposes, None where it has no answer."""
+        both = (self.proposed.rules, self.proposed.judge)
+        return [
+            {
+                "proposal": each,
+                "named": None if each.named is None else [_shown(mode) for mode in each.named],
+                "side": SIDES[each.side] if each.side else None,
+            }
+            for each in both
+            if each is not None
+        ]
 
     @property
     def is_open(self) -> bool:
@@ -101,13 +88,13 @@ def failure_pane(
 ) -> FailurePane:
     """The pane of a run that the person may know everything of."""
     proposed = proposed_for([run.pk])[run.pk]
-    history = history_of(run.pk)
+    said = FailureReview.objects.filter(run=run).select_related("by")
+    history = list(said.order_by("-at", "-pk"))
     current = next((each for each in history if each.is_current), None)
     review = current if current is not None and current.decision != WITHDRAWN else None
     return FailurePane(
         run=run,
         proposed=proposed,
-        shown=[_shown(each) for each in (proposed.rules, proposed.judge) if each is not None],
         review=review,
         history=history,
         form=form or FailureForm(initial=_initial(review, proposed)),
@@ -126,43 +113,30 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     return failure_pane(judgements.run, user, says_failure=any(failed))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedModes:
-    """The modes of a run in a list, and whether a person said so."""
+def with_failure_modes(runs: Iterable[Any]) -> list[Any]:
+    """The runs of a list, each with its `failure`: people's review, or else what is proposed.
 
-    names: Sequence[Promise]
-    side: Promise | None
-    review: FailureReview | None
-    is_examined: bool
-
-
-def modes_in_lists(run_ids: Iterable[UUID]) -> Mapping[UUID, ListedModes]:
-    """What counts for each run: people's review, else what is proposed. In two queries."""
-    ids = list(run_ids)
+    In two queries.
+    """
+    listed = list(runs)
+    ids = [run.pk for run in listed]
     proposals = proposed_for(ids)
     said = FailureReview.objects.filter(run__in=ids, is_current=True).select_related("by")
     reviews = {each.run_id: each for each in said.exclude(decision=WITHDRAWN)}
-    return {run_id: _listed_modes(reviews.get(run_id), proposals[run_id]) for run_id in ids}
-
-
-def with_failure_modes(runs: Iterable[Any]) -> list[Any]:
-    """The runs of a list, each with its `failure`."""
-    listed = list(runs)
-    found = modes_in_lists([run.pk for run in listed])
     for run in listed:
-        run.failure = found[run.pk]
+        run.failure = _listed_modes(reviews.get(run.pk), proposals[run.pk])
     return listed
 
 
-def _listed_modes(review: FailureReview | None, proposed: Proposed) -> ListedModes:
+def _listed_modes(review: FailureReview | None, proposed: Proposed) -> dict[str, Any]:
     modes = set(review.named) if review else proposed.modes
     side = review.known_side if review else proposed.side
-    return ListedModes(
-        names=[NAMES[mode] for mode in Mode if mode in modes],
-        side=SIDES[side] if side else None,
-        review=review,
-        is_examined=review is not None or bool(proposed.spoken),
-    )
+    return {
+        "names": [NAMES[mode] for mode in Mode if mode in modes],
+        "side": SIDES[side] if side else None,
+        "review": review,
+        "is_examined": review is not None or bool(proposed.spoken),
+    }
 
 
 def _initial(review: FailureReview | None, proposed: Proposed) -> dict[str, object]:
@@ -171,17 +145,13 @@ def _initial(review: FailureReview | None, proposed: Proposed) -> dict[str, obje
     return {"modes": [m for m in Mode if m in proposed.modes], "side": proposed.side or ""}
 
 
-def _shown(proposal: Proposal) -> ShownProposal:
-    named = None if proposal.named is None else [_named(each) for each in proposal.named]
-    return ShownProposal(proposal, named, SIDES[proposal.side] if proposal.side else None)
-
-
-def _named(named: ProposedMode) -> ShownMode:
+def _shown(named: ProposedMode) -> dict[str, Any]:
+    """One mode that is proposed, with its reason in words and the steps that show it."""
     by_rule = named.rule in set(Rule)
-    return ShownMode(
-        name=NAMES[named.mode],
-        definition=DEFINITIONS[named.mode],
-        reason=RULES[Rule(named.rule)] if by_rule else named.rationale,
-        is_hostile=not by_rule,
-        steps=named.steps,
-    )
+    return {
+        "name": NAMES[named.mode],
+        "definition": DEFINITIONS[named.mode],
+        "reason": RULES[Rule(named.rule)] if by_rule else named.rationale,
+        "is_hostile": not by_rule,  # a model wrote it, having read the run
+        "steps": named.steps,
+    }

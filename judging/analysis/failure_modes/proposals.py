@@ -13,7 +13,7 @@ from judging.evaluators.failure_modes import (
     FailureJudgeEvaluator,
     MechanicalFailureModes,
 )
-from judging.models import Evaluation, FailureReview
+from judging.models import Evaluation
 from webagent.recovery.failure_kinds import Mode, Side
 
 
@@ -88,12 +88,6 @@ def proposed_for(run_ids: Iterable[UUID]) -> Mapping[UUID, Proposed]:
             for run, found in said.items()
         },
     )
-
-
-def history_of(run_id: UUID) -> list[FailureReview]:
-    """What people said of the run, the newest first."""
-    said = FailureReview.objects.filter(run=run_id).select_related("by")
-    return list(said.order_by("-at", "-pk"))
 
 
 def _proposal(evaluation: Evaluation) -> Proposal:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.failure_modes.sources import ModeSource, with_modes
+from judging.analysis.failure_modes.sources import (
+    NONE,
+    UNKNOWN,
+    ModeSource,
+    mode_words,
+    side_key,
+    with_modes,
+)
+from judging.analysis.reports.columns import CONFIGURATION, in_files, share, text
+from judging.analysis.reports.report import Cell, Layout, Report
+from judging.analysis.reports.showing import Shown, percent, percent_ends
 from judging.models import FailureReview
 from judging.statistics.figures import Reason, Share
 from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
@@ -137,27 +149,14 @@ def modes_of_runs(failures: QuerySet[Any], errors: QuerySet[Any]) -> list[RunMod
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What people made of proposals."""
-
-    decisions: Mapping[str, int]
-
-    @property
-    def confirmed(self) -> Share:
-        """Proposals confirmed as they stood among those that people have spoken of."""
-        decision = FailureReview.Decision
-        total = sum(n for word, n in self.decisions.items() if word != decision.WITHDRAWN)
-        return Share(self.decisions.get(decision.CONFIRMED, 0), total)
-
-
-def reviewed(failures: QuerySet[Any]) -> Reviewed:
-    """What people made of the proposals on these runs, where something was proposed."""
+def confirmed(failures: QuerySet[Any]) -> Share:
+    """Of the proposals on these runs that people have spoken of, those confirmed as they stood."""
     current = FailureReview.objects.filter(
         run__in=failures.order_by().values("pk"), is_current=True
-    )
+    ).exclude(decision=FailureReview.Decision.WITHDRAWN)
     rows = current.values_list("decision", "proposed")
-    return Reviewed(Counter(decision for decision, proposed in rows if proposed.get("modes")))
+    decisions = [decision for decision, proposed in rows if proposed.get("modes")]
+    return Share(decisions.count(FailureReview.Decision.CONFIRMED), len(decisions))
 
 
 def _modes(stored: object) -> frozenset[Mode] | None:
@@ -165,3 +164,115 @@ def _modes(stored: object) -> frozenset[Mode] | None:
     if not isinstance(stored, dict):
         return None
     return frozenset(mode for mode in Mode if mode in stored)
+
+
+Link = Callable[[int, str, ModeSource], str]
+"""Where the runs of a configuration that show a mode are listed, by a source."""
+FiguresBy = Callable[[ModeSource], Sequence[tuple[int, str, ModeFigures]]]
+"""The configurations with id, name and their failures by a source."""
+NOTE = _(
+    "A failure may show several modes, so shares do not add up to 100 %. What the environment "
+    "spoiled is left out of n, but in its own row, which is of all failures and errors."
+)
+_COLUMNS = (
+    CONFIGURATION,
+    in_files("by", _("source")),
+    text("mode", _("failure mode"), show=lambda key: Shown(mode_words(key))),
+    share(
+        _("share"),
+        keys=("runs", "n", "value", "low", "high"),
+        names=(
+            _("runs"),
+            _("n, failures told of"),
+            _("share"),
+            _("lower end, 95 %, Wilson"),
+            _("upper end, 95 %, Wilson"),
+        ),
+    ),
+    in_files("failures", _("failures")),
+    in_files("not_told", _("not looked at yet")),
+)
+
+
+def modes_report(figures_by: FiguresBy, confirmed: Share, chosen: ModeSource, link: Link) -> Report:
+    """One row a source, configuration and failure mode; a page shows the rows of one source."""
+    return Report(
+        columns=_COLUMNS,
+        rows=[
+            [name, by.value, mode, found_share, found.failures, found.unknown]
+            for by in ModeSource
+            for _pk, name, found in figures_by(by)
+            for mode, found_share in _shares(found)
+        ],
+        page_rows=[
+            row
+            for pk, name, found in figures_by(chosen)
+            for row in _page_rows(pk, name, found, chosen, link)
+        ],
+        notes=[str(NOTE)],
+        remarks=[
+            _(
+                "A failure may show several modes, so shares do not add up to 100 %. Fixed rules "
+                "find repetition, early stops, invalid actions, limits and the environment; plan "
+                "errors, misread observations and the sides take the failure judge or a person. "
+                "Intervals are Wilson's, 95 %."
+            ),
+            *_confirmed_words(confirmed),
+        ],
+        layout=Layout(
+            pivot="configuration", caption=_("Share of the agent's failures that show each mode")
+        ),
+    )
+
+
+def _shares(found: ModeFigures) -> list[tuple[str, Share]]:
+    """Every mode, failures without any, and either side of errors."""
+    return [
+        *((mode.value, found.share(mode)) for mode in Mode),
+        (NONE, found.without_mode),
+        *((side_key(side), found.side_share(side)) for side in Side),
+    ]
+
+
+def _page_rows(
+    pk: int, name: str, found: ModeFigures, by: ModeSource, link: Link
+) -> list[Sequence[object]]:
+    """The same with their runs, the runs that nobody examined, and sides where they are known."""
+    figures: list[tuple[str, Share | int, bool]] = [
+        (mode, each, bool(each.count))
+        for mode, each in _shares(found)
+        if each.total or not mode.startswith("side_")
+    ]
+    figures.append((UNKNOWN, found.unknown, True))
+    notes = {
+        Mode.ENVIRONMENT.value: gettext("not the agent's; of all failures and errors"),
+        UNKNOWN: gettext("left out of every share"),
+    }
+    return [
+        [
+            name,
+            by.value,
+            Cell(mode, note=notes.get(mode, "")),
+            Cell(value, link(pk, mode, by) if has_runs else ""),
+            None,
+            None,
+        ]
+        for mode, value, has_runs in figures
+    ]
+
+
+def _confirmed_words(share: Share) -> list[str]:
+    if not share.total:
+        return []
+    return [
+        gettext(
+            "People confirmed %(share)s of the proposals that they looked at (%(n)s/%(total)s, "
+            "%(ends)s)."
+        )
+        % {
+            "share": percent(share.value),
+            "n": share.count,
+            "total": share.total,
+            "ends": percent_ends(share.interval),
+        }
+    ]

@@ -30,8 +30,7 @@ from judging.analysis.failure_modes.services import (
     review_runs,
     undo_reviews,
 )
-from judging.analysis.failure_modes.sources import SOURCES, ModeSource
-from judging.analysis.failure_modes.words import definitions
+from judging.analysis.failure_modes.sources import SOURCES, ModeSource, definitions
 from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem

@@ -13,10 +13,8 @@ from django.db.models import QuerySet
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.experiments.population import LEFT_OUT, RunResult, Scope, whole_scope
 from judging.analysis.experiments.sources import Source, choices_among, source_named
-from judging.analysis.gate.decision import CannotTellError
-from judging.analysis.gate.trials import Metric, Side, TaskKey, Trials
-from judging.analysis.progress.measured import Missing, milestones_of, progress_by
-from judging.analysis.progress.sources import ProgressSource
+from judging.analysis.gate.decision import CannotTellError, Metric, Side, TaskKey, Trials
+from judging.analysis.progress.sources import Missing, ProgressSource, milestones_of, progress_by
 from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
 from runs.models import AgentConfiguration, Experiment
 from runs.models.parsing import read_number

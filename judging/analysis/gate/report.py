@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from judging.analysis.experiments.sources import Source
-from judging.analysis.gate.decision import Decision, Finding, TaskLine
+from judging.analysis.gate.decision import Decision, Finding, Metric, TaskLine, Trials
 from judging.analysis.gate.reading import Contestant
-from judging.analysis.gate.trials import Metric, Trials
 
 SCHEMA = "crosscheck-regression-gate/1"
 """Members may be added under this name; none is taken away or given another meaning."""

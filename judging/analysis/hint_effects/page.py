@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from judging.analysis.experiments.population import RunResult
-from judging.analysis.hint_effects.effects import MISSING, Cell, TaskEffect
-from judging.analysis.hint_effects.pictures import cell_url
-from judging.analysis.hint_effects.reading import HintEffects, TrialRun
-from judging.analysis.hint_effects.words import (
+from judging.analysis.hint_effects.effects import MISSING, TaskEffect
+from judging.analysis.hint_effects.pictures import (
     LEVELS,
     RELATEDNESSES,
     difference_words,
@@ -23,93 +19,17 @@ from judging.analysis.hint_effects.words import (
     standing_words,
     undecided_words,
 )
+from judging.analysis.hint_effects.reading import HintEffects, TrialRun
 from judging.statistics.figures import Share
 from runs.launching.experiments.hint_plans import Condition
-from runs.models import Hint, HintChoice, Task, User
+from runs.models import Hint, HintChoice, User
 from webagent.knowledge.entries import Relatedness
-
-
-@dataclass(frozen=True)
-class CellRow:
-    """One condition in the table below the pictures."""
-
-    condition: Condition
-    cell: Cell
-    url: str
-
-    @property
-    def level(self) -> str:
-        return str(LEVELS[self.condition.level])
-
-    @property
-    def relatedness(self) -> str:
-        return ", ".join(map(str, RELATEDNESSES[self.condition.relatedness]))
-
-    @property
-    def is_upper_bound(self) -> bool:
-        return self.condition.relatedness is Relatedness.SAME_TASK
-
-    @property
-    def difference(self) -> str:
-        return difference_words(self.cell.difference)
-
-    @property
-    def ends(self) -> str:
-        return ends_words(self.cell.difference)
-
-    @property
-    def best(self) -> str:
-        return difference_words(self.cell.best)
-
-    @property
-    def best_ends(self) -> str:
-        return ends_words(self.cell.best)
-
-    @property
-    def undecided(self) -> list[tuple[int, str]]:
-        return undecided_words(self.cell.undecided)
-
-
-@dataclass(frozen=True)
-class TrialPair:
-    """One trial without hints beside the one with them; an address where both may be opened."""
-
-    number: int
-    without: str
-    hinted: str
-    url: str
-    has_changed: bool
-
-
-@dataclass(frozen=True)
-class TaskRow:
-    """One task of a cell, with its trials and where its hint comes from."""
-
-    task: Task
-    effect: TaskEffect
-    pairs: Sequence[TrialPair]
-    choice: HintChoice | None
-    """None where the person may not know of the hint."""
-
-    @property
-    def gained(self) -> str:
-        """Successes more or fewer, with their sign."""
-        return f"{self.effect.gained:+d}".replace("-", "−")
-
-    @property
-    def undecided(self) -> list[tuple[int, str]]:
-        return undecided_words(self.effect.undecided)
 
 
 def baseline_share(effects: HintEffects) -> Share:
     """Successes among the baseline's trials with a verdict."""
     sides = [effect.without for effect in effects.baseline_tasks]
-    decided = sum(
-        standing in (RunResult.SUCCESS, RunResult.FAILURE)
-        for side in sides
-        for standing in side.trials.values()
-    )
-    return Share(sum(side.successes for side in sides), decided)
+    return Share(sum(side.successes for side in sides), sum(side.decided for side in sides))
 
 
 def chance_alarm(cells: int, level: float = 0.95) -> float | None:
@@ -127,20 +47,11 @@ def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:
     return undecided_words(sum((side.undecided(effects.planned) for side in sides), Counter[str]()))
 
 
-@dataclass(frozen=True)
-class CellPage:
-    """The tasks of one condition: those that changed first."""
+def cell_page(effects: HintEffects, condition: Condition, user: User) -> dict[str, Any]:
+    """The tasks of one condition, those that changed first; in two queries beyond the effects'.
 
-    row: CellRow
-    changed: Sequence[TaskRow]
-    unchanged: Sequence[TaskRow]
-    left_out: Sequence[TaskRow]
-    run_ids: Sequence[UUID]
-    """The runs whose verdicts the page tells."""
-
-
-def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPage:
-    """The page of a cell, in two queries beyond those of the effects.
+    Each has its trials, and the choice of its hint where the person may know of it. `run_ids` are
+    the runs whose verdicts the page tells.
 
     Raises:
         KeyError: the experiment has no such condition.
@@ -153,34 +64,46 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> CellPag
     by_task = {choice.task_id: choice for choice in choices}
     ids: list[UUID] = []
 
-    def row(effect: TaskEffect) -> TaskRow:
+    def row(effect: TaskEffect) -> dict[str, Any]:
         trials = effects.trials(effect.task, condition)
         ids.extend(run.run for _n, *sides in trials for run in sides if run)
-        return TaskRow(
-            task=effects.tasks[effect.task],
-            effect=effect,
-            pairs=[_pair(*each) for each in trials],
-            choice=by_task.get(effect.task),
-        )
+        return {
+            "task": effects.tasks[effect.task],
+            "effect": effect,
+            "gained": f"{effect.gained:+d}".replace("-", "−"),
+            "pairs": [_pair(*each) for each in trials],
+            "choice": by_task.get(effect.task),
+        }
 
-    return CellPage(
-        row=CellRow(condition, cell, cell_url(effects, condition)),
-        changed=[row(effect) for effect in cell.changed],
-        unchanged=[row(effect) for effect in cell.unchanged],
-        left_out=[row(effect) for effect in cell.left_out],
-        run_ids=ids,
-    )
+    return {
+        "level": str(LEVELS[condition.level]),
+        "relatedness": ", ".join(map(str, RELATEDNESSES[condition.relatedness])),
+        "is_upper_bound": condition.relatedness is Relatedness.SAME_TASK,
+        "cell": cell,
+        "difference": difference_words(cell.difference),
+        "ends": ends_words(cell.difference),
+        "best": difference_words(cell.best),
+        "changed": [row(effect) for effect in cell.changed],
+        "unchanged": [row(effect) for effect in cell.unchanged],
+        "left_out": [row(effect) for effect in cell.left_out],
+        "run_ids": ids,
+    }
 
 
-def _pair(number: int, without: TrialRun | None, hinted: TrialRun | None) -> TrialPair:
+def _pair(number: int, without: TrialRun | None, hinted: TrialRun | None) -> dict[str, Any]:
+    """One trial without hints beside the one with them; an address where both may be opened."""
     first = without.standing.value if without else MISSING
     second = hinted.standing.value if hinted else MISSING
     url = ""
     if without and hinted:
         query = urlencode({"a": str(without.run), "b": str(hinted.run)})
         url = f"{reverse('runs:run_compare')}?{query}"
-    elif one := next((each.run for each in (without, hinted) if each), None):
-        url = reverse("runs:run_detail", args=[one])
-    return TrialPair(
-        number, standing_words(first), standing_words(second), url, has_changed=first != second
-    )
+    elif one := without or hinted:
+        url = reverse("runs:run_detail", args=[one.run])
+    return {
+        "number": number,
+        "without": standing_words(first),
+        "hinted": standing_words(second),
+        "url": url,
+        "has_changed": first != second,
+    }

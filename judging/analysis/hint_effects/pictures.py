@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -12,57 +13,82 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.hint_effects.effects import Cell
+from judging.analysis.experiments.population import WORDS, RunResult
+from judging.analysis.hint_effects.effects import MISSING, Cell
 from judging.analysis.hint_effects.reading import HintEffects
-from judging.analysis.hint_effects.words import LEVELS, RELATEDNESSES, difference_words, ends_words
 from judging.analysis.pictures_heat import HeatCell, HeatRow, heat_picture
+from judging.analysis.wording import DASH, points_words, range_words, why_undefined
 from judging.statistics.comparison import Difference
-from judging.statistics.figures import Undefined
+from judging.statistics.figures import Reason, Undefined
 from runs.launching.experiments.hint_plans import Condition
-from webagent.knowledge.entries import Relatedness
+from webagent.knowledge.entries import Level, Relatedness
+
+LEVELS: Mapping[Level, Promise] = {
+    Level.CONCRETE: gettext_lazy("concrete procedure"),
+    Level.ABSTRACT: gettext_lazy("abstract procedure"),
+    Level.INSIGHTS: gettext_lazy("general insights"),
+}
+RELATEDNESSES: Mapping[Relatedness, tuple[Promise, Promise]] = {
+    Relatedness.SAME_TASK: (gettext_lazy("same task"), gettext_lazy("upper bound")),
+    Relatedness.SAME_SITE_HIGHEST: (gettext_lazy("same site"), gettext_lazy("highest BM25")),
+    Relatedness.SAME_SITE_LOWEST: (gettext_lazy("same site"), gettext_lazy("lowest BM25")),
+    Relatedness.OTHER_SITE_LOWEST: (gettext_lazy("other site"), gettext_lazy("lowest BM25")),
+}
+"""Two lines each, for the head of a column."""
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """What a picture asks, what a cell says, and how to read it."""
+def standing_words(word: str) -> str:
+    """Where a trial stands, in the reader's language."""
+    if word == MISSING:
+        return _("no run")
+    return str(WORDS[RunResult(word)])
+
+
+def undecided_words(undecided: Counter[str]) -> list[tuple[int, str]]:
+    """How many trials have no verdict, and why, the most frequent reason first."""
+    return [(n, standing_words(word)) for word, n in undecided.most_common()]
+
+
+def difference_words(found: Difference) -> str:
+    """`+66.7`: percentage points with their sign, a dash where there is none."""
+    return DASH if isinstance(found.value, Undefined) else points_words(found.value)
+
+
+def ends_words(found: Difference) -> str:
+    """The ends of the interval, or why there is none."""
+    if isinstance(found.value, Undefined):
+        return _("no complete task")
+    if found.interval == Undefined(Reason.ALL_ALIKE):
+        return _("all tasks alike")
+    if isinstance(found.interval, Undefined):
+        return why_undefined(found.interval)
+    return range_words(points_words(found.interval.low), points_words(found.interval.high))
+
+
+Heat = tuple[str, list[str], float | None]
+"""Words, notes below them, and how warm the colour is, −1 to 1."""
+
+
+class HeatMap(NamedTuple):
+    """What a picture asks, how to read it, and what it shows of a cell."""
 
     question: Promise
     note: Promise
-    cell: Callable[[Cell], tuple[str, list[str], float | None]]
+    cell: Callable[[Cell], Heat]
 
 
-def _points(found: Difference, n: int) -> tuple[str, list[str], float | None]:
+def _points(found: Difference, n: int) -> Heat:
     heat = None if isinstance(found.value, Undefined) else found.value
     return difference_words(found), [ends_words(found), _n(n)], heat
 
 
-def _mean(cell: Cell) -> tuple[str, list[str], float | None]:
-    return _points(cell.difference, cell.n)
-
-
-def _best(cell: Cell) -> tuple[str, list[str], float | None]:
-    return _points(cell.best, cell.n)
-
-
-def _improvements(cell: Cell) -> tuple[str, list[str], float | None]:
-    return _counted("+", cell.improvements, cell.improved, cell)
-
-
-def _deteriorations(cell: Cell) -> tuple[str, list[str], float | None]:
-    words, notes, heat = _counted("−", cell.deteriorations, cell.worsened, cell)
-    return words, notes, None if heat is None else -heat
-
-
-def _counted(sign: str, n: int, tasks: int, cell: Cell) -> tuple[str, list[str], float | None]:
+def _counted(sign: str, n: int, tasks: int, cell: Cell) -> Heat:
     if not cell.n:
         return "—", ["", _n(0)], None
+    trials = cell.n * cell.planned
     in_tasks = _("%(n)d of %(all)d tasks") % {"n": tasks, "all": cell.n}
-    words = f"{sign}{n}" if n else "0"
-    return (
-        words,
-        [in_tasks, _("%(n)d trials") % {"n": cell.n * cell.planned}],
-        n / (cell.n * cell.planned),
-    )
+    notes = [in_tasks, _("%(n)d trials") % {"n": trials}]
+    return f"{sign}{n}" if n else "0", notes, (n if sign == "+" else -n) / trials
 
 
 def _n(n: int) -> str:
@@ -76,7 +102,7 @@ MAPS: Mapping[str, HeatMap] = {
             "Mean success rate with hints minus without, in percentage points; the interval "
             "of 95 in 100 is by task; n tasks."
         ),
-        _mean,
+        lambda cell: _points(cell.difference, cell.n),
     ),
     "best": HeatMap(
         gettext_lazy("And if the best trial counts?"),
@@ -84,7 +110,7 @@ MAPS: Mapping[str, HeatMap] = {
             "A task succeeds here as soon as one of its trials does. Difference in percentage "
             "points; the interval of 95 in 100 is by task; n tasks."
         ),
-        _best,
+        lambda cell: _points(cell.best, cell.n),
     ),
     "improvements": HeatMap(
         gettext_lazy("What did hints win?"),
@@ -92,7 +118,7 @@ MAPS: Mapping[str, HeatMap] = {
             "Successes more than without hints, added up over the tasks that gained any; the "
             "number of those tasks."
         ),
-        _improvements,
+        lambda cell: _counted("+", cell.improvements, cell.improved, cell),
     ),
     "deteriorations": HeatMap(
         gettext_lazy("What did hints cost?"),
@@ -100,7 +126,7 @@ MAPS: Mapping[str, HeatMap] = {
             "Successes fewer than without hints, added up over the tasks that lost any; the "
             "number of those tasks."
         ),
-        _deteriorations,
+        lambda cell: _counted("−", cell.deteriorations, cell.worsened, cell),
     ),
 }
 """By name in the address, in the page's order."""
@@ -114,7 +140,8 @@ def heat_map(effects: HintEffects, name: str) -> SafeString:
     """
     chosen = MAPS[name]
     relatednesses = effects.relatednesses
-    columns = [tuple(map(str, RELATEDNESSES[each])) for each in relatednesses]
+    heads = [RELATEDNESSES[each] for each in relatednesses]
+    columns = [(str(first), str(second)) for first, second in heads]
     rows = [
         HeatRow(
             name=str(LEVELS[level]),
@@ -123,7 +150,7 @@ def heat_map(effects: HintEffects, name: str) -> SafeString:
         for level in effects.levels
     ]
     return heat_picture(
-        [(first, second) for first, second in columns],
+        columns,
         rows,
         label=f"{chosen.question} {effects.source.name}",
         apart=int(Relatedness.SAME_TASK in relatednesses),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -29,27 +28,53 @@ class TrialRun(NamedTuple):
     standing: RunResult
 
 
-@dataclass(frozen=True)
 class HintEffects:
-    """Every condition against the baseline.
+    """Every condition against the baseline, in four queries however many runs there are.
 
-    `others` are configurations of the experiment that are neither: they have no part in it.
-    Tasks of which something is hidden from the reader are left out for all conditions alike.
+    Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
+    draws again until a trial succeeds. The baseline is the configuration that differs from
+    the hinted ones in nothing but the hints. Tasks of which something is hidden from the reader are
+    left out for all conditions alike.
     """
 
-    experiment: Experiment
-    source: Source
-    planned: int
-    baseline: AgentConfiguration | None
-    sets: Mapping[Condition, HintSet]
-    agents: Mapping[Condition, AgentConfiguration]
-    others: Sequence[AgentConfiguration]
-    runs: Mapping[tuple[int, int], Mapping[int, TrialRun]]
-    """By configuration and task: the trials by their number."""
-    tasks: Mapping[int, Task]
-    hidden_tasks: int = 0
-    further: int = 0
-    """Runs beside the planned trials, such as reruns into the experiment: no figure counts them."""
+    def __init__(self, scope: Scope, source: Source) -> None:
+        self.experiment, self.source = scope.experiment, source
+        every = _trial_runs(scope, source)
+        rows = [row for row in every if row.standing is not RunResult.HIDDEN]
+        self.hidden_tasks = len({row.task for row in every if row.standing is RunResult.HIDDEN})
+        self.planned = _planned(scope.experiment, rows)
+        agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
+        named = {pk: str(agent.config.get(HINTS_KEY) or "") for pk, agent in agents.items()}
+        sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
+        hinted = [(agents[pk], sets[key]) for pk, key in named.items() if key in sets]
+        plain = (agents[pk] for pk, key in named.items() if not key)
+        baselines = (
+            each for each in plain if any(_differs_by_hints(each, one) for one, _set in hinted)
+        )
+        self.baseline = next(baselines, None)
+        self.sets = {condition_of(hint_set): hint_set for _agent, hint_set in hinted}
+        self.agents = {
+            condition_of(hint_set): agent
+            for agent, hint_set in hinted
+            if self.baseline is None or _differs_by_hints(self.baseline, agent)
+        }
+        parts = {each.pk for each in (*self.agents.values(), self.baseline) if each}
+        self.others = [agent for pk, agent in agents.items() if pk not in parts]
+        """Configurations of the experiment that have no part in it."""
+        self.runs: defaultdict[tuple[int, int], dict[int, TrialRun]] = defaultdict(dict)
+        """By configuration and task: the trials by their number."""
+        self.further = 0
+        """Runs beside the planned trials, such as reruns: no figure counts them."""
+        for row in rows:
+            if row.agent in parts:
+                trials = self.runs[row.agent, row.task]
+                if row.trial <= self.planned and row.trial not in trials:
+                    trials[row.trial] = row
+                else:
+                    self.further += 1
+        of_runs = {task for _agent, task in self.runs}
+        tasks = Task.objects.select_related("task_set").in_bulk(of_runs)
+        self.tasks = dict(sorted(tasks.items()))
 
     @property
     def levels(self) -> list[Level]:
@@ -64,12 +89,12 @@ class HintEffects:
     @cached_property
     def cells(self) -> Mapping[Condition, Cell]:
         """Every condition that there is, level by level."""
-        conditions = (
-            Condition(level, relatedness)
+        return {
+            condition: Cell([self._effect(task, agent) for task in self.tasks], self.planned)
             for level in self.levels
             for relatedness in self.relatednesses
-        )
-        return {each: self._cell(each) for each in conditions if each in self.agents}
+            if (agent := self.agents.get(condition := Condition(level, relatedness)))
+        }
 
     @property
     def run_ids(self) -> list[UUID]:
@@ -90,10 +115,6 @@ class HintEffects:
         numbers = {*range(1, self.planned + 1), *without, *hinted}
         return [(number, without.get(number), hinted.get(number)) for number in sorted(numbers)]
 
-    def _cell(self, condition: Condition) -> Cell:
-        agent = self.agents[condition]
-        return Cell([self._effect(task, agent) for task in self.tasks], self.planned)
-
     def _effect(self, task: int, agent: AgentConfiguration | None) -> TaskEffect:
         return TaskEffect(
             task, self.planned, self._side(task, self.baseline), self._side(task, agent)
@@ -105,55 +126,6 @@ class HintEffects:
 
     def _runs(self, task: int, agent: AgentConfiguration | None) -> Mapping[int, TrialRun]:
         return self.runs.get((agent.pk, task), {}) if agent else {}
-
-
-def hint_effects(scope: Scope, source: Source) -> HintEffects:
-    """The effects, in four queries however many runs there are.
-
-    Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
-    draws again until a trial succeeds. The baseline is the configuration that differs from
-    the hinted ones in nothing but the hints.
-    """
-    every = _trial_runs(scope, source)
-    rows = [row for row in every if row.standing is not RunResult.HIDDEN]
-    planned = _planned(scope.experiment, rows)
-    agents = AgentConfiguration.objects.in_bulk({row.agent for row in rows})
-    named = {pk: str(agent.config.get(HINTS_KEY) or "") for pk, agent in agents.items()}
-    sets = {each.key: each for each in HintSet.objects.filter(key__in=set(named.values()))}
-    plain = [agents[pk] for pk, key in named.items() if not key]
-    hinted = [agents[pk] for pk, key in named.items() if key in sets]
-    baseline = next(
-        (each for each in plain if any(_differs_by_hints(each, one) for one in hinted)), None
-    )
-    conditions = {
-        condition_of(sets[named[each.pk]]): each
-        for each in hinted
-        if baseline is None or _differs_by_hints(baseline, each)
-    }
-    parts = {each.pk for each in conditions.values()} | ({baseline.pk} if baseline else set())
-    runs: defaultdict[tuple[int, int], dict[int, TrialRun]] = defaultdict(dict)
-    further = 0
-    for row in rows:
-        if row.agent in parts:
-            trials = runs[row.agent, row.task]
-            is_planned = row.trial <= planned and row.trial not in trials
-            further += not is_planned
-            if is_planned:
-                trials[row.trial] = row
-    tasks = Task.objects.select_related("task_set").in_bulk({task for _agent, task in runs})
-    return HintEffects(
-        experiment=scope.experiment,
-        source=source,
-        planned=planned,
-        baseline=baseline,
-        sets={condition_of(sets[named[each.pk]]): sets[named[each.pk]] for each in hinted},
-        agents=conditions,
-        others=[agent for pk, agent in agents.items() if pk not in parts],
-        runs=runs,
-        tasks=dict(sorted(tasks.items())),
-        hidden_tasks=len({row.task for row in every if row.standing is RunResult.HIDDEN}),
-        further=further,
-    )
 
 
 def condition_of(hint_set: HintSet) -> Condition:

@@ -11,18 +11,18 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.hint_effects.effects import Cell as HintCell
 from judging.analysis.hint_effects.effects import TaskEffect
-from judging.analysis.hint_effects.pictures import cell_url
-from judging.analysis.hint_effects.words import (
+from judging.analysis.hint_effects.pictures import (
     LEVELS,
     RELATEDNESSES,
+    cell_url,
     difference_words,
     ends_words,
     standing_words,
     undecided_words,
 )
-from judging.analysis.reports.columns import in_files, text, value_and_ends
+from judging.analysis.reports.columns import in_files, parted, text
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, FileColumn, Report, Value, Words
+from judging.analysis.reports.report import Cell, Column, Report, Value
 from judging.analysis.reports.showing import Shown, show
 from judging.statistics.comparison import Difference
 from runs.launching.experiments.hint_plans import Condition
@@ -45,11 +45,6 @@ _CONDITION = (
 _TASK = (Column("task_set", _("task set")), Column("task", _("task")), Column("site", _("site")))
 
 
-def _difference(keys: Sequence[str], name: Words, heading: Words) -> Column:
-    parts = [FileColumn(*each) for each in zip(keys, (name, _LOW, _HIGH), strict=True)]
-    return Column(keys[0], name, heading, parts=parts, spread=value_and_ends, show=_show_difference)
-
-
 def _show_difference(found: Difference) -> Shown:
     return Shown(difference_words(found), ends_words(found))
 
@@ -67,15 +62,17 @@ def cells(facts: Facts) -> Report:
             Column("tasks", _("n, tasks that count"), _("n, tasks")),
             Column("left_out", _("tasks left out"), _("left out")),
             in_files("undecided", _("trials without a verdict")),
-            _difference(
-                ("difference", "low", "high"),
-                _("difference of mean success rates"),
+            parted(
+                (("difference", _("difference of mean success rates")), ("low", _LOW))
+                + (("high", _HIGH),),
                 _("success rate, points"),
+                show=_show_difference,
             ),
-            _difference(
-                ("best", "best_low", "best_high"),
-                _("difference if the best trial counts"),
+            parted(
+                (("best", _("difference if the best trial counts")), ("best_low", _LOW))
+                + (("best_high", _HIGH),),
                 _("best trial, points"),
+                show=_show_difference,
             ),
             Column("improvements", _("successes won"), _("won"), show=_signed("+")),
             in_files("improved", _("tasks that gained")),

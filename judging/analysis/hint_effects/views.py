@@ -1,16 +1,25 @@
 """What hints changed in an experiment: heat maps, the tasks behind a cell, files."""
 
-from collections.abc import Sequence
-from uuid import UUID
+from typing import Any
 
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.http import require_http_methods, require_safe
 
-from judging.analysis.experiments.access import facts_of, for_readers
-from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.freshness import freshness
+from judging.analysis.experiments.access import (
+    PERMISSIONS,
+    facts_of,
+    for_readers,
+    freshness,
+    record_verdicts,
+    render_facts,
+)
 from judging.analysis.experiments.population import Scope
+from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.page import (
     all_undecided,
     baseline_share,
@@ -19,11 +28,19 @@ from judging.analysis.hint_effects.page import (
 )
 from judging.analysis.hint_effects.pictures import MAPS, heat_map
 from judging.analysis.hint_effects.reports import HINTS
+from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, as_picture, check_address, record_reading
-from judging.analysis.reports.writing import FORMATS
+from judging.analysis.reports.views import as_picture
+from judging.evaluators.registry import how_to_configure
+from runs.catalogue.agents.choices import (
+    ModelUnavailableError,
+    offered_models,
+    usable_entry,
+)
 from runs.interface.fragments import AppRequest
+from runs.knowledge.hints.writing import start_hint_writing
 from runs.launching.experiments.hint_plans import Condition
+from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.entries import Level, Relatedness
 
 
@@ -34,21 +51,20 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
     facts = facts_of(request, scope)
     effects = facts.hints
     pictures = [(name, each, heat_map(effects, name)) for name, each in MAPS.items()]
-    context = {
-        "experiment": scope.experiment,
-        "freshness": freshness(scope.experiment, request.user),
-        "source": facts.source,
-        "effects": effects,
-        "choices": facts.choices,
-        "report_tables": html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],
-        "baseline": baseline_share(effects),
-        "undecided": all_undecided(effects),
-        "chance_alarm": chance_alarm(len(effects.cells)),
-        "pictures": pictures if effects.cells else [],
-        "tables": HINTS.names,
-        "formats": FORMATS,
-    }
-    return render(request, "judging/analysis/hint_effects/hint_report.html", context)
+    return render_facts(
+        request,
+        "hint_effects/hint_report",
+        facts,
+        freshness=freshness(scope.experiment, request.user),
+        effects=effects,
+        choices=facts.choices,
+        report_tables=html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],
+        baseline=baseline_share(effects),
+        undecided=all_undecided(effects),
+        chance_alarm=chance_alarm(len(effects.cells)),
+        pictures=pictures if effects.cells else [],
+        tables=HINTS.names,
+    )
 
 
 @require_safe
@@ -61,25 +77,8 @@ def hint_cell(request: AppRequest, scope: Scope, level: str, relatedness: str) -
         page = cell_page(facts.hints, condition, request.user)
     except (ValueError, KeyError) as error:
         raise Http404 from error
-    _record(request, facts, page.run_ids)
-    context = {
-        "experiment": scope.experiment,
-        "source": facts.source,
-        "effects": facts.hints,
-        "page": page,
-    }
-    return render(request, "judging/analysis/hint_effects/hint_cell.html", context)
-
-
-@require_safe
-@for_readers
-def hint_table(request: AppRequest, scope: Scope, name: str, ending: str) -> HttpResponse:
-    """Cells, tasks or trials as a file."""
-    check_address(ending, name, HINTS)
-    facts = facts_of(request, scope)
-    if HINTS.entries[name].lists_runs:
-        _record(request, facts, facts.hints.run_ids)
-    return as_file(HINTS.make(name, facts), ending)
+    record_verdicts(request, facts.source, page["run_ids"])
+    return render_facts(request, "hint_effects/hint_cell", facts, page=page)
 
 
 @require_safe
@@ -91,6 +90,77 @@ def hint_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     return as_picture(heat_map(facts_of(request, scope).hints, name), f"hints-{name}")
 
 
-def _record(request: AppRequest, facts: Facts, run_ids: Sequence[UUID]) -> None:
-    if facts.source.tells_judgements:
-        record_reading(request, run_ids, "runs of an experiment")
+MOST_LISTED = 200
+WRITING = "sources of hints"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required([*PERMISSIONS, "runs.add_hint"], raise_exception=True)
+def hint_write(request: AppRequest) -> HttpResponse:
+    """The form; sent with `estimate` it lists the sources, with `start` it has hints written."""
+    try:
+        models, problem = offered_models(), ""
+    except ModelUnavailableError as error:
+        models, problem = [], str(error)
+    is_sent = "start" in request.POST or "estimate" in request.POST
+    given = request.POST if is_sent else None
+    initial = {
+        name: request.GET[name] for name in ("task_set", "experiment") if name in request.GET
+    }
+    form = HintWritingForm(given, user=request.user, models=models, initial=initial)
+    if "estimate" in request.POST:
+        return render(
+            request, "judging/analysis/hint_effects/_hint_sources.html", _estimated(request, form)
+        )
+    if "start" in request.POST and form.is_valid() and (response := _started(request, form)):
+        return response
+    usable = [offer for offer in models if not offer.missing]
+    context = {"form": form, "problem": "" if usable else problem or how_to_configure()}
+    return render(
+        request,
+        "judging/analysis/hint_effects/hint_write.html",
+        context,
+        status=422 if is_sent else 200,
+    )
+
+
+def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
+    """The sources and what writing takes, or what is wrong with the form."""
+    if not form.is_valid():
+        name, errors = next(iter(form.errors.items()))
+        return {"problem": f"{form[name].label}: {errors[0]}"}
+    run_ids = source_ids(form.source_query, form.source)
+    shown = list(listed(run_ids)[:MOST_LISTED])
+    record_verdicts(request, form.source, [run.pk for run in shown], WRITING)
+    entry = usable_entry(form.cleaned_data["model"])
+    return {
+        "source": form.source,
+        "runs": shown,
+        "n_runs": len(run_ids),
+        "estimate": writing_estimate(run_ids, form.levels_asked, entry) if run_ids else None,
+    }
+
+
+def _started(request: AppRequest, form: HintWritingForm) -> HttpResponse | None:
+    source = form.source
+    run_ids = source_ids(form.source_query, source)
+    record_verdicts(request, source, run_ids, WRITING)
+    with override("en"):
+        # Kept as everybody's, and told in each reader's own language.
+        name, rule = source.name, source.rule
+    try:
+        job = start_hint_writing(
+            model=form.cleaned_data["model"],
+            run_ids=run_ids,
+            levels=form.levels_asked,
+            verdict=source.key,
+            verdict_name=name,
+            verdict_rule=rule,
+            max_cost=form.cleaned_data["max_cost"],
+            user=request.user,
+        )
+    except WorkRefusedError as error:
+        form.add_error(None, str(error))
+        return None
+    messages.success(request, _("Hints are being written."))
+    return redirect("runs:hint_job", job.pk)

@@ -12,7 +12,7 @@ from django import forms
 from django.db.models import Case, Exists, OuterRef, Value, When
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.milestone_proposals.proposing import ProposalsMade, request_for
+from judging.analysis.milestone_proposals.services import ProposalsMade, request_for
 from judging.evaluating.services import cost_of
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.utils.functional import Promise
@@ -33,17 +34,6 @@ DEFINITIONS: dict[FailureCause, Promise] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingShown:
-    """What a rule found: an element that was needed and not seen as it is."""
-
-    step: int
-    role: str
-    text: str
-    fault: Promise
-    read: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FailureCausePane:
     """One failure of a sample: its form, what is proposed, and what was said."""
 
@@ -59,18 +49,10 @@ class FailureCausePane:
         return FailureCauseForm.about(self.current)
 
     @property
-    def findings(self) -> list[FindingShown]:
-        """What speaks for the proposal: a handful at most."""
-        return [
-            FindingShown(
-                step=each["step"],
-                role=each["role"],
-                text=each["text"],
-                fault=FAULTS[each["fault"]],
-                read=each.get("read", ""),
-            )
-            for each in (self.row.proposal or {}).get("findings", [])[:MOST_FINDINGS]
-        ]
+    def findings(self) -> list[dict[str, Any]]:
+        """What speaks for the proposal: a handful of elements that were needed and not seen."""
+        found = (self.row.proposal or {}).get("findings", [])[:MOST_FINDINGS]
+        return [each | {"fault": FAULTS[each["fault"]]} for each in found]
 
     @property
     def current(self) -> FailureCauseTag | None:
@@ -80,15 +62,6 @@ class FailureCausePane:
     @property
     def definitions(self) -> list[tuple[str, Promise]]:
         return [(str(cause.label), words) for cause, words in DEFINITIONS.items()]
-
-
-def sample_of(user: User, pk: int) -> tuple[FailureSample, Scope] | None:
-    """The sample and what the person may know of its experiment; None where they may not tag."""
-    sample = FailureSample.objects.filter(pk=pk).first()
-    if sample is None or not user.has_perm(TAG_FAILURES):
-        return None
-    scope = scope_to_tag(user, sample.experiment_id)
-    return None if scope is None else (sample, scope)
 
 
 def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
@@ -101,26 +74,23 @@ def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
     return scope if scope and scope.visible.exists() else None
 
 
-def failure_cause_pane(user: User, sample_pk: int, run_id: UUID) -> FailureCausePane | None:
-    """The form for a run of the sample; None where there is none for this person."""
-    found = sample_of(user, sample_pk)
-    if found is None:
+def walked_failure(user: User, sample: str, run_id: UUID) -> FailureCausePane | None:
+    """The form for a run of the sample that an address names; None if not for this person."""
+    number = read_number(sample)
+    drawn = None if number is None else FailureSample.objects.filter(pk=number).first()
+    if drawn is None or not user.has_perm(TAG_FAILURES):
         return None
-    sample, scope = found
-    rows = sampled(scope, [sample]).order_by("position")
+    scope = scope_to_tag(user, drawn.experiment_id)
+    if scope is None:
+        return None
+    rows = sampled(scope, [drawn]).order_by("position")
     beside = neighbours(rows, run_id)
     if beside is None:
         return None
     said = FailureCauseTag.objects.filter(run=run_id).select_related("by")
     return FailureCausePane(
-        sample=sample,
+        sample=drawn,
         row=rows.select_related("run__task").defer("run__record", "run__evidence").get(run=run_id),
         history=list(said.order_by("-at", "-id")),
         neighbours=beside,
     )
-
-
-def walked_failure(user: User, sample: str, run_id: UUID) -> FailureCausePane | None:
-    """The same for the sample that an address names."""
-    number = read_number(sample)
-    return None if number is None else failure_cause_pane(user, number, run_id)

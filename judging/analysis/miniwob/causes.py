@@ -9,12 +9,21 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import Scope
+from judging.analysis.miniwob.figures import NOTE
+from judging.analysis.miniwob.reports import OWN, PUBLISHED, rule_note
+from judging.analysis.reports.columns import counted
+from judging.analysis.reports.report import Column, Report, Value, Words
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.figures import Share
 
+PUBLISHED_CAUSES = (("gpt-3.5-turbo-16k", (21, 70, 9)), ("gpt-4", (42, 49, 9)))
+"""Of 100 failures drawn at random, by cause, as the source printed them."""
 _LISTED = (
     *("sample_id", "position", "proposal", "run__goal", "run__seed", "run__end_reason"),
     *("run__n_steps", "run__task__external_id"),
@@ -126,4 +135,48 @@ def _figures(sample: FailureSample, name: str, rows: Sequence[tuple[str, str]]) 
         tagged=Counter(cause for cause, _ in rows if cause),
         proposed=Counter(proposed for _, proposed in rows if proposed),
         confirmed=Share(sum(cause == proposed for cause, proposed in both), len(both)),
+    )
+
+
+def causes(facts: Facts) -> Report:
+    """Why failures of the sample failed: a row a configuration and cause."""
+    columns: Sequence[tuple[str, Words]] = (
+        ("origin", _("figures")),
+        ("configuration", _("configuration")),
+        ("cause", _("what failed")),
+        ("failures", _("failures")),
+        ("n", _("tagged")),
+        ("value", _("share")),
+        ("low", _("low")),
+        ("high", _("high")),
+        ("proposed", _("proposed")),
+        ("drawn", _("drawn")),
+        ("seed", _("seed")),
+    )
+    samples = causes_of(facts.scope)
+    rows: list[list[Value]] = [
+        [OWN, each.name, cause.value, *counted(share), proposed, each.drawn, each.sample.seed]
+        for each in samples
+        for cause, share, proposed in each.shares
+    ]
+    if samples:
+        rows += [
+            [PUBLISHED, name, cause.value, n, 100, n / 100, *[None] * 5]
+            for name, found in PUBLISHED_CAUSES
+            for cause, n in zip(FailureCause, found, strict=True)
+        ]
+    return Report(
+        columns=[Column(key, name) for key, name in columns],
+        rows=rows,
+        counts=[rule_note()],
+        notes=[
+            gettext(
+                "Failures drawn at random; shares of those that people tagged, with Wilson's "
+                "interval."
+            ),
+            gettext(
+                "Only vision is proposed: where the page shows that something needed was not seen."
+            ),
+            str(NOTE),
+        ],
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.utils.functional import Promise
@@ -49,8 +49,7 @@ class _Apart(StrEnum):
     UNREWARDED = "unrewarded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFigures:
+class TaskFigures(NamedTuple):
     """One configuration at one task."""
 
     task: str
@@ -63,17 +62,8 @@ class TaskFigures:
     def steps(self) -> StepsNeeded | None:
         return steps_of(self.task)
 
-    def share(self, rule: Rule) -> Share:
-        """Successes among its runs, with Wilson's interval."""
-        return Share(self.successes[rule], self.runs)
 
-    def mean_steps(self, rule: Rule) -> float | None:
-        """Of its successes; None where there are none."""
-        return _mean_steps([self], rule)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Some tasks of one configuration."""
 
     tasks: Sequence[TaskFigures]
@@ -92,7 +82,8 @@ class Group:
 
     def mean_steps(self, rule: Rule) -> float | None:
         """Of all successes; None where there are none."""
-        return _mean_steps(self.tasks, rule)
+        successes = self.pooled(rule).count
+        return sum(each.steps_taken[rule] for each in self.tasks) / successes if successes else None
 
     @property
     def runs(self) -> int:
@@ -126,42 +117,37 @@ class SuiteFigures:
     def of(self, steps: StepsNeeded) -> Group:
         return Group([each for each in self.tasks if each.steps is steps])
 
-    def at(self, task: str) -> TaskFigures | None:
-        return next((each for each in self.tasks if each.task == task), None)
+    def at(self, task: str) -> Group:
+        return Group([each for each in self.tasks if each.task == task])
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """All configurations of an experiment on MiniWoB++."""
-
-    configurations: Sequence[SuiteFigures]
-
-    @property
-    def tasks(self) -> list[str]:
-        """Every task that some configuration tried: counted ones first, by name."""
-        every = {each.task for one in self.configurations for each in one.tasks}
-        return sorted(every, key=lambda task: (steps_of(task) is None, task))
-
-
-def suite_of(scope: Scope) -> Suite:
-    """The figures of what may be told, in two queries."""
+def suite_of(scope: Scope) -> list[SuiteFigures]:
+    """Every configuration of which something may be told, in three queries."""
     names = names_in(scope)
-    counted: defaultdict[int, dict[str, TaskFigures]] = defaultdict(dict)
-    for agent, task, runs, *numbers in _sums(scope):
-        counted[agent][task] = _task(short_name(task), runs, numbers)
+    counted: defaultdict[int, list[TaskFigures]] = defaultdict(list)
+    sums: dict[str, Any] = {}
+    for rule, success in OF_RULE.items():
+        sums[f"n_{rule}"] = Count("pk", filter=success)
+        sums[f"steps_{rule}"] = Sum("n_steps", filter=success)
+    grouped = runs_of_suite(scope).filter(COUNTS).values_list("agent", "task__external_id")
+    for agent, task, runs, *numbers in grouped.annotate(n=Count("pk"), **sums):
+        won, steps = (
+            {rule: n or 0 for rule, n in zip(Rule, numbers[at::2], strict=True)} for at in (0, 1)
+        )
+        counted[agent].append(TaskFigures(short_name(task), runs, won, steps))
     apart = _apart(scope)
     found = [
         SuiteFigures(
             agent=agent,
             name=names.get(agent, ""),
-            tasks=sorted(counted[agent].values(), key=lambda each: each.task),
+            tasks=sorted(counted[agent], key=lambda each: each.task),
             broken=apart[agent, _Apart.BROKEN],
             undecided=apart[agent, _Apart.UNDECIDED],
             unrewarded=apart[agent, _Apart.UNREWARDED],
         )
         for agent in {*counted, *(agent for agent, _ in apart)}
     ]
-    return Suite(sorted(found, key=lambda each: (each.name, each.agent)))
+    return sorted(found, key=lambda each: (each.name, each.agent))
 
 
 def runs_of_suite(scope: Scope) -> QuerySet[Any]:
@@ -172,27 +158,6 @@ def runs_of_suite(scope: Scope) -> QuerySet[Any]:
 def is_suite(scope: Scope) -> bool:
     """Whether the experiment has runs on MiniWoB++ of which anything may be told."""
     return scope.visible.filter(task__task_set__name=TASK_SET).exists()
-
-
-def _sums(scope: Scope) -> Iterable[tuple[Any, ...]]:
-    sums: dict[str, Any] = {}
-    for rule, success in OF_RULE.items():
-        sums[f"n_{rule}"] = Count("pk", filter=success)
-        sums[f"steps_{rule}"] = Sum("n_steps", filter=success)
-    counted = runs_of_suite(scope).filter(COUNTS)
-    rows: QuerySet[Any, Any] = counted.values_list("agent", "task__external_id").annotate(
-        n=Count("pk"), **sums
-    )
-    return rows
-
-
-def _task(name: str, runs: int, numbers: Sequence[int | None]) -> TaskFigures:
-    return TaskFigures(
-        task=name,
-        runs=runs,
-        successes={rule: numbers[2 * at] or 0 for at, rule in enumerate(Rule)},
-        steps_taken={rule: numbers[2 * at + 1] or 0 for at, rule in enumerate(Rule)},
-    )
 
 
 def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
@@ -206,12 +171,6 @@ def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
     runs: Any = runs_of_suite(scope).filter(standing__in=told).annotate(why=why)
     counts: Any = runs.values_list("agent", "why").annotate(n=Count("pk"))
     return Counter({(agent, _Apart(why)): n for agent, why, n in counts})
-
-
-def _mean_steps(tasks: Iterable[TaskFigures], rule: Rule) -> float | None:
-    tasks = list(tasks)
-    successes = sum(each.successes[rule] for each in tasks)
-    return sum(each.steps_taken[rule] for each in tasks) / successes if successes else None
 
 
 RULES: Mapping[Rule, Promise] = {
@@ -234,6 +193,28 @@ EXCLUSIONS: Mapping[Exclusion, Promise] = {
     Exclusion.LATER: _("a later task, not among the 104 that the source chose from"),
     Exclusion.NO_DELAY: _("a variant without delay, not among the 104 that the source chose from"),
 }
+NOTE = _(
+    "Published figures are as printed in the source (seeds 0-49, with gpt-4 0-19; success is a "
+    "reward above 0). Its prompts, models and detector are others: a reference, no comparison."
+)
+_SCREENSHOTS, _HTML = _("screenshots as text"), _("HTML")
+PUBLISHED_RATES = (
+    ("gpt-3.5-turbo", _SCREENSHOTS, 0.874, 60),
+    ("gpt-3.5-turbo-16k", _SCREENSHOTS, 0.824, 74),
+    ("gpt-4", _SCREENSHOTS, 0.907, 74),
+    ("RCI (gpt-3.5-turbo)", _HTML, 0.906, 54),
+    ("RCI (gpt-4)", _HTML, 0.940, 54),
+    ("AdaPlanner", _HTML, 0.929, 53),
+    ("Synapse", _HTML, 0.992, 64),
+)
+"""Mean of the tasks' success rates, over so many tasks, as the source printed them."""
+PUBLISHED_STEPS = (
+    ("gpt-3.5-turbo-16k", StepsNeeded.ONE, 0.867, None),
+    ("gpt-3.5-turbo-16k", StepsNeeded.MANY, 0.723, 3.024),
+    ("gpt-4", StepsNeeded.ONE, 0.913, None),
+    ("gpt-4", StepsNeeded.MANY, 0.893, 3.089),
+)
+"""Success rates by steps, and the mean steps of successes, likewise."""
 
 
 def steps_words(steps: StepsNeeded | None) -> Promise:

@@ -12,17 +12,18 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 
-from judging.analysis.miniwob.kinds import (
+from judging.analysis.miniwob.needed import (
     Point,
     acted_on_wanted,
     area,
+    folded,
     holds,
     iou,
     middle,
+    needed_elements,
     shared,
     told_as_another,
 )
-from judging.analysis.miniwob.needed import folded, needed_elements
 from judging.models import FailureCause
 from runs.launching.seen_screens import (
     MAX_BYTES,

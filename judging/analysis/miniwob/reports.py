@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.outcome_reports import CONFIGURATION
 from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import joined, runs_url
 from judging.analysis.experiments.sources import Source
-from judging.analysis.miniwob import published
-from judging.analysis.miniwob.causes import causes_of
 from judging.analysis.miniwob.figures import (
     EXCLUSIONS,
+    NOTE,
+    PUBLISHED_RATES,
+    PUBLISHED_STEPS,
     RULES,
     UNDECIDED,
     UNREWARDED,
     Group,
     Rule,
-    Suite,
     SuiteFigures,
     steps_words,
 )
 from judging.analysis.reports.columns import (
+    CONFIGURATION,
     counted,
     ends,
     figure,
     in_files,
     number,
     on_pages,
+    parted,
     text,
     value_and_ends,
 )
-from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value, Words
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
 from judging.statistics.figures import Interval, Share
 from runs.models import Run
@@ -89,55 +90,38 @@ def _show_steps(key: str) -> Shown:
 _ORIGIN = text("origin", _("figures"), show=_show_origin)
 _RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
 _STEPS = text("steps", _("task takes"), show=_show_steps)
-_POOLED = Column(
-    "n",
-    "n",
-    parts=(
-        FileColumn("successes", _("successes")),
-        FileColumn("n", "n"),
-        FileColumn("pooled", _("share")),
-        FileColumn("pooled_low", _LOW),
-        FileColumn("pooled_high", _HIGH),
-    ),
-    spread=lambda share: counted(share) if share else [None] * 5,
-    show=lambda share: show(share and share.total),
-)
 _RATE = [
-    Column(
-        "mean_rate",
-        _("mean rate"),
-        parts=(
-            FileColumn("mean_rate", _("mean rate")),
-            FileColumn("low", _LOW),
-            FileColumn("high", _HIGH),
-        ),
+    parted(
+        (("mean_rate", _("mean rate")), ("low", _LOW), ("high", _HIGH)),
         spread=_rate_values,
         show=_show_rate,
     ),
     Column("tasks", _("tasks")),
-    _POOLED,
+    parted(
+        (("successes", _("successes")), ("n", "n"), ("pooled", _("share")))
+        + (("pooled_low", _LOW), ("pooled_high", _HIGH)),
+        "n",
+        spread=lambda share: counted(share) if share else [None] * 5,
+        show=lambda share: show(share and share.total),
+    ),
 ]
-_MEAN_STEPS = figure("mean_steps", _("mean steps"), show=decimals(3))
 
 
 def rates(facts: Facts) -> Report:
     """Success rates over all tasks that count: a row a configuration and rule."""
     suite = facts.suite
-    apart = [_apart(facts, each) for each in suite.configurations]
+    apart = [_apart(facts, each) for each in suite]
     rows = [
         [OWN, each.name, rule.value, *_rate(each.counted, rule), *cells]
-        for each, cells in zip(suite.configurations, apart, strict=True)
+        for each, cells in zip(suite, apart, strict=True)
         for rule in Rule
     ]
-    printed = (
-        [
-            PUBLISHED,
-            f"{each.name}, {each.sees}",
-            Rule.POSITIVE.value,
-            *(each.rate, each.tasks, None, None, None),
+    if suite:
+        positive = Rule.POSITIVE.value
+        rows += [
+            [PUBLISHED, f"{name}, {sees}", positive, rate, tasks, None, None, None]
+            for name, sees, rate, tasks in PUBLISHED_RATES
         ]
-        for each in published.RATES
-    )
     has_apart = any(cell.value for cells in apart for cell in cells)
     return Report(
         columns=[
@@ -150,20 +134,19 @@ def rates(facts: Facts) -> Report:
                 for words in (UNDECIDED, UNREWARDED)
             ),
         ],
-        rows=[*rows, *_published(suite, printed)],
+        rows=rows,
         counts=[rule_note()],
-        notes=[_rates_note(), *_apart_notes(suite), str(published.NOTE)],
-        remarks=[_rates_note(), *_apart_notes(suite), published.NOTE],
+        notes=[_rates_note(), *_apart_notes(suite), str(NOTE)],
+        remarks=[_rates_note(), *_apart_notes(suite), NOTE],
         layout=Layout(pivot="rule", caption=_("Mean of the tasks' success rates")),
     )
 
 
 def rates_by_steps(facts: Facts) -> Report:
     """The same by one-step and many-step tasks, with the steps that successes took."""
-    suite = facts.suite
     rows = [
         [OWN, one.name, name, rule.value, *_rate(group, rule), group.mean_steps(rule)]
-        for one in suite.configurations
+        for one in facts.suite
         for name, group in [
             *((steps.value, one.of(steps)) for steps in StepsNeeded),
             (_EXCLUDED, one.excluded),
@@ -171,19 +154,19 @@ def rates_by_steps(facts: Facts) -> Report:
         if group.tasks
         for rule in Rule
     ]
-    printed = (
-        [PUBLISHED, each.name, steps.value, Rule.POSITIVE.value, *(rate, None, None, mean_steps)]
-        for each in published.STEPS
-        for steps, rate, mean_steps in (
-            (StepsNeeded.ONE, each.one, None),
-            (StepsNeeded.MANY, each.many, each.mean_steps),
-        )
-    )
+    if facts.suite:
+        rows += [
+            [PUBLISHED, name, steps.value, Rule.POSITIVE.value, rate, None, None, mean_steps]
+            for name, steps, rate, mean_steps in PUBLISHED_STEPS
+        ]
     return Report(
-        columns=[_ORIGIN, CONFIGURATION, _STEPS, _RULE, *_RATE, _MEAN_STEPS],
-        rows=[*rows, *_published(suite, printed)],
+        columns=[
+            *(_ORIGIN, CONFIGURATION, _STEPS, _RULE, *_RATE),
+            figure("mean_steps", _("mean steps"), show=decimals(3)),
+        ],
+        rows=rows,
         counts=[rule_note()],
-        notes=[_rates_note(), str(published.NOTE)],
+        notes=[_rates_note(), str(NOTE)],
         layout=Layout(pivot="rule", caption=_("One-step and many-step tasks")),
     )
 
@@ -202,7 +185,6 @@ def tasks(facts: Facts) -> Report:
         )
         return Cell(share, url)
 
-    suite = facts.suite
     return Report(
         columns=[
             CONFIGURATION,
@@ -223,12 +205,12 @@ def tasks(facts: Facts) -> Report:
                 _kind(each.task),
                 each.steps.value if each.steps else _EXCLUDED,
                 each.runs,
-                cell(one, each.task, each.share(Rule.POSITIVE)),
-                cell(one, each.task, each.share(Rule.BINARY)),
-                each.mean_steps(Rule.POSITIVE),
+                *(cell(one, each.task, alone.pooled(rule)) for rule in Rule),
+                alone.mean_steps(Rule.POSITIVE),
             ]
-            for one in suite.configurations
+            for one in facts.suite
             for each in one.tasks
+            for alone in [Group([each])]
         ],
         counts=[rule_note()],
         notes=[
@@ -243,68 +225,19 @@ def tasks(facts: Facts) -> Report:
 
 def excluded(facts: Facts) -> Report:
     """Every task that the source leaves out, why, and how many runs there are of it here."""
-    suite = facts.suite
+    tried = sorted({each.task for one in facts.suite for each in one.tasks})
     names = [name for names in EXCLUDED.values() for name in names]
-    names += [task for task in suite.tasks if exclusion_of(task) and task not in names]
+    names += [task for task in tried if exclusion_of(task) and task not in names]
     rows: list[list[Value]] = []
-    for name in names if suite.configurations else []:
-        found = [one.at(name) for one in suite.configurations]
+    for name in names if facts.suite else []:
         why = exclusion_of(name)
-        reason = str(EXCLUSIONS[why]) if why else None
-        rows.append([name, reason, sum(each.runs for each in found if each)])
+        runs = sum(one.at(name).runs for one in facts.suite)
+        rows.append([name, str(EXCLUSIONS[why]) if why else None, runs])
     return Report(
         columns=[text("task", _("task")), text("reason", _("why")), Column("runs", _("runs"))],
         rows=rows,
         counts=[rule_note()],
         layout=Layout(caption=_("Tasks left out, with the source's reasons"), folded=True),
-    )
-
-
-def causes(facts: Facts) -> Report:
-    """Why failures of the sample failed: a row a configuration and cause."""
-    columns: Sequence[tuple[str, Words]] = (
-        ("origin", _("figures")),
-        ("configuration", _("configuration")),
-        ("cause", _("what failed")),
-        ("failures", _("failures")),
-        ("n", _("tagged")),
-        ("value", _("share")),
-        ("low", _LOW),
-        ("high", _HIGH),
-        ("proposed", _("proposed")),
-        ("drawn", _("drawn")),
-        ("seed", _("seed")),
-    )
-    samples = causes_of(facts.scope)
-    rows: list[list[Value]] = [
-        [OWN, each.name, cause.value, *counted(share), proposed, each.drawn, each.sample.seed]
-        for each in samples
-        for cause, share, proposed in each.shares
-    ]
-    if samples:
-        rows += [
-            [PUBLISHED, each.name, cause, n, 100, n / 100, *[None] * 5]
-            for each in published.CAUSES
-            for cause, n in (
-                ("vision", each.vision),
-                ("reasoning", each.reasoning),
-                ("other", each.other),
-            )
-        ]
-    return Report(
-        columns=[Column(key, name) for key, name in columns],
-        rows=rows,
-        counts=[rule_note()],
-        notes=[
-            gettext(
-                "Failures drawn at random; shares of those that people tagged, with Wilson's "
-                "interval."
-            ),
-            gettext(
-                "Only vision is proposed: where the page shows that something needed was not seen."
-            ),
-            str(published.NOTE),
-        ],
     )
 
 
@@ -336,11 +269,11 @@ def _apart(facts: Facts, one: SuiteFigures) -> list[Cell]:
     return [Cell(one.undecided, url(RunResult.ERROR)), Cell(one.unrewarded, url(RunResult.NONE))]
 
 
-def _apart_notes(suite: Suite) -> list[str]:
+def _apart_notes(suite: Sequence[SuiteFigures]) -> list[str]:
     """How many runs do not count, and how many count here and in no accuracy."""
-    broken = sum(each.broken for each in suite.configurations)
-    undecided = sum(each.undecided for each in suite.configurations)
-    unrewarded = sum(each.unrewarded for each in suite.configurations)
+    broken = sum(each.broken for each in suite)
+    undecided = sum(each.undecided for each in suite)
+    unrewarded = sum(each.unrewarded for each in suite)
     notes = [
         gettext("Runs left out because something else than the agent broke: %(n)s.") % {"n": broken}
     ]
@@ -361,17 +294,10 @@ def _rate(group: Group, rule: Rule) -> list[Any]:
 
 def _of_rule(rule: Rule, sign: str) -> Column:
     """Successes and their share with its interval; in files n stands before them."""
-    names: Sequence[tuple[str, Words]] = (
-        ("_successes", sign),
-        ("", _("share")),
-        ("_low", _LOW),
-        ("_high", _HIGH),
-    )
-    parts = [FileColumn(f"{rule.value}{end}", words) for end, words in names]
-    return Column(
-        rule.value,
+    names = (("_successes", sign), ("", _("share")), ("_low", _LOW), ("_high", _HIGH))
+    return parted(
+        [(f"{rule.value}{end}", words) for end, words in names],
         RULES[rule],
-        parts=parts,
         spread=lambda share: [share.count, *value_and_ends(share)],
     )
 
@@ -379,8 +305,3 @@ def _of_rule(rule: Rule, sign: str) -> Column:
 def _kind(task: str) -> str:
     why = exclusion_of(task)
     return str(EXCLUSIONS[why] if why else steps_words(steps_of(task)))
-
-
-def _published(suite: Suite, rows: Iterable[list[Any]]) -> list[list[Any]]:
-    """The source's rows, where there are rows of our own to read them beside."""
-    return list(rows) if suite.configurations else []

@@ -17,7 +17,7 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import RunResult, Scope, scope_for
 from judging.analysis.experiments.sources import Source
-from judging.analysis.miniwob.cause_pages import FailureCausePane, failure_cause_pane, scope_to_tag
+from judging.analysis.miniwob.cause_pages import FailureCausePane, scope_to_tag, walked_failure
 from judging.analysis.miniwob.causes import causes_of, failure_rows, next_untold
 from judging.analysis.miniwob.forms import FailureCauseForm, SampleForm
 from judging.analysis.miniwob.services import NoFailuresError, draw_sample, tag_cause, undo_cause
@@ -25,7 +25,6 @@ from judging.models import FailureCause
 from judging.studies.access import TAG_FAILURES
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.models import AgentConfiguration
-from runs.models.parsing import read_number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,8 +105,7 @@ def failure_cause(request: AppRequest, run_id: UUID) -> HttpResponse:
 
 
 def _pane(request: AppRequest, run_id: UUID) -> FailureCausePane:
-    number = read_number(request.GET.get("sample", ""))
-    pane = None if number is None else failure_cause_pane(request.user, number, run_id)
+    pane = walked_failure(request.user, request.GET.get("sample", ""), run_id)
     if pane is None:
         raise Http404
     return pane

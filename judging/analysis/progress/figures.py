@@ -11,8 +11,8 @@ from statistics import median_low
 from django.utils.translation import gettext as _
 
 from judging.analysis.experiments.groups import Placed
-from judging.analysis.progress.measured import Missing
 from judging.analysis.progress.rows import RunRow, Stop
+from judging.analysis.progress.sources import Missing
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Share
 from judging.statistics.progress import (
@@ -106,7 +106,7 @@ class AtLimit:
     """Runs that their own, lower limit ended: what more steps had brought them nobody knows."""
 
 
-def at_limits(rows: Sequence[RunRow], limits: Sequence[int] = LIMITS) -> list[AtLimit]:
+def at_limits(rows: Sequence[RunRow]) -> list[AtLimit]:
     """What lower step limits had left of the stored runs, none of them carried out again."""
     known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
     tasks = [row.task for row, _ in known]
@@ -124,7 +124,7 @@ def at_limits(rows: Sequence[RunRow], limits: Sequence[int] = LIMITS) -> list[At
                 for row, _ in known
             ),
         )
-        for limit in limits
+        for limit in LIMITS
     ]
 
 

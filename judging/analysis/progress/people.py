@@ -1,66 +1,90 @@
-"""A source of progress held against what people ticked in a study."""
+"""What people ticked in a study, beside a source of progress on the same runs."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
+from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 from uuid import UUID
 
+from django.http import QueryDict
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from judging.analysis.audits.verdict_sources import in_order
-from judging.analysis.progress.measured import Missing, RunProgress, milestones_of, progress_by
-from judging.analysis.progress.sources import ProgressSource
+from judging.analysis.progress.correspondence import (
+    WAGE,
+    Cell,
+    Correspondence,
+    Costs,
+    MilestoneFigures,
+    costs_of,
+    milestone_figures,
+    of_measurements,
+    pooled,
+)
+from judging.analysis.progress.sources import (
+    MISSING,
+    Missing,
+    ProgressSource,
+    RunProgress,
+    milestones_of,
+    progress_by,
+)
 from judging.evaluators.milestones import PROGRESS_EVALUATORS
-from judging.models import (
-    Evaluation,
-    EvaluatorVersion,
-    Label,
-    MilestoneTick,
-    Study,
-    StudyItem,
-)
-from judging.statistics.comparison import Difference, paired_difference
-from judging.statistics.correspondence import (
-    Correlation,
-    Differences,
-    agreement,
-    differences,
-    differences_of_equals,
-    intraclass,
-    pearson,
-)
-from judging.statistics.figures import Share
-from judging.statistics.progress import MilestoneMatch, match_milestone
+from judging.models import Evaluation, EvaluatorVersion, Label, MilestoneTick, Study, StudyItem
+from judging.statistics.progress import MilestoneMatch
 from runs.models import Run
+from runs.models.parsing import LONGEST_NUMBER, QueryError, read_amount, read_choice, read_whole
 
-
-class Cell(StrEnum):
-    """What judge and people say of a milestone in one run."""
-
-    BOTH = "both"
-    JUDGE = "judge"
-    PEOPLE = "people"
-    NEITHER = "neither"
-    DIVIDED = "divided"
-
-
-CELLS: Mapping[Cell, Promise] = {
-    Cell.BOTH: _("both say it was reached"),
-    Cell.JUDGE: _("the judge says so alone"),
-    Cell.PEOPLE: _("people say so alone"),
-    Cell.NEITHER: _("neither says so"),
-    Cell.DIVIDED: _("people are divided"),
-}
+TOLERANCES = (0, 5, 10, 20)
+"""Points that judge and people may lie apart and still be said to agree."""
+MOST_WAGE = 10_000
+MOST_FAR = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticked:
+class PeopleQuery:
+    """Which judge, how near is near, what an hour costs, and a cell of a milestone."""
+
+    evaluator: str = ""
+    tolerance: int = 10
+    wage: float = WAGE
+    task: int | None = None
+    milestone: str = ""
+    cell: Cell | None = None
+
+    @property
+    def wage_text(self) -> str:
+        """The wage as a form field holds it, in any language."""
+        return f"{self.wage:g}"
+
+
+def read_people_query(query: QueryDict) -> PeopleQuery:
+    """What the address asks.
+
+    Raises:
+        QueryError: a value is none that there could be.
+    """
+    tolerance, wage = query.get("tolerance") or "10", read_amount(query, "wage", 0, MOST_WAGE)
+    if tolerance not in map(str, TOLERANCES):
+        raise QueryError("tolerance")
+    return PeopleQuery(
+        evaluator=query.get("evaluator", ""),
+        tolerance=int(tolerance),
+        wage=WAGE if wage is None else wage,
+        task=read_whole(query, "task", 0, 10**LONGEST_NUMBER),
+        milestone=query.get("milestone", ""),
+        cell=read_choice(query, "cell", Cell),
+    )
+
+
+class Ticked(NamedTuple):
     """One settled run that people ticked milestones of."""
 
     item: int
@@ -72,8 +96,7 @@ class Ticked:
     people: RunProgress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Pair(NamedTuple):
     """The same run by people and by a judge."""
 
     ticked: Ticked
@@ -86,31 +109,7 @@ class Pair:
         return self.judge.maximum - self.ticked.people.maximum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correspondence:
-    """How two measurements of the same runs correspond; rates in [0, 1]."""
-
-    correlation: Correlation
-    agreement: Share
-    differences: Differences
-    by_task: Difference
-    """The bias with an interval that knows that runs share tasks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneFigures:
-    """One milestone of one task: what the judge says of it, and what most people do."""
-
-    task: int
-    task_name: str
-    name: str
-    match: MilestoneMatch
-    divided: int
-    items: Mapping[Cell, Sequence[int]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Against:
+class Against(NamedTuple):
     """One evaluator of milestones against the people of a study."""
 
     evaluator: EvaluatorVersion
@@ -119,147 +118,152 @@ class Against:
     """Runs with ticks that it says nothing of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleProgress:
-    """What people ticked in a study, and every evaluator that speaks of the same runs."""
+class PeopleFacts:
+    """What people ticked in a study, and every evaluator that speaks of the same runs.
 
-    study: Study
-    ticked: Sequence[Ticked]
-    settled: int
-    """Settled runs in all, ticked or not."""
-    label_seconds: Sequence[float]
-    """How long each label with ticks took, where that was measured."""
-    against: Sequence[Against]
+    Read in a number of queries that no run adds to. `against` is the evaluator that is asked for,
+    or the one that speaks of most runs; None where none speaks of any.
+    """
 
-    def of(self, evaluator_id: str) -> Against | None:
-        """The one of that number, or the one that speaks of most runs; None without any."""
-        named = [each for each in self.against if str(each.evaluator.pk) == evaluator_id]
-        most = max(self.against, key=lambda each: len(each.pairs), default=None)
-        return named[0] if named else most
+    def __init__(self, study: Study, query: PeopleQuery) -> None:
+        self.study = study
+        self.query = query
+        items = StudyItem.objects.filter(study=study, status=StudyItem.Status.SETTLED)
+        runs = Run.objects.filter(pk__in=items.values("run"))
+        milestones = milestones_of(runs.order_by().values("task"))
+        people = progress_by(ProgressSource(), runs, milestones, study)
+        rows = items.order_by("position").values_list(
+            "pk", "position", "run", "run__task", "run__task__external_id", "run__task__site"
+        )
+        self.ticked = [
+            Ticked(*row, found)
+            for row in rows
+            if isinstance(found := people.get(row[2]), RunProgress)
+        ]
+        known = Run.objects.filter(pk__among=[each.run for each in self.ticked])
+        spoken = EvaluatorVersion.objects.filter(
+            name__in=PROGRESS_EVALUATORS, evaluations__run__in=known, evaluations__is_current=True
+        )
+        ticks = MilestoneTick.objects.filter(label__item__among=[each.item for each in self.ticked])
+        timed = Label.objects.filter(pk__in=ticks.values("label"), is_repeat=False, seconds__gt=0)
+        self.label_seconds = list(timed.values_list("seconds", flat=True))
+        """How long each label with ticks took, where that was measured."""
+        self.settled = items.count()
+        """Settled runs in all, ticked or not."""
+        self.evaluators = [
+            _against(each, self.ticked, progress_by(ProgressSource(each), known, milestones))
+            for each in in_order(spoken.distinct())
+        ]
+        most = max(self.evaluators, key=lambda each: len(each.pairs), default=None)
+        named = (each for each in self.evaluators if str(each.evaluator.pk) == query.evaluator)
+        self.against: Against | None = next(named, most)
+
+    @property
+    def pairs(self) -> Sequence[Pair]:
+        return self.against.pairs if self.against else []
 
     @property
     def between_people(self) -> list[tuple[float, float]]:
         """Every two people on the same run: both rates."""
+        return [pair for each in self.ticked for pair in combinations(each.people.by_each, 2)]
+
+    @property
+    def tolerance(self) -> float:
+        return self.query.tolerance / 100
+
+    @cached_property
+    def whole(self) -> Correspondence:
+        return self.of_site()
+
+    def of_site(self, site: str | None = None) -> Correspondence:
+        """The figures over the runs on a site, or over all."""
+        pairs = [pair for pair in self.pairs if site in (None, pair.ticked.site)]
+        return of_measurements(
+            [pair.ticked.people.maximum for pair in pairs],
+            [pair.judge.maximum for pair in pairs],
+            [pair.ticked.task for pair in pairs],
+            self.tolerance,
+        )
+
+    @cached_property
+    def milestones(self) -> list[MilestoneFigures]:
+        return milestone_figures(
+            (each.task, each.task_name, each.item, each.people, judge)
+            for each, judge, _cost in self.pairs
+        )
+
+    @property
+    def together(self) -> MilestoneMatch | None:
+        """All milestones of all runs."""
+        return pooled(self.milestones) if self.milestones else None
+
+    @property
+    def rule(self) -> str:
+        return ProgressSource(self.against.evaluator).rule if self.against else ""
+
+    @property
+    def partial(self) -> int:
+        return sum(pair.judge.is_partial for pair in self.pairs)
+
+    @property
+    def missing(self) -> list[tuple[Promise, int]]:
+        """Ticked runs without a progress rate of the judge, by why."""
+        found = self.against.missing if self.against else {}
+        return [(words, found[reason]) for reason, words in MISSING.items() if found.get(reason)]
+
+    @property
+    def costs(self) -> Costs:
+        return costs_of(
+            [pair.cost for pair in self.pairs],
+            self.label_seconds,
+            [len(each.people.by_each) for each in self.ticked],
+            self.query.wage,
+        )
+
+    @property
+    def farthest(self) -> list[Pair]:
+        """The runs on which they lie farther apart than the tolerance, farthest first."""
+        apart = [pair for pair in self.pairs if abs(pair.gap) > self.tolerance + 1e-9]
+        return sorted(apart, key=lambda pair: (-abs(pair.gap), pair.ticked.position))[:MOST_FAR]
+
+    @property
+    def parameters(self) -> str:
+        """What leads to the same figures, behind the question mark of an address."""
+        query: dict[str, str | int] = {
+            "tolerance": self.query.tolerance,
+            "wage": self.query.wage_text,
+        }
+        return urlencode(query | ({"evaluator": self.against.evaluator.pk} if self.against else {}))
+
+    def title(self, about: str) -> str:
+        return gettext("%(study)s: %(about)s") % {"study": self.study.name, "about": about}
+
+    @property
+    def notes(self) -> list[str]:
+        judge = str(self.against.evaluator) if self.against else gettext("nobody")
         return [
-            (first, second)
-            for each in self.ticked
-            for first, second in combinations(each.people.by_each, 2)
+            gettext("Judge: %(judge)s. %(rule)s") % {"judge": judge, "rule": self.rule},
+            gettext("Tolerance: %(n)s points. Rates lie between 0 and 1.")
+            % {"n": self.query.tolerance},
+            gettext(
+                "Of two people neither comes first: r is the intraclass correlation, with no bias."
+            ),
         ]
 
-
-def people_progress(study: Study) -> PeopleProgress:
-    """Everything that the page speaks of, in a number of queries that no run adds to."""
-    items = StudyItem.objects.filter(study=study, status=StudyItem.Status.SETTLED)
-    runs = Run.objects.filter(pk__in=items.values("run"))
-    milestones = milestones_of(runs.order_by().values("task"))
-    people = progress_by(ProgressSource(), runs, milestones, study)
-    rows = items.order_by("position").values_list(
-        "pk", "position", "run", "run__task", "run__task__external_id", "run__task__site"
-    )
-    ticked = [
-        Ticked(
-            item=pk,
-            position=position,
-            run=run,
-            task=task,
-            task_name=name,
-            site=site,
-            people=found,
+    @property
+    def items(self) -> list[StudyItem]:
+        """The runs behind the chosen cell of a milestone, in the study's order."""
+        chosen = self.query
+        if chosen.cell is None:
+            return []
+        of_milestone = (
+            each.items[chosen.cell]
+            for each in self.milestones
+            if (each.task, each.name) == (chosen.task, chosen.milestone)
         )
-        for pk, position, run, task, name, site in rows
-        if isinstance(found := people.get(run), RunProgress)
-    ]
-    known = Run.objects.filter(pk__among=[each.run for each in ticked])
-    spoken = EvaluatorVersion.objects.filter(
-        name__in=PROGRESS_EVALUATORS, evaluations__run__in=known, evaluations__is_current=True
-    )
-    with_ticks = MilestoneTick.objects.filter(label__item__among=[each.item for each in ticked])
-    seconds = Label.objects.filter(
-        pk__in=with_ticks.values("label"), is_repeat=False, seconds__gt=0
-    ).values_list("seconds", flat=True)
-    return PeopleProgress(
-        study=study,
-        ticked=ticked,
-        settled=items.count(),
-        label_seconds=list(seconds),
-        against=[
-            _against(evaluator, ticked, progress_by(ProgressSource(evaluator), known, milestones))
-            for evaluator in in_order(spoken.distinct())
-        ],
-    )
-
-
-def correspondence(
-    people: Sequence[float], judge: Sequence[float], tasks: Sequence[int], tolerance: float
-) -> Correspondence:
-    """The figures of two measurements, judge − people."""
-    gaps = [said - ticked for ticked, said in zip(people, judge, strict=True)]
-    return Correspondence(
-        correlation=pearson(people, judge),
-        agreement=agreement(people, judge, tolerance),
-        differences=differences(people, judge, largest=1.0),
-        by_task=paired_difference(gaps, tasks, largest=1.0),
-    )
-
-
-def of_equals(first: Sequence[float], second: Sequence[float], tolerance: float) -> Correspondence:
-    """The figures of pairs of people, of whom neither is the measure of the other."""
-    found = differences_of_equals(first, second)
-    return Correspondence(
-        correlation=intraclass(first, second),
-        agreement=agreement(first, second, tolerance),
-        differences=found,
-        by_task=Difference(value=found.bias, interval=found.bias_interval),
-    )
-
-
-def of_pairs(pairs: Sequence[Pair], tolerance: float) -> Correspondence:
-    """The figures over these runs."""
-    return correspondence(
-        [pair.ticked.people.maximum for pair in pairs],
-        [pair.judge.maximum for pair in pairs],
-        [pair.ticked.task for pair in pairs],
-        tolerance,
-    )
-
-
-def milestone_figures(pairs: Sequence[Pair]) -> list[MilestoneFigures]:
-    """Every milestone by itself, in the order of the tasks' names.
-
-    People say that it was reached where more of them ticked it than not; where as many did as
-    did not, they are divided, and the run counts for nothing. Milestones that the judge did not
-    speak of in a run count for nothing there.
-    """
-    cells: defaultdict[tuple[str, int, str], defaultdict[Cell, list[int]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for pair in pairs:
-        found = {one.name: bool(one.spans) for one in pair.judge.findings[0]}
-        for name, votes in _votes(pair.ticked.people).items():
-            if name in found:
-                cell = _cell(found[name], votes)
-                cells[pair.ticked.task_name, pair.ticked.task, name][cell].append(pair.ticked.item)
-    return [
-        MilestoneFigures(
-            task=task,
-            task_name=task_name,
-            name=name,
-            match=_match(items),
-            divided=len(items[Cell.DIVIDED]),
-            items=items,
-        )
-        for (task_name, task, name), items in sorted(cells.items(), key=lambda each: each[0][:2])
-    ]
-
-
-def pooled(figures: Sequence[MilestoneFigures]) -> MilestoneMatch:
-    """All milestones of all runs together."""
-    return MilestoneMatch(
-        both=sum(each.match.both for each in figures),
-        judge_alone=sum(each.match.judge_alone for each in figures),
-        people_alone=sum(each.match.people_alone for each in figures),
-        neither=sum(each.match.neither for each in figures),
-    )
+        items = StudyItem.objects.filter(pk__among=next(of_milestone, []))
+        shown = items.select_related("run__task").defer("run__record", "run__evidence")
+        return list(shown.order_by("position"))
 
 
 def _against(
@@ -271,38 +275,7 @@ def _against(
     costs = dict(current.values_list("run", "cost"))
     said = [(each, progress.get(each.run, Missing.NOT_ASKED)) for each in ticked]
     return Against(
-        evaluator=evaluator,
-        pairs=[
-            Pair(ticked=each, judge=judge, cost=costs.get(each.run))
-            for each, judge in said
-            if isinstance(judge, RunProgress)
-        ],
-        missing=Counter(judge for _, judge in said if isinstance(judge, Missing)),
+        evaluator,
+        [Pair(each, by, costs.get(each.run)) for each, by in said if isinstance(by, RunProgress)],
+        Counter(judge for _, judge in said if isinstance(judge, Missing)),
     )
-
-
-def _votes(people: RunProgress) -> dict[str, list[bool]]:
-    votes: defaultdict[str, list[bool]] = defaultdict(list)
-    for findings in people.findings:
-        for one in findings:
-            votes[one.name].append(bool(one.spans))
-    return votes
-
-
-def _cell(is_found: bool, votes: Sequence[bool]) -> Cell:
-    if 2 * sum(votes) == len(votes):
-        return Cell.DIVIDED
-    is_ticked = 2 * sum(votes) > len(votes)
-    if is_found:
-        return Cell.BOTH if is_ticked else Cell.JUDGE
-    return Cell.PEOPLE if is_ticked else Cell.NEITHER
-
-
-def _match(items: Mapping[Cell, Sequence[int]]) -> MilestoneMatch:
-    meaning = {
-        Cell.BOTH: (True, True),
-        Cell.JUDGE: (True, False),
-        Cell.PEOPLE: (False, True),
-        Cell.NEITHER: (False, False),
-    }
-    return match_milestone([pair for cell, pair in meaning.items() for _ in items.get(cell, ())])

@@ -6,47 +6,35 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.utils import formats
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
-from judging.analysis.experiments.outcome_reports import CONFIGURATION
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.progress import sentences
+from judging.analysis.progress import step_reports as steps
 from judging.analysis.progress.figures import (
-    LIMITS,
-    AtLimit,
     Difficulty,
     Progressed,
-    at_limits,
-    curve_of,
     part_of,
     parts_of,
     progressed,
-    score_of,
-    stops_of,
 )
-from judging.analysis.progress.measured import MISSING
-from judging.analysis.progress.published import STEP_LIMITS
-from judging.analysis.progress.rows import RunRow
-from judging.analysis.progress.selection import KNOWN, stopped_at
+from judging.analysis.progress.rows import KNOWN, RunRow
+from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.columns import (
-    figure,
+    CONFIGURATION,
     in_files,
     on_pages,
     text,
-    value_and_ends,
     with_ends,
 )
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report
-from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate
-from judging.statistics.progress import AdjustedScore
+from judging.analysis.reports.report import Cell, Column, Report
+from judging.analysis.reports.showing import Shown, percent
+from judging.analysis.wording import DASH, points_words
+from judging.statistics.figures import Undefined
 
-MOST_STEPS_SHOWN = 30
-MOST_STOPS = 15
 _MEANING = _(
     "Progress is 100 · Σ weight of the milestones reached / Σ weight; its highest value in a run, "
     "and its value at the end, since a milestone can be lost again. Hidden progress is the highest "
@@ -58,12 +46,12 @@ _MEANING = _(
 def configurations(facts: Facts) -> Report:
     """One row a configuration, over all task sets."""
     found = [(each, progressed(facts.rows_of(each))) for each in facts.configurations]
-    return _report(
-        facts,
-        [CONFIGURATION, *_columns([each for _one, each in found])],
-        [[one.name, *_progressed(facts, one, each)] for one, each in found],
+    return Report(
+        columns=[CONFIGURATION, *_columns([each for _one, each in found])],
+        rows=[[one.name, *_progressed(facts, one, each)] for one, each in found],
+        notes=facts.progress_notes(),
         remarks=[_MEANING],
-        sentences=[(one.name, sentences.of_progress(each)) for one, each in found if each.n],
+        sentences=[(one.name, _progress_words(each)) for one, each in found if each.n],
     )
 
 
@@ -77,6 +65,40 @@ def task_sets(facts: Facts) -> Report:
         lambda _name, rows: {"task_set": rows[0].task_set},
         page_rows=None if len({row.task_set for row in facts.rows}) > 1 else [],
     )
+
+
+def _progress_words(found: Progressed) -> str:
+    """What the runs reached beside what they achieved."""
+    hidden = found.hidden.value
+    if isinstance(hidden, Undefined):
+        return gettext("No run has both a progress rate and a verdict.")
+    words = {
+        "success": percent(found.success.value),
+        "progress": percent(found.reached.value),
+        "hidden": points_words(abs(hidden)).lstrip("+"),
+    }
+    if hidden >= 0:
+        said = (
+            gettext(
+                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
+                "way: %(hidden)s points that a verdict of yes or no does not show."
+            )
+            % words
+        )
+    else:
+        said = (
+            gettext(
+                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
+                "way: %(hidden)s points less, so some runs succeed without reaching their "
+                "milestones, and either the verdicts or the milestones deserve a look."
+            )
+            % words
+        )
+    if isinstance(found.failures.value, Undefined):
+        return f"{said} {gettext('None of them failed.')}"
+    return f"{said} " + gettext("Those that failed had got %(progress)s of the way.") % {
+        "progress": percent(found.failures.value)
+    }
 
 
 def difficulty(facts: Facts) -> Report:
@@ -97,12 +119,28 @@ def difficulty(facts: Facts) -> Report:
         return part_of(split, row, facts.tasks)
 
     found = [
-        (each.name, sentences.of_parts([(show(name).text, progressed(rows)) for name, rows in of]))
+        (each.name, _parts_words([(show(name).text, progressed(rows)) for name, rows in of]))
         for each in facts.configurations
         if (of := list(parts_of(facts.rows_of(each), part).items()))
     ]
     column = text("part", _("part"), _("tasks"), show=show)
     return _by_part(facts, column, part, choose, notes=[split.rule], sentences=found)
+
+
+def _parts_words(parts: Sequence[tuple[str, Progressed]]) -> str:
+    """How far runs got in each part, and how many succeeded there."""
+    known = [(name, found) for name, found in parts if found.n]
+    if not known:
+        return gettext("No run has both a progress rate and a verdict.")
+    return " ".join(
+        gettext("%(part)s: %(progress)s of the way, %(success)s succeeded.")
+        % {
+            "part": name or DASH,
+            "progress": percent(found.reached.value),
+            "success": percent(found.success.value),
+        }
+        for name, found in known
+    )
 
 
 def _by_part(
@@ -118,238 +156,19 @@ def _by_part(
         for each in facts.configurations
         for name, rows in parts_of(facts.rows_of(each), part).items()
     ]
-    return _report(
-        facts,
-        [CONFIGURATION, column, *_columns([figures for _each, _name, figures, _chosen in found])],
-        [
+    return Report(
+        columns=[
+            CONFIGURATION,
+            column,
+            *_columns([figures for _each, _name, figures, _chosen in found]),
+        ],
+        rows=[
             [each.name, name, *_progressed(facts, each, figures, **chosen)]
             for each, name, figures, chosen in found
         ],
-        notes,
+        notes=facts.progress_notes(*notes),
         **more,
     )
-
-
-def curve(facts: Facts) -> Report:
-    """One row a configuration and step; a page leaves steps out where there are many."""
-    rows: list[list[Any]] = []
-    page_rows: list[list[Any]] = []
-    said: list[tuple[str, str]] = []
-    for each in facts.configurations:
-        points = curve_of(facts.rows_of(each))
-        stride = -(-len(points) // MOST_STEPS_SHOWN) or 1
-        made = [[each.name, point.step, point.reached, point.held, point.going] for point in points]
-        rows += made
-        page_rows += [made[n] for n in range(len(made)) if n % stride == 0 or n == len(made) - 1]
-        said += [(each.name, sentences.of_curve(points))] if points else []
-    return _report(
-        facts,
-        [
-            CONFIGURATION,
-            Column("step", _("steps taken"), _("steps")),
-            Column(
-                "progress",
-                _("mean progress, highest so far"),
-                _("progress, highest so far"),
-                show=rate,
-            ),
-            Column("progress_held", _("mean progress, held"), _("progress, held"), show=rate),
-            Column("going", _("runs that took this step")),
-        ],
-        rows,
-        page_rows=page_rows,
-        sentences=said,
-        remarks=[
-            _(
-                "The mean over all runs after every step; a run that has ended stays where it "
-                "ended. Where “held” falls below “reached”, milestones were lost again; the dotted "
-                "line is the share of runs that had succeeded by then."
-            )
-        ],
-        layout=Layout(split="configuration", folded=True),
-    )
-
-
-def stops(facts: Facts) -> Report:
-    """One row a milestone that runs did not get past, and configuration."""
-    by_pk = {each.pk: each for each in facts.configurations}
-
-    def cell(n: object, found: str, configuration: Configuration | None = None) -> Cell:
-        return Cell(n, facts.progress_url(found, configuration, standing=ANY_DECIDED))
-
-    found = stops_of(facts.rows)
-    return _report(
-        facts,
-        [
-            text("task", _("task")),
-            text("milestone", _("first milestone not reached")),
-            on_pages(_("of the task's runs"), per_row=True),
-            CONFIGURATION,
-            Column("stopped", _("runs that stopped there")),
-            in_files("of_task", _("runs of the task, by all configurations")),
-        ],
-        [
-            [
-                each.task_name,
-                each.stop.name,
-                cell(each.share, stopped_at(each.stop)),
-                by_pk[agent].name,
-                cell(n, stopped_at(each.stop), by_pk[agent]),
-                each.of_task,
-            ]
-            for each in found
-            for agent, n in each.runs.items()
-        ],
-        remarks=[
-            _(
-                "A run stops at the first of its task's milestones, in their order, that it never "
-                "reached; later ones may have been reached all the same. Runs that reached all are "
-                "in no row."
-            )
-        ],
-        layout=Layout(pivot="configuration", most=MOST_STOPS),
-    )
-
-
-def limits(facts: Facts) -> Report:
-    """One row a configuration and step limit."""
-    found = {each.pk: at_limits(facts.rows_of(each), LIMITS) for each in facts.configurations}
-    said = [
-        (each.name, sentences.of_limits(found[each.pk]))
-        for each in facts.configurations
-        if found[each.pk][0].success.total
-    ]
-    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
-    return _report(
-        facts,
-        [
-            CONFIGURATION,
-            Column("limit", _("step limit")),
-            with_ends("progress", _("mean progress, highest"), _("progress")),
-            with_ends("success", _("success rate"), _("success")),
-            figure("steps", _("mean steps used"), _("steps used"), show=decimals(1)),
-            in_files("n", _("n, runs with progress and verdict")),
-            Column("cut", _("runs that took more steps"), _("runs cut")),
-            Column(
-                "unknown",
-                _("runs that a lower limit of their own ended"),
-                _("ended earlier by their own limit"),
-            ),
-        ],
-        [_limit(facts, each, at) for each in facts.configurations for at in found[each.pk]],
-        page_rows=[
-            _limit(facts, each, at)
-            for each in facts.configurations
-            for at in _telling(found[each.pk])
-            if at.success.total
-        ],
-        references=[
-            [label, each.limit, each.progress, None, each.steps, None, "", ""]
-            for each in STEP_LIMITS
-        ],
-        sentences=said,
-        remarks=[
-            _("Limits above the last one shown for a configuration give the same figures."),
-            _(
-                "Computed from the stored runs: each is cut after so many steps, and none is "
-                "carried out again. A run counts as a success if it succeeded within the limit. An "
-                "agent that knows its limit may act otherwise, and runs that a lower limit of "
-                "their own ended might have got further: under higher limits the figures are lower "
-                "bounds."
-            ),
-        ],
-    )
-
-
-def _limit(facts: Facts, each: Configuration, at: AtLimit) -> list[Any]:
-    steps = f"{at.limit + 1}+"
-    url = facts.progress_url(KNOWN, each, standing=ANY_DECIDED, steps=steps)
-    return [
-        each.name,
-        at.limit,
-        at.reached,
-        at.success,
-        at.steps.value,
-        at.success.total,
-        Cell(at.cut, url),
-        at.unknown,
-    ]
-
-
-def _telling(found: Sequence[AtLimit]) -> Sequence[AtLimit]:
-    """The limits up to the first that cuts nothing and leaves nothing more unknown."""
-    last = found[-1]
-    enough = next(
-        (n for n, at in enumerate(found, 1) if not at.cut and at.unknown == last.unknown),
-        len(found),
-    )
-    return found[:enough]
-
-
-def scores(facts: Facts) -> Report:
-    """One row a configuration and k; a page shows one k."""
-    query = facts.query
-    known = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
-
-    def score(each: Configuration, k: int) -> AdjustedScore:
-        return score_of(facts.rows_of(each), k=k, alpha=query.alpha)
-
-    return _report(
-        facts,
-        [
-            CONFIGURATION,
-            in_files("k", "k"),
-            in_files("alpha", _("alpha")),
-            figure("pass_at_k", "pass@k", f"pass@{query.k}", show=rate),
-            figure(
-                "of_failures", _("mean progress of failures"), _("progress of failures"), show=rate
-            ),
-            Column("failures", _("failures with progress")),
-            Column(
-                "score",
-                _("adjusted score"),
-                parts=(
-                    FileColumn("score", _("adjusted score")),
-                    FileColumn("low", _("lower end, 95 %, bootstrap by task")),
-                    FileColumn("high", _("upper end, 95 %, bootstrap by task")),
-                ),
-                spread=value_and_ends,
-                show=lambda found: Shown(percent(found.value), percent_ends(found.interval)),
-            ),
-            on_pages(_("failures without")),
-        ],
-        [
-            _score(facts, each, k, score(each, k))
-            for each in facts.configurations
-            for k in range(1, facts.most_k + 1)
-        ],
-        page_rows=[_score(facts, each, query.k, score(each, query.k)) for each in known],
-        sentences=[(each.name, sentences.of_score(score(each, query.k))) for each in known],
-        remarks=[
-            gettext(
-                "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "
-                "that failed, α = %(alpha)s. pass@k is over all runs with a verdict, progress over "
-                "the failures that have one. The interval resamples whole tasks."
-            )
-            % {"k": query.k, "alpha": facts.alpha_text}
-        ],
-    )
-
-
-def _score(facts: Facts, each: Configuration, k: int, found: AdjustedScore) -> list[Any]:
-    n = found.pass_at_k.tasks
-    tasks = ngettext("%(n)s task", "%(n)s tasks", n) % {"n": formats.number_format(n)}
-    failed = [row for row in facts.rows_of(each) if row.standing is RunResult.FAILURE]
-    return [
-        each.name,
-        k,
-        found.alpha,
-        Cell(found.pass_at_k.value, note=tasks),
-        found.failure_progress,
-        Cell(found.failures, facts.progress_url(KNOWN, each, standing=RunResult.FAILURE)),
-        found,
-        sum(row.progress is None for row in failed),
-    ]
 
 
 def runs(facts: Facts) -> Report:
@@ -369,10 +188,9 @@ def runs(facts: Facts) -> Report:
         ("ended_by_limit", _("the step limit that ended it")),
         ("milestones", _("milestones of the task")),
     ]
-    return _report(
-        facts,
-        [CONFIGURATION, *(Column(key, name) for key, name in columns)],
-        [
+    return Report(
+        columns=[CONFIGURATION, *(Column(key, name) for key, name in columns)],
+        rows=[
             [
                 names[row.agent],
                 str(row.run),
@@ -390,6 +208,7 @@ def runs(facts: Facts) -> Report:
             ]
             for row in facts.rows
         ],
+        notes=facts.progress_notes(),
     )
 
 
@@ -397,36 +216,15 @@ PROGRESS: Registry[Facts] = Registry(
     {
         "configurations": Entry(_("Progress beside success"), configurations),
         "task-sets": Entry(_("The same by task set"), task_sets),
-        "curve": Entry(_("Progress by step"), curve),
-        "stops": Entry(_("Milestones that runs do not get past"), stops),
-        "limits": Entry(_("Step limits"), limits),
+        "curve": Entry(_("Progress by step"), steps.curve),
+        "stops": Entry(_("Milestones that runs do not get past"), steps.stops),
+        "limits": Entry(_("Step limits"), steps.limits),
         "difficulty": Entry(_("Easy and hard tasks"), difficulty),
-        "scores": Entry(_("Adjusted scores"), scores),
+        "scores": Entry(_("Adjusted scores"), steps.scores),
         "runs": Entry(_("Runs with their progress"), runs, lists_runs=True),
     },
     prefix="progress-",
 )
-
-
-def _report(
-    facts: Facts,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Any]],
-    notes: Sequence[str] = (),
-    **more: Any,
-) -> Report:
-    """A report whose notes say whose progress it is, and of how many runs both are known."""
-    source = gettext(
-        "Progress: %(source)s. %(rule)s %(known)s of %(runs)s runs that count have both a "
-        "progress rate and a verdict; all others are left out and counted."
-    ) % {
-        "source": facts.progress.name,
-        "rule": facts.progress.rule,
-        "known": sum(row.is_known for row in facts.rows),
-        "runs": len(facts.rows),
-    }
-    notes = [source, *notes, gettext("Rates lie between 0 and 1.")]
-    return Report(columns=columns, rows=rows, notes=notes, **more)
 
 
 def _columns(found: Sequence[Progressed]) -> list[Column]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.judgements import RunJudgements
-from judging.analysis.progress.measured import ticked_progress
+from judging.analysis.progress.sources import ticked_progress
 from judging.evaluators.milestones import StoredProgress, stored_progress
 from judging.models import Evaluation, Label
 from runs.catalogue.milestones.definitions import definitions_of

@@ -17,10 +17,29 @@ LOW, HIGH = _("lower end, 95 %, Wilson"), _("upper end, 95 %, Wilson")
 SHARE_NAMES = (_("successes"), _("n, runs with a verdict"), _("share"), LOW, HIGH)
 
 
+class Estimate(Protocol):
+    """A figure with its interval: a share, a difference, a score."""
+
+    @property
+    def value(self) -> Figure: ...
+
+    @property
+    def interval(self) -> Interval | Undefined | None: ...
+
+
+def value_and_ends(found: Estimate | Mean) -> list[Value]:
+    """The figure and the ends of its interval."""
+    interval = rate_interval(found) if isinstance(found, Mean) else found.interval
+    return [number(found.value), *ends(interval)]
+
+
 def text(key: str, name: Words, heading: Words | None = None, *, show: Any = None) -> Column:
     """Words. `show` says how a page puts a value that files hold as a key."""
     shown = show or (lambda value: Shown(DASH if value in (None, "") else str(value)))
     return Column(key, name, heading, show=shown, is_text=True)
+
+
+CONFIGURATION = text("configuration", _("configuration"))
 
 
 def in_files(key: str, name: Words) -> Column:
@@ -52,6 +71,18 @@ def with_ends(key: str, name: Words, heading: Words | None = None, *, show: Any 
     return Column(key, name, heading, parts=parts, spread=value_and_ends, show=show)
 
 
+def parted(
+    parts: Sequence[tuple[str, Words]],
+    heading: Words | None = None,
+    *,
+    spread: Any = value_and_ends,
+    show: Any = show,
+) -> Column:
+    """A figure that is one column of a page and several of a file: their keys and names."""
+    columns = [FileColumn(*each) for each in parts]
+    return Column(*columns[0], heading, parts=columns, spread=spread, show=show)
+
+
 def figure(key: str, name: Words, heading: Words | None = None, *, show: Any = show) -> Column:
     """A number that there may be none of; in files it is empty then."""
     return Column(key, name, heading, spread=lambda value: (number(value),), show=show)
@@ -75,22 +106,6 @@ def method(interval: Interval | Undefined | None) -> str | None:
 def why(figure: Figure | None) -> str | None:
     """Why there is no figure."""
     return why_undefined(figure) if isinstance(figure, Undefined) else None
-
-
-class Estimate(Protocol):
-    """A figure with its interval: a share, a difference, a score."""
-
-    @property
-    def value(self) -> Figure: ...
-
-    @property
-    def interval(self) -> Interval | Undefined | None: ...
-
-
-def value_and_ends(found: Estimate | Mean) -> list[Value]:
-    """The figure and the ends of its interval."""
-    interval = rate_interval(found) if isinstance(found, Mean) else found.interval
-    return [number(found.value), *ends(interval)]
 
 
 def figure_values(found: Estimate) -> list[Value]:

@@ -15,8 +15,7 @@ from rich.progress import Progress, TaskID
 
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.population import whole_scope
-from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.experiments.sections import OF_SUITE
+from judging.analysis.experiments.reports import EXPERIMENT, OF_SUITE
 from judging.analysis.experiments.sources import Source
 from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sample
 from judging.analysis.miniwob.tasks import propose_waiting

@@ -10,10 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.gate.decision import CannotTellError, Rule, decide
+from judging.analysis.gate.decision import CannotTellError, Metric, Rule, decide
 from judging.analysis.gate.reading import contestant, read_side, source_for
 from judging.analysis.gate.report import Report, write_json, write_junit, write_text
-from judging.analysis.gate.trials import Metric
 from runs.models.parsing import read_number
 
 FORMATS: Mapping[str, Callable[[Report], str]] = {

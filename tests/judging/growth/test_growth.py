@@ -21,7 +21,7 @@ from django.test import Client
 from django.utils import timezone
 
 from judging.analysis import rerun_facts
-from judging.analysis.experiments import compare_views as experiment_compare
+from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import forms as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
@@ -117,7 +117,7 @@ BOUNDS = (
     (run_tables, "COUNTED_AT_ONCE", 60),
     (policy_pages, "MOST_COUNTED", 20),
     (infrastructure, "MOST_ATTEMPTS", 50),
-    (experiment_compare, "MOST_OFFERED", 40),
+    (experiment_views, "MOST_OFFERED", 40),
     (knowledge_forms, "MOST_OFFERED", 40),
     (acts, "DOWNLOADED", 100),
     (rerun_page, "MOST_LISTED", 60),

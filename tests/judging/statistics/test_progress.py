@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from judging.analysis.gate.decision import mean_drop
-from judging.analysis.progress.costs import costs_of
+from judging.analysis.progress.correspondence import costs_of
 from judging.statistics.comparison import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.correspondence import (
     agreement,
@@ -21,11 +21,11 @@ from judging.statistics.correspondence import (
 )
 from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined
 from judging.statistics.progress import (
+    MilestoneMatch,
     TaskProgress,
     adjusted,
     held,
     hidden_progress,
-    match_milestone,
     progress_curve,
     reached,
 )
@@ -211,14 +211,14 @@ def test_bias_ends_where_differences_do_and_limits_of_agreement_need_not() -> No
 
 
 def test_match_of_a_milestone() -> None:
-    said = [(True, True)] * 3 + [(True, False)] + [(False, True)] * 2 + [(False, False)] * 4
-    found = match_milestone(said)
+    found = MilestoneMatch(both=3, judge_alone=1, people_alone=2, neither=4)
     assert found.precision.value == pytest.approx(3 / 4)
     assert found.recall.value == pytest.approx(3 / 5)
     assert found.agreement.value == pytest.approx(7 / 10)
-    silent = match_milestone([(False, True)])
+    silent = MilestoneMatch(both=0, judge_alone=0, people_alone=1, neither=0)
     assert silent.precision.value == Undefined(Reason.NOTHING_CREDITED)
-    assert match_milestone([(True, False)]).recall.value == Undefined(Reason.NOTHING_TICKED)
+    unticked = MilestoneMatch(both=0, judge_alone=1, people_alone=0, neither=0)
+    assert unticked.recall.value == Undefined(Reason.NOTHING_TICKED)
 
 
 def task(trials: int, successes: int, *failures: float) -> TaskProgress:

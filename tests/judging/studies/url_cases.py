@@ -20,8 +20,7 @@ from django.urls import reverse
 
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.experiments.pictures import QUESTIONS
-from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.experiments.sections import SECTIONS
+from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.analysis.hint_effects.pictures import MAPS
 from judging.analysis.hint_effects.reports import HINTS
 from judging.api.urls import urlpatterns as api_addresses

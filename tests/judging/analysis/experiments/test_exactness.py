@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.experiments.sections import OF_SUITE
+from judging.analysis.experiments.reports import EXPERIMENT, OF_SUITE
 from runs.exports.services import export_runs
 from runs.models import Event, Experiment, Run
 from tests.judging.analysis.experiments import made

@@ -11,8 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.experiments.sections import SECTIONS
+from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.models import Unblinding
 from runs.models import Event, Experiment, Run
 from tests.judging.analysis import audited

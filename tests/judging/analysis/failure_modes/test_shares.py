@@ -16,9 +16,9 @@ from judging.analysis.failure_modes.services import (
 from judging.analysis.failure_modes.shares import (
     ModeFigures,
     RunModes,
+    confirmed,
     count,
     modes_of_runs,
-    reviewed,
 )
 from judging.analysis.failure_modes.sources import (
     NONE,
@@ -172,7 +172,7 @@ def test_confirming_changing_rejecting_and_taking_back_is_all_kept() -> None:
     current = FailureReview.objects.get(run=run, is_current=True)
     assert (current.decision, current.by, current.named) == ("changed", two, [MISREAD])
     assert current.replaces == last
-    share = reviewed(Run.objects.all()).confirmed
+    share = confirmed(Run.objects.all())
     assert (share.count, share.total) == (0, 1)
 
 

@@ -14,12 +14,15 @@ from judging.analysis.gate.decision import (
     CannotTellError,
     Decision,
     Finding,
+    Metric,
     Rule,
+    Side,
+    Trials,
     decide,
     finding_of,
+    largest_k,
     mean_drop,
 )
-from judging.analysis.gate.trials import Metric, Side, Trials, largest_k
 from judging.statistics.figures import Interval
 
 FIVE = Rule(max_drop=0.05)

@@ -21,11 +21,10 @@ BOTH = (Rule.POSITIVE, Rule.BINARY)
 
 def test_both_rules_and_both_kinds_of_tasks() -> None:
     of, _agent = made.suite()
-    [found] = suite_of(made.facts(of).scope).configurations
+    [found] = suite_of(made.facts(of).scope)
     assert [each.task for each in found.tasks] == sorted(made.NAMES)
     tab = found.at("click-tab")
-    assert tab is not None
-    assert [tab.share(rule).count for rule in BOTH] == [2, 1]
+    assert [tab.pooled(rule).count for rule in BOTH] == [2, 1]
     assert [tab.mean_steps(rule) for rule in BOTH] == [3.0, 2.0]
     # The error of the site says nothing; that the agent came to no decision is a failure.
     many = found.of(StepsNeeded.MANY)

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.test import Client
 from scipy.stats import t
 
-from judging.analysis.progress.measured import Missing
+from judging.analysis.progress.sources import Missing
 from judging.models import Unblinding
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones

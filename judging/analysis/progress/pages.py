@@ -1,0 +1,145 @@
+"""What pages show on how far runs got: the sections of an experiment, and judge beside people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.facts import Facts
+from judging.analysis.experiments.pictures import ShownPicture
+from judging.analysis.pictures import figure_row, interval_picture
+from judging.analysis.pictures_progress import Pair as Mark
+from judging.analysis.pictures_progress import StepCurve, agreement_picture, progress_picture
+from judging.analysis.progress.figures import curve_of, progressed
+from judging.analysis.progress.people import Pair, PeopleFacts
+from judging.analysis.progress.people_reports import OVERALL
+from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.progress.rows import RunRow
+from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.showing import percent, rate_interval
+from judging.analysis.wording import points_words
+from judging.statistics.figures import Undefined
+
+
+def _beside_success(facts: Facts) -> list[ShownPicture]:
+    """Two rows a configuration: how far its runs got, and how many succeeded."""
+    found = [(each.name, progressed(facts.rows_of(each))) for each in facts.configurations]
+    if not any(each.n for _name, each in found):
+        return []
+    rows = []
+    for name, each in found:
+        progress = gettext("progress · %(name)s") % {"name": name}
+        success = gettext("success · %(name)s") % {"name": name}
+        ends, won = rate_interval(each.reached), each.success
+        rows.append(figure_row(progress, each.reached.value, ends, meaning="agent"))
+        rows.append(figure_row(success, won.value, won.interval, meaning="evaluator"))
+    label = gettext("How much progress does success hide?")
+    return [ShownPicture(None, interval_picture(rows, label=label, meaning="agent"))]
+
+
+def _by_step(facts: Facts) -> list[ShownPicture]:
+    return [
+        ShownPicture(each, _curve(each.name, known, facts.rows_of(each)))
+        for each in facts.configurations
+        if (known := [row for row in facts.rows_of(each) if row.is_known])
+    ]
+
+
+def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeString:
+    """Progress reached and held after every step, and how many runs had succeeded by then."""
+    curve = curve_of(rows)
+    solved = [
+        sum(row.is_success and row.n_steps <= point.step for row in known) / len(known)
+        for point in curve
+    ]
+    curves = [
+        StepCurve("reached", gettext("reached"), [point.reached for point in curve]),
+        StepCurve("solved", gettext("success"), solved),
+    ]
+    if any(point.held < point.reached - 1e-9 for point in curve):
+        curves.insert(1, StepCurve("held", gettext("held"), [point.held for point in curve]))
+    label = gettext("How far had runs of %(name)s got after every step?") % {"name": name}
+    return progress_picture(curves, label=label, axis=gettext("steps"))
+
+
+class Section(NamedTuple):
+    """A section of the page: what it asks, and what draws its pictures."""
+
+    title: Promise
+    draw: Callable[[Facts], Sequence[ShownPicture]] = lambda _facts: ()
+
+
+SECTIONS = {
+    "configurations": Section(_("How much progress does success hide?"), _beside_success),
+    "task-sets": Section(_("By task set")),
+    "curve": Section(_("Where do runs stop getting further?"), _by_step),
+    "stops": Section(_("Which milestones do runs not get past?")),
+    "limits": Section(_("Would fewer steps do?")),
+    "difficulty": Section(_("Easy and hard tasks")),
+    "scores": Section(_("One score that counts how far failures got")),
+}
+"""By the name of their report, in the page's order."""
+
+
+def shown_sections(facts: Facts) -> list[dict[str, Any]]:
+    """The sections that have something to show."""
+    reports = [(name, PROGRESS.make(name, facts)) for name in SECTIONS]
+    return [
+        {
+            "name": name,
+            "title": SECTIONS[name].title,
+            "report": report,
+            "tables": html_tables(report),
+            "pictures": SECTIONS[name].draw(facts),
+        }
+        for name, report in reports
+        if report.rows and report.page_rows != []
+    ]
+
+
+def people_picture(facts: PeopleFacts) -> SafeString:
+    """Bland and Altman's picture of the runs that both speak of."""
+
+    def words(pair: Pair) -> dict[str, object]:
+        return {
+            "n": pair.ticked.position,
+            "people": percent(pair.ticked.people.maximum),
+            "judge": percent(pair.judge.maximum),
+        }
+
+    marks = [
+        Mark(
+            people=pair.ticked.people.maximum,
+            judge=pair.judge.maximum,
+            url=f"{reverse('runs:run_detail', args=[pair.ticked.run])}?study={facts.study.pk}",
+            title=gettext("#%(n)s: people %(people)s, judge %(judge)s") % words(pair),
+        )
+        for pair in facts.pairs
+    ]
+    label = gettext("How far is the judge's progress from people's?")
+    reported = OVERALL.bias, gettext("reported")
+    return agreement_picture(marks, facts.whole.differences, label=label, reported=reported)
+
+
+def people_sentence(facts: PeopleFacts) -> str:
+    """What the figures mean."""
+    bias, share = facts.whole.differences.bias, facts.whole.agreement.value
+    if isinstance(bias, Undefined) or isinstance(share, Undefined):
+        return gettext("No run has both ticks and a progress rate.")
+    near = gettext(
+        "On %(share)s of the runs the judge is within %(tolerance)s points of people;"
+    ) % {"share": percent(share), "tolerance": facts.query.tolerance}
+    if not round(100 * abs(bias), 1):
+        return f"{near} {gettext('on average it says as much as they do.')}"
+    more = (
+        gettext("on average it is %(bias)s points higher.")
+        if bias > 0
+        else gettext("on average it is %(bias)s points lower.")
+    )
+    return f"{near} " + more % {"bias": points_words(abs(bias)).lstrip("+")}

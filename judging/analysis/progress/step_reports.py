@@ -1,0 +1,307 @@
+"""The reports on progress by step: curves, milestones not passed, step limits, and one score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils import formats
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.experiments.facts import ANY_DECIDED, Facts
+from judging.analysis.experiments.figures import Configuration
+from judging.analysis.experiments.population import RunResult
+from judging.analysis.progress.figures import (
+    AtLimit,
+    at_limits,
+    curve_of,
+    score_of,
+    stops_of,
+)
+from judging.analysis.progress.rows import KNOWN, stopped_at
+from judging.analysis.reports.columns import (
+    CONFIGURATION,
+    figure,
+    in_files,
+    on_pages,
+    parted,
+    text,
+    with_ends,
+)
+from judging.analysis.reports.report import Cell, Column, Layout, Report
+from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate
+from judging.analysis.wording import points_words, why_undefined
+from judging.statistics.figures import Undefined
+from judging.statistics.progress import AdjustedScore, AtStep
+
+MOST_STEPS_SHOWN = 30
+MOST_STOPS = 15
+AGENTBOARD = ((10, 0.413, 9.2), (20, 0.497, 16.4), (30, 0.523, 21.8), (50, 0.531, 22.5))
+"""GPT-4 under a step limit, mean progress, and steps used: reported in an article on AgentBoard (Ma
+et al. 2024, arXiv 2401.13178)."""
+
+
+def curve(facts: Facts) -> Report:
+    """One row a configuration and step; a page leaves steps out where there are many."""
+    rows: list[list[Any]] = []
+    page_rows: list[list[Any]] = []
+    curves = [(each, curve_of(facts.rows_of(each))) for each in facts.configurations]
+    for each, points in curves:
+        stride = -(-len(points) // MOST_STEPS_SHOWN) or 1
+        made = [[each.name, point.step, point.reached, point.held, point.going] for point in points]
+        rows += made
+        page_rows += [made[n] for n in range(len(made)) if n % stride == 0 or n == len(made) - 1]
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("step", _("steps taken"), _("steps")),
+            Column(
+                "progress",
+                _("mean progress, highest so far"),
+                _("progress, highest so far"),
+                show=rate,
+            ),
+            Column("progress_held", _("mean progress, held"), _("progress, held"), show=rate),
+            Column("going", _("runs that took this step")),
+        ],
+        rows=rows,
+        notes=facts.progress_notes(),
+        page_rows=page_rows,
+        sentences=[(each.name, _curve_words(points)) for each, points in curves if points],
+        remarks=[
+            _(
+                "The mean over all runs after every step; a run that has ended stays where it "
+                "ended. Where “held” falls below “reached”, milestones were lost again; the dotted "
+                "line is the share of runs that had succeeded by then."
+            )
+        ],
+        layout=Layout(split="configuration", folded=True),
+    )
+
+
+def _curve_words(curve: Sequence[AtStep]) -> str:
+    """Where runs stop getting further."""
+    highest = curve[-1].reached
+    if not highest:
+        return gettext("No run reached any milestone.")
+    half = next(point.step for point in curve if 2 * point.reached >= highest - 1e-9)
+    full = next(point.step for point in curve if point.reached >= highest - 1e-9)
+    said = gettext(
+        "Half of all progress is made by step %(half)s; after step %(full)s, no run gets further."
+    ) % {"half": half, "full": full}
+    lost = highest - curve[-1].held
+    if lost <= 1e-9:
+        return said
+    return f"{said} " + gettext("%(points)s points of it were lost again by the end.") % {
+        "points": points_words(lost).lstrip("+")
+    }
+
+
+def stops(facts: Facts) -> Report:
+    """One row a milestone that runs did not get past, and configuration."""
+    by_pk = {each.pk: each for each in facts.configurations}
+
+    def cell(n: object, found: str, configuration: Configuration | None = None) -> Cell:
+        return Cell(n, facts.progress_url(found, configuration, standing=ANY_DECIDED))
+
+    return Report(
+        columns=[
+            text("task", _("task")),
+            text("milestone", _("first milestone not reached")),
+            on_pages(_("of the task's runs"), per_row=True),
+            CONFIGURATION,
+            Column("stopped", _("runs that stopped there")),
+            in_files("of_task", _("runs of the task, by all configurations")),
+        ],
+        rows=[
+            [
+                each.task_name,
+                each.stop.name,
+                cell(each.share, stopped_at(each.stop)),
+                by_pk[agent].name,
+                cell(n, stopped_at(each.stop), by_pk[agent]),
+                each.of_task,
+            ]
+            for each in stops_of(facts.rows)
+            for agent, n in each.runs.items()
+        ],
+        notes=facts.progress_notes(),
+        remarks=[
+            _(
+                "A run stops at the first of its task's milestones, in their order, that it never "
+                "reached; later ones may have been reached all the same. Runs that reached all are "
+                "in no row."
+            )
+        ],
+        layout=Layout(pivot="configuration", most=MOST_STOPS),
+    )
+
+
+def limits(facts: Facts) -> Report:
+    """One row a configuration and step limit."""
+    found = [(each, at_limits(facts.rows_of(each))) for each in facts.configurations]
+    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("limit", _("step limit")),
+            with_ends("progress", _("mean progress, highest"), _("progress")),
+            with_ends("success", _("success rate"), _("success")),
+            figure("steps", _("mean steps used"), _("steps used"), show=decimals(1)),
+            in_files("n", _("n, runs with progress and verdict")),
+            Column("cut", _("runs that took more steps"), _("runs cut")),
+            Column(
+                "unknown",
+                _("runs that a lower limit of their own ended"),
+                _("ended earlier by their own limit"),
+            ),
+        ],
+        rows=[_limit(facts, each, at) for each, limits in found for at in limits],
+        notes=facts.progress_notes(),
+        page_rows=[
+            _limit(facts, each, at)
+            for each, limits in found
+            for at in _telling(limits)
+            if at.success.total
+        ],
+        references=[
+            [label, limit, progress, None, steps, None, "", ""]
+            for limit, progress, steps in AGENTBOARD
+        ],
+        sentences=[
+            (each.name, _limits_words(limits)) for each, limits in found if limits[0].success.total
+        ],
+        remarks=[
+            _("Limits above the last one shown for a configuration give the same figures."),
+            _(
+                "Computed from the stored runs: each is cut after so many steps, and none is "
+                "carried out again. A run counts as a success if it succeeded within the limit. An "
+                "agent that knows its limit may act otherwise, and runs that a lower limit of "
+                "their own ended might have got further: under higher limits the figures are lower "
+                "bounds."
+            ),
+        ],
+    )
+
+
+def _limits_words(found: Sequence[AtLimit]) -> str:
+    """What more steps bring."""
+    first, last = found[0], found[-1]
+    if not first.cut:
+        return gettext(
+            "No run took more than %(limit)s steps, so no limit here makes a difference."
+        ) % {"limit": first.limit}
+    return gettext(
+        "Stopped after %(few)s steps, the runs would have got %(less)s of the way; with "
+        "%(many)s, %(more)s."
+    ) % {
+        "few": first.limit,
+        "less": percent(first.reached.value),
+        "many": last.limit,
+        "more": percent(last.reached.value),
+    }
+
+
+def _limit(facts: Facts, each: Configuration, at: AtLimit) -> list[Any]:
+    steps = f"{at.limit + 1}+"
+    url = facts.progress_url(KNOWN, each, standing=ANY_DECIDED, steps=steps)
+    return [
+        each.name,
+        at.limit,
+        at.reached,
+        at.success,
+        at.steps.value,
+        at.success.total,
+        Cell(at.cut, url),
+        at.unknown,
+    ]
+
+
+def _telling(found: Sequence[AtLimit]) -> Sequence[AtLimit]:
+    """The limits up to the first that cuts nothing and leaves nothing more unknown."""
+    last = found[-1].unknown
+    enough = (n for n, at in enumerate(found, 1) if not at.cut and at.unknown == last)
+    return found[: next(enough, len(found))]
+
+
+def scores(facts: Facts) -> Report:
+    """One row a configuration and k; a page shows one k."""
+    query = facts.query
+    known = [each for each in facts.configurations if any(r.is_known for r in facts.rows_of(each))]
+    return Report(
+        columns=[
+            CONFIGURATION,
+            in_files("k", "k"),
+            in_files("alpha", _("alpha")),
+            figure("pass_at_k", "pass@k", f"pass@{query.k}", show=rate),
+            figure(
+                "of_failures", _("mean progress of failures"), _("progress of failures"), show=rate
+            ),
+            Column("failures", _("failures with progress")),
+            parted(
+                (
+                    ("score", _("adjusted score")),
+                    ("low", _("lower end, 95 %, bootstrap by task")),
+                    ("high", _("upper end, 95 %, bootstrap by task")),
+                ),
+                show=lambda found: Shown(percent(found.value), percent_ends(found.interval)),
+            ),
+            on_pages(_("failures without")),
+        ],
+        rows=[
+            _score(facts, each, k)
+            for each in facts.configurations
+            for k in range(1, facts.most_k + 1)
+        ],
+        notes=facts.progress_notes(),
+        page_rows=[_score(facts, each, query.k) for each in known],
+        sentences=[(each.name, _score_words(_score_at(facts, each, query.k))) for each in known],
+        remarks=[
+            gettext(
+                "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "
+                "that failed, α = %(alpha)s. pass@k is over all runs with a verdict, progress over "
+                "the failures that have one. The interval resamples whole tasks."
+            )
+            % {"k": query.k, "alpha": facts.alpha_text}
+        ],
+    )
+
+
+def _score_words(found: AdjustedScore) -> str:
+    """How the score comes about."""
+    if isinstance(found.value, Undefined):
+        return gettext("There is no score: %(reason)s.") % {"reason": why_undefined(found.value)}
+    progress = found.failure_progress
+    words = {
+        "alpha": f"{found.alpha:g}",
+        "passed": percent(found.pass_at_k.value),
+        "rest": f"{round(1 - found.alpha, 6):g}",
+        "progress": "100 %" if isinstance(progress, Undefined) else percent(progress),
+        "score": percent(found.value),
+    }
+    said = gettext("%(alpha)s × %(passed)s + %(rest)s × %(progress)s = %(score)s.") % words
+    if isinstance(progress, Undefined):
+        return f"{said} {gettext('Nothing failed, so nothing is missing from the second part.')}"
+    return said
+
+
+def _score_at(facts: Facts, each: Configuration, k: int) -> AdjustedScore:
+    return score_of(facts.rows_of(each), k=k, alpha=facts.query.alpha)
+
+
+def _score(facts: Facts, each: Configuration, k: int) -> list[Any]:
+    found = _score_at(facts, each, k)
+    n = found.pass_at_k.tasks
+    tasks = ngettext("%(n)s task", "%(n)s tasks", n) % {"n": formats.number_format(n)}
+    failed = (row for row in facts.rows_of(each) if row.standing is RunResult.FAILURE)
+    return [
+        each.name,
+        k,
+        found.alpha,
+        Cell(found.pass_at_k.value, note=tasks),
+        found.failure_progress,
+        Cell(found.failures, facts.progress_url(KNOWN, each, standing=RunResult.FAILURE)),
+        found,
+        sum(row.progress is None for row in failed),
+    ]
