@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, TypedDict
 from uuid import UUID
 
@@ -106,33 +104,23 @@ def run_live(request: AppRequest, run_id: UUID) -> HttpResponse:
     return render(request, "runs/viewer/_run_live.html", live_context(run, first=first))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSpending:
+def spending_facts(run: Run) -> dict[str, Any]:
     """Sums over a run's model calls, those of abandoned branches included; None for unknown.
 
-    `unpriced`: so many of the calls have no known price, and are not in `cost`.
+    `unpriced`: so many of the calls have no known price, and are not in `cost`. Nothing where no
+    tokens are known, or the run hides something from the viewer.
     """
-
-    input_tokens: int | None
-    cached_tokens: int | None
-    output_tokens: int | None
-    cost: Decimal | None
-    unpriced: int
-
-
-def spending_facts(run: Run) -> dict[str, Any]:
-    """Nothing where no tokens are known, or the run hides something from the viewer."""
     if hides_something(run) or (run.input_tokens is None and run.output_tokens is None):
         return {}
     unpriced = _number(run.record.get("extra"), "unpriced_calls")
     return {
-        "spending": RunSpending(
-            input_tokens=run.input_tokens,
-            cached_tokens=_number(run.record.get("totals"), "cached_tokens"),
-            output_tokens=run.output_tokens,
-            cost=run.cost,
-            unpriced=unpriced or 0,
-        )
+        "spending": {
+            "input_tokens": run.input_tokens,
+            "cached_tokens": _number(run.record.get("totals"), "cached_tokens"),
+            "output_tokens": run.output_tokens,
+            "cost": run.cost,
+            "unpriced": unpriced or 0,
+        }
     }
 
 

@@ -57,12 +57,6 @@ class ExperimentRow:
     parts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LargeRun:
-    run: Run
-    size: int
-
-
 class SpacePage:
     """The last measurement, in the words of the page."""
 
@@ -111,14 +105,14 @@ class SpacePage:
         return found
 
     @property
-    def largest(self) -> list[LargeRun]:
-        """The largest runs of which the person may know the names."""
+    def largest(self) -> list[tuple[Run, int]]:
+        """The largest runs, with their bytes, of which the person may know the names."""
         rows = {row["run"]: row["total"] for row in self.figures.get("largest", ())}
         keys = [UUID(key) for key in rows]
         shown = Run.objects.visible_to(self.user, keys).not_anonymous()
         runs = shown.select_related("task__task_set").only("id", "n_steps", "task")
-        found = [LargeRun(run, rows[str(run.pk)]) for run in runs.order_by()]
-        return sorted(found, key=lambda row: -row.size)
+        found = [(run, rows[str(run.pk)]) for run in runs.order_by()]
+        return sorted(found, key=lambda row: -row[1])
 
     @property
     def added(self) -> list[tuple[date, int]]:
