@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import slugify
@@ -32,6 +30,7 @@ from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import KEPT_DAYS, start_download
 from judging.studies.access import for_auditors, record_unblindings
 from judging.studies.pages import MANAGE
+from runs.exports.views import attachment
 from runs.interface.fragments import AppRequest
 from runs.storage.blobs import read_blob
 
@@ -135,15 +134,9 @@ def _answer(
     if table.has_judgements:
         items = StudyItem.objects.filter(run__in=contents.runs.order_by().values("pk"))
         record_unblindings(user=request.user, items=items, reason=f"table of {table.name}")
-    # Has no name in the file system, so nothing is left of it when the answer has been sent.
-    file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
-    DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
-    file.seek(0)
-    response = FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{table.name}.{ending}",
-        content_type=DATA_FORMATS[ending].content_type,
+    kind, rows = DATA_FORMATS[ending], table.rows(contents)
+    return attachment(
+        lambda file: kind.write(file, table.columns, rows),
+        f"{table.name}.{ending}",
+        kind.content_type,
     )
-    response["Cache-Control"] = "private, no-store"
-    return response

@@ -1,6 +1,8 @@
 """Downloads of runs, in the native format or as ATIF."""
 
 import tempfile
+from collections.abc import Callable
+from typing import BinaryIO
 from uuid import UUID
 
 from django.conf import settings
@@ -57,17 +59,31 @@ def _format(asked: str | None) -> ExportFormat:
 def _download(
     request: AppRequest, ids: list[UUID], name: str, format: ExportFormat
 ) -> HttpResponseBase:
-    # Has no name in the file system, so nothing is left of it when the answer has been sent.
-    file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
+    runs = Run.objects.filter(pk__in=ids)
     try:
-        export_for(request.user, file, Run.objects.filter(pk__in=ids), format)
+        response = attachment(lambda file: export_for(request.user, file, runs, format), name)
     except (BlobError, OSError) as error:
-        file.close()
         messages.error(request, _("The export failed: %(why)s") % {"why": error})
         return redirect("runs:run_list")
     about, words = (("run", ids[0]), "") if len(ids) == 1 else (None, f"{len(ids)} runs")
     record_entry(RUNS_EXPORTED, about=about, words=words, after=format)
+    return response
+
+
+def attachment(
+    write: Callable[[BinaryIO], object], name: str, content_type: str | None = None
+) -> FileResponse:
+    """What `write` writes, for the browser to keep; raises what it raises.
+
+    The file has no name in the file system, so nothing is left of it when it has been sent.
+    """
+    file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 (the answer closes it)
+    try:
+        write(file)
+    except BaseException:
+        file.close()
+        raise
     file.seek(0)
-    response = FileResponse(file, as_attachment=True, filename=name)
+    response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
     response["Cache-Control"] = "private, no-store"
     return response

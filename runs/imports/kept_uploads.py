@@ -29,8 +29,9 @@ IN_BUCKET = "bucket:"
 """What the place of a file in the bucket begins with."""
 
 
-def keep_upload(file: UploadedFile[Any], name: str) -> str:
-    """Keep the file under a name that is new; its place.
+@contextmanager
+def keeping_upload(file: UploadedFile[Any], name: str) -> Iterator[str]:
+    """Keep the file under a name that is new: its place, where it stays unless the block breaks.
 
     Raises:
         OSError: it cannot be kept, for instance because the disk is full.
@@ -39,16 +40,10 @@ def keep_upload(file: UploadedFile[Any], name: str) -> str:
     if bucket := _bucket():
         file.seek(0)
         bucket.put_file(name, cast(Any, file.file))
-        return f"{IN_BUCKET}{name}"
-    path = settings.UPLOAD_DIR / name
-    _keep(file, path)
-    return str(path)
-
-
-@contextmanager
-def keeping_upload(file: UploadedFile[Any], name: str) -> Iterator[str]:
-    """The place of the file, which stays kept unless the block breaks. Raises as `keep_upload`."""
-    place = keep_upload(file, name)
+        place = f"{IN_BUCKET}{name}"
+    else:
+        place = str(settings.UPLOAD_DIR / name)
+        _keep(file, Path(place))
     try:
         yield place
     except BaseException:

@@ -11,6 +11,7 @@ from webagent.trajectory.bundles import Problem, Rejection
 
 MAX_PROBLEMS = 1_000
 MAX_SHOWN = 200
+COUNTED = ("steps", "screenshots", "labels", "evaluations", "gaps", "dropped", "redacted")
 
 
 @dataclass(slots=True)
@@ -65,11 +66,10 @@ class ImportReport:
             "already_there": len(self.already_there),
             "rejected": len(self.rejected),
             "problems": self.n_problems,
-            "steps": sum(run.n_steps for run in self.imported),
-            "screenshots": sum(run.n_screenshots for run in self.imported),
-            "labels": sum(run.n_labels for run in self.imported),
-            "evaluations": sum(run.n_evaluations for run in self.imported),
-            "redacted": sum(run.n_redacted for run in self.imported),
+            **{
+                name: sum(getattr(run, f"n_{name}") for run in self.imported)
+                for name in ("steps", "screenshots", "labels", "evaluations", "redacted")
+            },
             **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
         }
         return {"counts": counts, **shown}
@@ -87,11 +87,5 @@ def _run(run: ImportedRun) -> dict[str, Any]:
     return {
         "source": run.source,
         "run": str(run.run_id),
-        "steps": run.n_steps,
-        "screenshots": run.n_screenshots,
-        "labels": run.n_labels,
-        "evaluations": run.n_evaluations,
-        "gaps": run.n_gaps,
-        "dropped": run.n_dropped,
-        "redacted": run.n_redacted,
+        **{name: getattr(run, f"n_{name}") for name in COUNTED},
     }

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import figures, matrices
 from judging.analysis.reports.report import Report
-from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
+from judging.models import Evaluation, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import (
     ADJUDICATION,
     EVALUATIONS,
@@ -38,7 +38,7 @@ from judging.portability.judgements.columns import (
     Type,
 )
 from judging.portability.judgements.evaluations import evaluation_record
-from judging.portability.judgements.labels import IS_REPEAT, label_record
+from judging.portability.judgements.labels import IS_REPEAT, label_record, whole_labels
 from judging.portability.judgements.verdicts import adjudication_record
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
@@ -58,11 +58,10 @@ MAYBE = {column.name for column in RUNS if column.type is Type.TEXT} - {
 def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
     """The labels of these, hidden repeats among them; runs in the studies' order."""
     labels = (
-        Label.objects.filter(item__in=items.order_by().values("pk"))
-        .select_related("item__study", "item__run__task__task_set", "item__run__agent")
-        .select_related("annotator", "guideline")
+        whole_labels()
+        .filter(item__in=items.order_by().values("pk"))
+        .select_related("item__run__task__task_set", "item__run__agent")
         .defer(*(f"item__run__{name}" for name in LARGE))
-        .prefetch_related("revisions", "ticks__milestone", "item__comments")
         .order_by("item__study", "item__position", "submitted_at", "pk")
     )
     for label in labels.iterator(AT_ONCE):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import cost_column, stored_json
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
@@ -27,9 +27,6 @@ class RunEvaluations:
     texts: set[bytes] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
     """Evaluators with a current verdict."""
-    n_new: int = 0
-    is_current: bool = False
-    """Whether the newest one is."""
 
 
 class KnownEvaluations:
@@ -64,41 +61,33 @@ class KnownEvaluations:
         return self._versions[key]
 
 
-def store_evaluations(
-    *, run: Run, records: Sequence[EvaluationRecord], known: KnownEvaluations | None = None
-) -> Iterator[Problem]:
-    """Store those that are not here yet; yields those that cannot be.
-
-    Of several by one evaluator the last is current, unless one was here before.
+def store_evaluation(
+    *, run: Run, record: EvaluationRecord, known: KnownEvaluations, settled: Set[int]
+) -> Evaluation | None:
+    """Store an evaluation; None if it is here already.
 
     Args:
-        known: what was looked up before, for a caller with many rows and one transaction.
+        known: what was looked up before in the same transaction.
+        settled: evaluators whose current verdict stays so. Of others the last one is current.
+
+    Raises:
+        InputError: it cannot be stored.
     """
-    known = known or KnownEvaluations()
-    of_run = known.of(run)
-    settled = frozenset(of_run.settled)
-    for record in records:
-        text = _content(record)
-        if text in of_run.texts:
-            continue
-        of_run.texts.add(text)
-        if record.evaluator.kind not in EvaluatorVersion.Kind.values:
-            kinds = ", ".join(EvaluatorVersion.Kind.values)
-            yield Problem(
-                str(run.pk), f"evaluation {record.id}", "evaluator.kind", f"none of {kinds}"
-            )
-            continue
-        version = known.version(record.evaluator)
-        is_current = version.pk not in settled
-        if is_current and version.pk in of_run.settled:
-            current = Evaluation.objects.filter(run=run, evaluator=version, is_current=True)
-            current.update(is_current=False)
-        Evaluation.objects.create(
-            run=run, evaluator=version, is_current=is_current, **_columns(record)
-        )
-        of_run.settled.add(version.pk)
-        of_run.n_new += 1
-        of_run.is_current = is_current
+    of_run, text = known.of(run), _content(record)
+    if text in of_run.texts:
+        return None
+    of_run.texts.add(text)
+    if record.evaluator.kind not in EvaluatorVersion.Kind.values:
+        raise InputError("evaluator.kind", f"none of {', '.join(EvaluatorVersion.Kind.values)}")
+    version = known.version(record.evaluator)
+    is_current = version.pk not in settled
+    if is_current and version.pk in of_run.settled:
+        current = Evaluation.objects.filter(run=run, evaluator=version, is_current=True)
+        current.update(is_current=False)
+    of_run.settled.add(version.pk)
+    return Evaluation.objects.create(
+        run=run, evaluator=version, is_current=is_current, **_columns(record)
+    )
 
 
 def evaluation_record(row: Evaluation) -> EvaluationRecord:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
@@ -16,22 +16,34 @@ from judging.models import (
     Evaluation,
     EvaluatorVersion,
     FailureReview,
-    Label,
     ReferenceVerdict,
     StudyItem,
 )
 from judging.models.evaluations import IMPORTED_KEY
-from judging.portability.judgements.evaluations import evaluation_record, store_evaluations
-from judging.portability.judgements.labels import label_record, store_labels
-from judging.portability.judgements.verdicts import adjudication_record, store_adjudications
+from judging.portability.judgements.evaluations import (
+    KnownEvaluations,
+    evaluation_record,
+    store_evaluation,
+)
+from judging.portability.judgements.labels import (
+    KnownLabels,
+    label_record,
+    store_label,
+    whole_labels,
+)
+from judging.portability.judgements.verdicts import adjudication_record, settle, store_adjudication
 from judging.portability.study_bundles.services import after_runs, before_runs
-from judging.studies.imported import IMPORTED
+from judging.studies.imported import IMPORTED, Places
 from runs.models import Run, User
 from runs.models.extension import Verdicts
-from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
+
+Kind = EvaluatorVersion.Kind
+ASKING = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES)
+"""Kinds that ask a model: what they said was paid for, and of what they saw."""
 
 
 class StoredVerdicts:
@@ -41,12 +53,20 @@ class StoredVerdicts:
         """Store evaluations, labels and adjudications that are not here yet."""
         if not (bundle.evaluations or bundle.labels or bundle.adjudications):
             return []
-        stored = chain(
-            store_evaluations(run=run, records=bundle.evaluations),
-            store_labels(run=run, records=bundle.labels),
-            store_adjudications(run=run, records=bundle.adjudications),
-        )
-        return [replace(problem, source=bundle.source) for problem in stored]
+        places, labels, evaluations = Places(), KnownLabels(), KnownEvaluations()
+        settled = frozenset(evaluations.of(run).settled)
+        judge = partial(store_evaluation, run=run, known=evaluations, settled=settled)
+        label = partial(store_label, run=run, places=places, known=labels)
+        adjudicate = partial(store_adjudication, run=run, places=places)
+        problems = [
+            *_stored(bundle, "evaluation", bundle.evaluations, judge),
+            *_stored(bundle, "label", bundle.labels, label),
+        ]
+        places.count()
+        places.forget(run)
+        problems += _stored(bundle, "adjudication", bundle.adjudications, adjudicate)
+        settle(run)
+        return problems
 
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """All evaluations, labels and reference verdicts, in an order of their own making.
@@ -58,11 +78,7 @@ class StoredVerdicts:
             (row.run_id, row.is_current, evaluation_record(row))
             for row in Evaluation.objects.filter(run__in=ids).select_related("evaluator")
         )
-        label_rows = (
-            Label.objects.filter(item__run__in=ids)
-            .select_related("item__study", "annotator", "guideline")
-            .prefetch_related("revisions", "ticks__milestone", "item__comments")
-        )
+        label_rows = whole_labels().filter(item__run__in=ids)
         labels = _by_run((row.item.run_id, True, label_record(row)) for row in label_rows)
         verdict_rows = (
             ReferenceVerdict.objects.filter(run__in=ids)
@@ -91,16 +107,39 @@ class StoredVerdicts:
 
     def why_kept(self, run: Run) -> str:
         """Who here spoke of the run as it is; empty if nobody did."""
-        return why_kept(run)
+        items = StudyItem.objects.filter(run=run).exclude(study__run_filter__has_key=IMPORTED)
+        if item := items.select_related("study").first():
+            return f"it is in the study {item.study.name}"
+        with_model = Q(evaluator__kind=Kind.MODES, evaluator__config__has_key="model")
+        asked = Evaluation.objects.filter(Q(evaluator__kind__in=ASKING) | with_model, run=run)
+        here = asked.exclude(record__has_key=IMPORTED_KEY).select_related("evaluator")
+        if evaluation := here.first():
+            return f"{evaluation.evaluator.name} was asked about it here"
+        if FailureReview.objects.filter(run=run).exists():
+            return "its failure was reviewed here"
+        return ""
 
     def release(self, run: Run) -> Verdicts:
         """What imports said of the run; what was computed here is computed anew."""
         said = self.export([run])[run.pk]
         computed = Evaluation.objects.filter(run=run).exclude(record__has_key=IMPORTED_KEY)
         here = {str(pk) for pk in computed.values_list("pk", flat=True)}
-        forget_imported(run)
+        # Evaluations go with the run.
+        ReferenceVerdict.objects.filter(run=run).delete()
+        StudyItem.objects.filter(run=run, study__run_filter__has_key=IMPORTED).delete()
         kept = tuple(record for record in said.evaluations if record.id not in here)
         return replace(said, evaluations=kept)
+
+
+def _stored(
+    bundle: RunBundle, kind: str, records: Iterable[R], store: Callable[..., object]
+) -> Iterator[Problem]:
+    """Store each of the records; yields those that cannot be."""
+    for record in records:
+        try:
+            store(record=record)
+        except InputError as error:
+            yield error.problem(bundle.source, f"{kind} {record.id}")
 
 
 def _by_run(rows: Iterable[tuple[UUID, bool, R]]) -> dict[UUID, list[R]]:
@@ -120,29 +159,3 @@ def _order(
         else record.study or ""
     )
     return group, is_current, record.at.isoformat() if record.at else "", record.id
-
-
-Kind = EvaluatorVersion.Kind
-ASKING = (Kind.JUDGE, Kind.SELF_JUDGE, Kind.PIPELINE, Kind.MILESTONES)
-"""Kinds that ask a model: what they said was paid for, and of what they saw."""
-
-
-def why_kept(run: Run) -> str:
-    """Who here spoke of the run as it is; empty if nobody did."""
-    items = StudyItem.objects.filter(run=run).exclude(study__run_filter__has_key=IMPORTED)
-    if item := items.select_related("study").first():
-        return f"it is in the study {item.study.name}"
-    with_model = Q(evaluator__kind=Kind.MODES, evaluator__config__has_key="model")
-    asked = Evaluation.objects.filter(Q(evaluator__kind__in=ASKING) | with_model, run=run)
-    here = asked.exclude(record__has_key=IMPORTED_KEY).select_related("evaluator")
-    if evaluation := here.first():
-        return f"{evaluation.evaluator.name} was asked about it here"
-    if FailureReview.objects.filter(run=run).exists():
-        return "its failure was reviewed here"
-    return ""
-
-
-def forget_imported(run: Run) -> None:
-    """Delete what imports put into studies of their own; evaluations go with the run."""
-    ReferenceVerdict.objects.filter(run=run).delete()
-    StudyItem.objects.filter(run=run, study__run_filter__has_key=IMPORTED).delete()

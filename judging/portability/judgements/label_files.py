@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import KNOWN
-from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluations
+from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluation
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
-from judging.portability.judgements.labels import KnownLabels, store_labels
+from judging.portability.judgements.labels import KnownLabels, store_label
 from judging.portability.judgements.row_records import RunsNamed, record_of
 from judging.portability.judgements.rows import Row, read_rows
-from judging.portability.judgements.verdicts import store_adjudications
+from judging.portability.judgements.verdicts import settle, store_adjudication
 from judging.studies.access import LABELS_IMPORTED, record_unblindings
 from judging.studies.disputes.services import closing_row
 from judging.studies.imported import Places, account_name, check_study_name
@@ -174,13 +174,9 @@ class _Import:
         if run.pk not in self._looked_up:
             self._looked_up.add(run.pk)
             self._closed |= _closed_before(self._study, {run.pk})
-        said = self._labels.of(self._study, run)
-        before = len(said.by)
         if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
             raise InputError("failure_step", f"the run has {run.n_steps} steps, from 0")
-        stored = store_labels(run=run, records=[record], places=self._places, known=self._labels)
-        _raise_first(stored)
-        is_new = len(said.by) > before
+        is_new = store_label(run=run, record=record, places=self._places, known=self._labels)
         if is_new and run.pk in self._closed and run.pk not in self._touched:
             raise InputError("run_id", CLOSED)
         if is_new:
@@ -188,18 +184,18 @@ class _Import:
         return is_new
 
     def _verdict(self, run: Run, record: EvaluationRecord) -> bool:
-        of_run = self._evaluations.of(run)
-        before = of_run.n_new
-        _raise_first(store_evaluations(run=run, records=[record], known=self._evaluations))
-        if of_run.n_new > before and not of_run.is_current:
+        known = self._evaluations
+        row = store_evaluation(run=run, record=record, known=known, settled=known.of(run).settled)
+        if row and not row.is_current:
             raise InputError("evaluator", OTHER_VERDICT)
-        return of_run.n_new > before
+        return row is not None
 
     def _adjudication(self, run: Run, record: AdjudicationRecord) -> bool:
         verdicts = ReferenceVerdict.objects.filter(run=run, item__study__name=self._study)
         before = verdicts.count()
         self._places.count()
-        _raise_first(store_adjudications(run=run, records=[record]))
+        store_adjudication(run=run, record=record, places=self._places)
+        settle(run)
         self._places.forget(run)
         is_new = verdicts.count() > before
         if is_new:
@@ -216,11 +212,6 @@ def _closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
     items = StudyItem.objects.filter(study__name=study, run__among=runs)
     closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
     return set(closed.values_list("run", flat=True))
-
-
-def _raise_first(problems: Iterator[Problem]) -> None:
-    for problem in problems:
-        raise InputError(problem.field, problem.reason)
 
 
 def _close_batches(items: Sequence[StudyItem]) -> None:

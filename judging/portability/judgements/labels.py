@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from judging.models import (
-    Guideline,
-    Label,
-    MilestoneTick,
-    StepComment,
-    StudyItem,
-)
+from judging.models import Guideline, Label, MilestoneTick, StepComment, StudyItem
 from judging.studies.imported import NOT_ENTERED, Places, study_name
 from judging.studies.labels.ticks import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware, stored_json
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.verdict_records import LabelComment, LabelRecord
 
@@ -49,11 +44,11 @@ class KnownLabels:
         """Look these up in the study, at once."""
         new = {run for run in runs if (name, run) not in self._of_run}
         self._of_run |= {(name, run): RunLabels() for run in new}
-        rows = Label.objects.filter(item__run__among=new, item__study__name=name)
-        rows = rows.select_related("item__study", "annotator", "guideline")
-        for row in rows.prefetch_related("revisions", "ticks__milestone", "item__comments"):
+        rows = whole_labels().filter(item__run__among=new, item__study__name=name)
+        for row in rows:
             of_run = self._of_run[name, row.item.run_id]
-            of_run.note(label_record(row), row.annotator_id, row.is_repeat)
+            of_run.texts.add(_content(label_record(row)))
+            of_run.by.add((row.annotator_id, row.is_repeat))
 
 
 @dataclass(slots=True)
@@ -63,67 +58,51 @@ class RunLabels:
     texts: set[bytes] = field(default_factory=set)
     by: set[tuple[int, bool]] = field(default_factory=set)
 
-    def note(self, record: LabelRecord, annotator: int, is_repeat: bool) -> None:
-        """Remember one more."""
-        self.texts.add(_content(record))
-        self.by.add((annotator, is_repeat))
 
-
-def store_labels(
-    *,
-    run: Run,
-    records: Sequence[LabelRecord],
-    places: Places | None = None,
-    known: KnownLabels | None = None,
-) -> Iterator[Problem]:
-    """Store labels that are not here yet; yields those that cannot be.
+def store_label(*, run: Run, record: LabelRecord, places: Places, known: KnownLabels) -> bool:
+    """Store a label; False if it is here already. The caller has the labels counted in the end.
 
     Args:
-        places, known: what was looked up before, for a caller with many runs and one transaction,
-            who has the labels counted in the end.
+        places, known: what was looked up before in the same transaction.
+
+    Raises:
+        InputError: it cannot be stored.
     """
-    counts_at_once = places is None
-    places, known = places or Places(), known or KnownLabels()
-    for record in records:
-        of_run = known.of(record.study, run)
-        if _content(record) in of_run.texts:
-            continue
-        item = places.item(record.study, run)
-        if item is None:
-            yield Problem(str(run.pk), f"label {record.id}", "study", NOT_ENTERED)
-            continue
-        annotator = places.person(record.annotator)
-        is_repeat = bool((record.extra or {}).get(IS_REPEAT))
-        if (annotator.pk, is_repeat) in of_run.by:
-            reason = f"{annotator} has another label on this run"
-            yield Problem(str(run.pk), f"label {record.id}", "annotator", reason)
-            continue
-        label = Label.objects.create(
-            item=item, annotator=annotator, is_repeat=is_repeat, **_columns(item, record)
-        )
-        of_run.note(record, annotator.pk, is_repeat)
-        MilestoneTick.objects.bulk_create(_ticks(label, run, record))
-        places.give_part(item.study, annotator)
-        StepComment.objects.bulk_create(
-            StepComment(
-                item=item,
-                author=annotator,
-                is_repeat=is_repeat,
-                step_index=comment.step,
-                text=comment.text,
-            )
-            for comment in record.comments
-            if comment.step is not None and 0 <= comment.step <= MAX_INT
-        )
-        places.labelled(item)
-    if counts_at_once:
-        places.count()
+    of_run, content = known.of(record.study, run), _content(record)
+    if content in of_run.texts:
+        return False
+    item = places.item(record.study, run)
+    if item is None:
+        raise InputError("study", NOT_ENTERED)
+    annotator = places.person(record.annotator)
+    is_repeat = bool((record.extra or {}).get(IS_REPEAT))
+    if (annotator.pk, is_repeat) in of_run.by:
+        raise InputError("annotator", f"{annotator} has another label on this run")
+    whose = {"item": item, "is_repeat": is_repeat}
+    label = Label.objects.create(**whose, annotator=annotator, **_columns(item, record))
+    of_run.texts.add(content)
+    of_run.by.add((annotator.pk, is_repeat))
+    MilestoneTick.objects.bulk_create(_ticks(label, run, record))
+    places.give_part(item.study, annotator)
+    StepComment.objects.bulk_create(
+        StepComment(**whose, author=annotator, step_index=comment.step, text=comment.text)
+        for comment in record.comments
+        if _fits(comment.step, MAX_INT)
+    )
+    places.labelled(item)
+    return True
+
+
+def whole_labels() -> QuerySet[Label]:
+    """Labels with all that `label_record` reads."""
+    rows = Label.objects.select_related("item__study", "annotator", "guideline")
+    return rows.prefetch_related("revisions", "ticks__milestone", "item__comments")
 
 
 def label_record(row: Label) -> LabelRecord:
     """The label as it came in, or, if it was given or changed here, as its columns have it.
 
-    Reads the item's comments, the label's revisions and its ticks; prefetch all.
+    Of `whole_labels`.
     """
     ids = {"id": str(row.pk), "run_id": str(row.item.run_id)}
     came_in = row.extra.get(RECORD)
@@ -166,13 +145,9 @@ def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
     return {
         "id": free_key(Label, record.id),
         "success": record.success,
-        "confidence": record.confidence
-        if record.confidence is not None and 0 <= record.confidence <= MAX_CONFIDENCE
-        else None,
+        "confidence": record.confidence if _fits(record.confidence, MAX_CONFIDENCE) else None,
         "causes": list(record.failure_types),
-        "failure_step": record.failure_step
-        if record.failure_step is not None and 0 <= record.failure_step <= MAX_INT
-        else None,
+        "failure_step": record.failure_step if _fits(record.failure_step, MAX_INT) else None,
         "rationale": record.rationale or "",
         "seconds": seconds if seconds is not None and math.isfinite(seconds) else 0.0,
         "guideline": _guideline(item, record.guideline_version),
@@ -192,6 +167,10 @@ def _ticks(label: Label, run: Run, record: LabelRecord) -> Iterator[MilestoneTic
 
 
 def _guideline(item: StudyItem, version: int | None) -> Guideline | None:
-    if version is None or not 0 <= version <= MAX_INT:
+    if not _fits(version, MAX_INT):
         return None
     return Guideline.objects.filter(study=item.study_id, version=version).first()
+
+
+def _fits(value: int | None, most: int) -> TypeGuard[int]:
+    return value is not None and 0 <= value <= most

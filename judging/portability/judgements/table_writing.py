@@ -6,21 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple
 
 from django.utils.module_loading import import_string
 
 from judging.portability.judgements.columns import DataColumn, Type, cell_of_value
 
 Row = Mapping[str, Any]
-
-
-class Writer(Protocol):
-    """Writes rows to an open file and tells how many there were."""
-
-    def __call__(
-        self, file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]
-    ) -> int: ...
 
 
 class DataFormat(NamedTuple):
@@ -32,17 +24,13 @@ class DataFormat(NamedTuple):
 
     def write(self, file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
         """Write all rows; how many there were."""
-        writer: Writer = import_string(self.writer)
-        return writer(file, columns, rows)
+        n_rows: int = import_string(self.writer)(file, columns, rows)
+        return n_rows
 
 
 DATA_FORMATS: Mapping[str, DataFormat] = {
-    "csv": DataFormat(
-        "CSV", "text/csv; charset=utf-8", "judging.portability.judgements.table_writing.write_csv"
-    ),
-    "jsonl": DataFormat(
-        "JSONL", "application/jsonl", "judging.portability.judgements.table_writing.write_jsonl"
-    ),
+    "csv": DataFormat("CSV", "text/csv; charset=utf-8", f"{__name__}.write_csv"),
+    "jsonl": DataFormat("JSONL", "application/jsonl", f"{__name__}.write_jsonl"),
     "parquet": DataFormat(
         "Parquet",
         "application/vnd.apache.parquet",

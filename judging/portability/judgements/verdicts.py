@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
@@ -14,7 +11,7 @@ from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import aware, stored_json
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.verdict_records import AdjudicationRecord
 
@@ -22,31 +19,33 @@ ORIGIN = "origin"
 Origin = ReferenceVerdict.Origin
 
 
-def store_adjudications(*, run: Run, records: Sequence[AdjudicationRecord]) -> Iterator[Problem]:
-    """Store verdicts that are not here yet; yields those that cannot be.
+def store_adjudication(*, run: Run, record: AdjudicationRecord, places: Places) -> None:
+    """Store a verdict, if it is not here yet; `settle` follows the last one.
 
-    What has been labelled completely and has no verdict is settled or disputed, as it would
-    have been here.
+    Raises:
+        InputError: it cannot be stored.
     """
-    places = Places()
-    for record in records:
-        known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
-        if any(_said(adjudication_record(verdict)) == _said(record) for verdict in known):
-            continue
-        item = places.item(record.study, run)
-        if item is None:
-            yield Problem(str(run.pk), f"adjudication {record.id}", "study", NOT_ENTERED)
-            continue
-        # What follows from the labels was concluded here; now it is told when and by whom.
-        ReferenceVerdict.objects.filter(
-            item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
-        ).delete()
-        if ReferenceVerdict.objects.filter(item=item).exists():
-            reason = "the study has another verdict on this run"
-            yield Problem(str(run.pk), f"adjudication {record.id}", "verdict", reason)
-        else:
-            _store(item, record, places)
-    for item in _unsettled(run):
+    known = ReferenceVerdict.objects.filter(run=run, item__study__name=study_name(record.study))
+    if any(_content(adjudication_record(verdict)) == _content(record) for verdict in known):
+        return
+    item = places.item(record.study, run)
+    if item is None:
+        raise InputError("study", NOT_ENTERED)
+    # What follows from the labels was concluded here; now it is told when and by whom.
+    ReferenceVerdict.objects.filter(
+        item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
+    ).delete()
+    if ReferenceVerdict.objects.filter(item=item).exists():
+        raise InputError("verdict", "the study has another verdict on this run")
+    _store(item, record, places)
+
+
+def settle(run: Run) -> None:
+    """Settle or dispute what has been labelled completely in imported studies, as it would have
+    been here.
+    """
+    items = StudyItem.objects.filter(run=run, study__run_filter__has_key=IMPORTED)
+    for item in items.filter(status=StudyItem.Status.OPEN).select_related("study"):
         close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
         item.save(update_fields=["status"])
 
@@ -98,13 +97,6 @@ def _store(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
     item.save(update_fields=["status"])
 
 
-def _unsettled(run: Run) -> QuerySet[StudyItem]:
-    """The run's places in imported studies where no verdict was reached yet."""
-    return StudyItem.objects.filter(
-        run=run, status=StudyItem.Status.OPEN, study__run_filter__has_key=IMPORTED
-    ).select_related("study")
-
-
-def _said(record: AdjudicationRecord) -> bytes:
+def _content(record: AdjudicationRecord) -> bytes:
     # Labels have other ids here than in most files.
     return hashed_json(record, exclude={"id", "run_id", "label_ids"})

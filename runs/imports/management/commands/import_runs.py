@@ -154,9 +154,11 @@ def _as_json(report: ImportReport) -> str:
     return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
 
 
-def _line(problem: dict[str, Any]) -> str:
-    line = f"line {problem['line']}" if "line" in problem else ""
-    parts = (problem["source"], problem["file"], line, problem["field"])
+def _line(problem: Mapping[str, Any], *, of_file: bool = False) -> str:
+    """Where it is and why; `of_file` leaves out what is known of a file's own problems."""
+    line = f"line {problem['line']}" if "line" in problem and not of_file else ""
+    source = "" if of_file else problem["source"]
+    parts = (source, problem["file"], line, problem["field"])
     where = ", ".join(dict.fromkeys(part for part in parts if part))
     return f"{where}: {problem['reason']}"
 
@@ -175,16 +177,11 @@ def survey_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
     if counts["unread"]:
         yield f"  Files that no importer reads: {counts['unread']}, such as {found['unread'][0]}"
     for rejected in found["rejected"]:
-        yield f"  Cannot be taken: {_where(rejected)}"
+        yield f"  Cannot be taken: {_line(rejected, of_file=True)}"
     # What is wrong with the upload itself; what runs lack is counted above.
     for problem in found["problems"]:
         if problem["source"] == name:
-            yield f"  Left out: {_where(problem)}"
-
-
-def _where(problem: Mapping[str, str]) -> str:
-    where = ", ".join(dict.fromkeys(filter(None, (problem["file"], problem["field"]))))
-    return f"{where}: {problem['reason']}"
+            yield f"  Left out: {_line(problem, of_file=True)}"
 
 
 def _format_lines(found: Mapping[str, Any]) -> Iterator[str]:
