@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from uuid import UUID
 
+from celery import shared_task
 from django.conf import settings
 
 from runs.counters import imported_runs
@@ -16,11 +17,13 @@ from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
 from runs.imports.reports import ImportReport
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
+from runs.imports.thumbnailing import ask_for_thumbnails
 from runs.models import ImportJob
 from runs.models.extension import extension
 from runs.models.leased_work import LeasedWork, WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
-from runs.queue.workers import is_stopping
+from runs.queue.sweeping import swept
+from runs.queue.workers import dispatch, is_stopping
 from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
@@ -72,6 +75,7 @@ def carrying_out(job: LeasedWork) -> Iterator[WorkLease]:
             hold.lay_down(problem=NO_STORE)
 
 
+@swept
 def sweep_imports() -> None:
     """Fail what cannot be imported, and delete uploads that nobody needs any more."""
     sweep_work(ImportJob)
@@ -165,3 +169,20 @@ def _count(item: object) -> None:
         imported_runs.labels("new" if item.is_new else "known").inc()
     elif isinstance(item, Rejection):
         imported_runs.labels("rejected").inc()
+
+
+IMPORT_UPLOAD = "runs.tasks.import_upload"
+
+
+@shared_task(name=IMPORT_UPLOAD)
+def import_upload_task(job_id: str) -> None:
+    """Import the uploaded file at most once: a second delivery finds nothing to claim."""
+    if import_upload(UUID(job_id)):
+        dispatch(ImportJob, IMPORT_UPLOAD, most_again=1)
+    ask_for_thumbnails()
+
+
+@swept
+def dispatch_imports() -> None:
+    """Tell the workers of imports that wait."""
+    dispatch(ImportJob, IMPORT_UPLOAD)

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
 from runs.accounts.audit_log import record_entry
+from runs.imports.importing import dispatch_imports
 from runs.imports.kept_uploads import drop_upload, is_kept, keeping_upload
-from runs.imports.tasks import dispatch_imports
 from runs.models import ImportJob, User
 from runs.models.audit_log import (
     IMPORT_DISCARDED,

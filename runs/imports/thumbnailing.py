@@ -8,9 +8,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from celery import shared_task
 from django.db import DatabaseError, transaction
 
 from runs.models import Blob
+from runs.queue.sweeping import swept
+from runs.queue.workers import ask_for
 from runs.storage.blobs import BlobBatch, MissingBlobError, read_blob
 from runs.storage.usage import forget_runs_with
 from webagent.trajectory.images import ImageError
@@ -69,3 +72,21 @@ def _store(batch: BlobBatch, pictures: list[Blob]) -> None:
         picture.awaits_thumbnail = False
     Blob.objects.bulk_update(pictures, ["thumbnail", "awaits_thumbnail"])
     forget_runs_with([picture.pk for picture in pictures])
+
+
+MAKE_THUMBNAILS = "runs.tasks.make_thumbnails"
+AT_ONE_GO_S = 30
+"""Other work of the queue waits no longer than this."""
+
+
+@shared_task(name=MAKE_THUMBNAILS)
+def make_thumbnails_task() -> None:
+    """Make some; the sweep asks again while any wait."""
+    make_thumbnails(limit_s=AT_ONE_GO_S)
+
+
+@swept
+def ask_for_thumbnails() -> None:
+    """Have those made that wait. What nobody hears is asked again at the next sweep."""
+    if thumbnails_wait():
+        ask_for(MAKE_THUMBNAILS)

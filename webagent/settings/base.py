@@ -256,7 +256,7 @@ CELERY_IMPORTS = (
     "judging.portability.label_imports.services",
     "judging.portability.study_report.downloads",
     "runs.api.idempotency",
-    "runs.imports.tasks",
+    "runs.imports.importing",
     "runs.knowledge.hints.writing",
     "runs.knowledge.learning",
     "runs.knowledge.web.jobs",

@@ -14,10 +14,9 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from runs.imports import importing
-from runs.imports.importing import import_upload, sweep_imports
+from runs.imports.importing import dispatch_imports, import_upload, sweep_imports
+from runs.imports.importing import import_upload_task as carry_out_message
 from runs.imports.storing import import_runs
-from runs.imports.tasks import dispatch_imports
-from runs.imports.tasks import import_upload as carry_out_message
 from runs.models import ImportJob, Run, User
 from runs.queue import leases
 from tests.runs.factories import make_user

@@ -16,7 +16,7 @@ import pytest
 import redis
 from kombu import Connection, Consumer, Exchange, Queue
 
-from runs.imports.tasks import dispatch_imports
+from runs.imports.importing import dispatch_imports
 from runs.models import ImportJob
 from runs.queue.broker import RedisTransport
 from tests.faults.findings import Findings
