@@ -54,6 +54,9 @@ TESTS := $(INSTALLED_DEV) catalogue
 PYTEST := scripts/with_scratch.sh .venv/bin/pytest
 PYTEST_WITH_SERVICES := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest
 
+# The files that name a marker: others need not be collected.
+marked = $(shell grep -rlw 'mark\.$(1)' tests --include='test_*.py')
+
 # Each test says which database it meets: see tests/database_use.py.
 pure: $(TESTS) ## tests that use no database
 	$(PYTEST) --database=none
@@ -62,15 +65,15 @@ pure: $(TESTS) ## tests that use no database
 sqlite: $(TESTS) ## tests on SQLite
 	$(PYTEST) -n 2 --dist loadfile --database=sqlite -m "not browser and not worker"
 sqlite-browsers: $(TESTS) ## tests on SQLite in a real browser
-	$(PYTEST) --database=sqlite -m "browser and not worker"
+	$(PYTEST) --database=sqlite -m "browser and not worker" $(call marked,browser)
 sqlite-workers: $(TESTS) ## tests on SQLite with worker processes
-	$(PYTEST) --database=sqlite -m worker
+	$(PYTEST) --database=sqlite -m worker $(call marked,worker)
 
 # A PostgreSQL and a Redis, started for the occasion.
 postgresql: $(TESTS) ## tests on PostgreSQL and Redis
 	$(PYTEST_WITH_SERVICES) --database=postgresql -m "not worker"
 postgresql-workers: $(TESTS) ## tests on PostgreSQL and Redis with worker processes
-	$(PYTEST_WITH_SERVICES) --database=postgresql -m worker
+	$(PYTEST_WITH_SERVICES) --database=postgresql -m worker $(call marked,worker)
 
 # Lint, types of what changed since the last time, and all tests but those that are long or need a
 # browser, a worker or PostgreSQL.

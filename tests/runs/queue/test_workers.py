@@ -28,13 +28,6 @@ from tests.runs.operations.integrity import rows_hold
 pytestmark = pytest.mark.worker
 
 
-@pytest.fixture(scope="module")
-def worker(site: Site) -> Iterator[Worker]:
-    """One for the tests that leave it alive: a worker takes seconds to start."""
-    with site.worker(processes=2) as worker:
-        yield worker
-
-
 def under_way(run: Run, steps: int = 2) -> Run:
     """The run once it has taken so many steps."""
 
@@ -59,37 +52,6 @@ def nothing_is_left(site: Site, limit_s: float = 60) -> None:
     wait_until(lambda: not site.browser_processes(), limit_s, f"end of {site.browser_processes()}")
 
 
-@pytest.mark.fault(1, "kill -9 of a worker in the middle of a run in a real browser")
-def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(site: Site):
-    run = site.queue(steps=4)
-    with site.worker() as worker:
-        under_way(run, steps=1)
-        assert any("chrom" in words for words in site.browser_processes().values())
-        worker.kill_all()
-        nothing_is_left(site)
-    assert Run.objects.get(pk=run.pk).status == RunStatus.RUNNING
-    with site.worker():
-        wait_until(lambda: has_ended(run.pk), what="its end")
-    first, second = check_history(run.pk)
-    assert first.end_reason == "killed"
-    assert second.n_steps == 4
-    rows_hold()
-
-
-@pytest.mark.fault(2, "the broker loses the messages of all queued runs")
-def test_no_run_is_lost_with_the_broker(site: Site):
-    runs = [site.queue(steps=1) for _ in range(6)]
-    site.tell(6)
-    assert site.messages() >= 6
-    site.empty_broker()
-    assert site.messages() == 0
-    with site.worker(processes=2):
-        wait_until(lambda: all(has_ended(run.pk) for run in runs), what="the end of all")
-    for run in runs:
-        (only,) = check_history(run.pk)
-        assert (only.status, only.end_reason, only.lease_token) == ("finished", "max_steps", 1)
-
-
 @pytest.mark.fault(17, "SIGTERM to a worker in the middle of a run")
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     run = site.queue(steps=100)
@@ -105,6 +67,59 @@ def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     Run.objects.request_cancel(second.pk)
     assert Run.objects.end_cancelled() == [second.pk]
     check_history(run.pk)
+
+
+@pytest.fixture(scope="module")
+def left_behind(site: Site) -> Run:
+    """A run that a worker held when it was killed."""
+    run = site.queue(steps=4)
+    with site.worker() as worker:
+        under_way(run, steps=1)
+        assert any("chrom" in words for words in site.browser_processes().values())
+        worker.kill_all()
+        nothing_is_left(site)
+    assert Run.objects.get(pk=run.pk).status == RunStatus.RUNNING
+    return run
+
+
+@pytest.fixture(scope="module")
+def unheard_of(site: Site) -> list[Run]:
+    """Queued runs whose messages were lost."""
+    runs = [site.queue(steps=1) for _ in range(6)]
+    site.tell(6)
+    assert site.messages() >= 6
+    site.empty_broker()
+    assert site.messages() == 0
+    return runs
+
+
+@pytest.fixture(scope="module")
+def worker(site: Site, left_behind: Run, unheard_of: list[Run]) -> Iterator[Worker]:
+    """One for the tests that leave it alive, once it has done what was left.
+
+    A worker takes seconds to start.
+    """
+    with site.worker(processes=2) as worker:
+        waiting = [left_behind, *unheard_of]
+        wait_until(lambda: all(has_ended(run.pk) for run in waiting), what="the end of all")
+        yield worker
+
+
+@pytest.mark.fault(1, "kill -9 of a worker in the middle of a run in a real browser")
+def test_a_killed_worker_leaves_no_browser_and_the_next_one_goes_on(
+    left_behind: Run, worker: Worker
+):
+    first, second = check_history(left_behind.pk)
+    assert first.end_reason == "killed"
+    assert second.n_steps == 4
+    rows_hold()
+
+
+@pytest.mark.fault(2, "the broker loses the messages of all queued runs")
+def test_no_run_is_lost_with_the_broker(unheard_of: list[Run], worker: Worker):
+    for run in unheard_of:
+        (only,) = check_history(run.pk)
+        assert (only.status, only.end_reason, only.lease_token) == ("finished", "max_steps", 1)
 
 
 @pytest.mark.fault(1, "kill -9 of the process that carries out a run in a real browser")
