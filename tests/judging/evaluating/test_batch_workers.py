@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -17,7 +16,7 @@ from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch
 from tests.judging.analysis import audited
 from tests.judging.evaluating.asked_models import always, models_file
-from tests.runs.live_workers import ROOT, Site, wait_until
+from tests.runs.live_workers import ROOT, Site, Worker, wait_until
 from tests.runs.operations.integrity import rows_hold
 from tests.webagent.llm.stub import LLMStub, running_stub
 
@@ -26,17 +25,31 @@ pytestmark = pytest.mark.worker
 State = EvaluationBatch.State
 
 
-@pytest.fixture
-def judge(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMStub]:
-    """A slow model that the workers ask, four requests at a time."""
-    with running_stub() as stub:
-        file = models_file(tmp_path, stub.openai_url)
+@pytest.fixture(scope="module")
+def stub(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLMStub]:
+    """The model that all workers of the site ask."""
+    with running_stub() as stub, pytest.MonkeyPatch.context() as patch:
+        file = models_file(tmp_path_factory.mktemp("models"), stub.openai_url)
         site.environment.update({"MODELS_FILE": str(file), "JUDGE_MODEL": "stub-judge"})
-        monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-        monkeypatch.setattr(settings.ENV, "JUDGE_MODEL", "stub-judge")
+        patch.setattr(settings.ENV, "MODELS_FILE", file)
+        patch.setattr(settings.ENV, "JUDGE_MODEL", "stub-judge")
         stub.reply = always(True)
-        stub.latency = 0.2
         yield stub
+
+
+@pytest.fixture
+def judge(stub: LLMStub) -> LLMStub:
+    """It is slow, is asked four requests at a time, and has not been asked anything."""
+    stub.latency = 0.2
+    stub.asked.clear()
+    return stub
+
+
+@pytest.fixture(scope="module")
+def worker(site: Site, stub: LLMStub) -> Iterator[Worker]:
+    """One for the tests that leave it alive, from the first of them on."""
+    with site.worker(processes=2) as worker:
+        yield worker
 
 
 def queued(name: str, runs: int) -> EvaluationBatch:
@@ -66,28 +79,6 @@ def check(batch: EvaluationBatch) -> None:
     rows_hold(EvaluationBatch, Evaluation)
 
 
-@pytest.mark.fault(1, "kill -9 of a worker in the middle of a batch of evaluations")
-def test_killed_worker_is_resumed_and_nothing_is_paid_twice(site: Site, judge: LLMStub):
-    batch = queued("Killed", 40)
-    with site.worker() as worker:
-        wait_until(lambda: now(batch).n_done >= 8, what="the first verdicts")
-        worker.kill_all()
-    left = now(batch)
-    assert left.state == State.RUNNING
-    assert left.n_done < 40
-    finished = set(Evaluation.objects.filter(batch=batch).values_list("run_id", flat=True))
-    with site.worker():
-        wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
-    check(batch)
-    assert (now(batch).n_passed, now(batch).lease_token) == (40, 2)
-    times = Counter(asked.text for asked in judge.asked)
-    # Only what was on its way when the worker died is asked again, never what had a verdict.
-    again = [text for text, count in times.items() if count > 1]
-    assert len(again) <= 4
-    assert len(times) == 40
-    assert len(finished) >= 8
-
-
 @pytest.mark.fault(17, "SIGTERM to a worker in the middle of a batch of evaluations")
 def test_worker_that_is_told_to_stop_hands_its_batch_back(site: Site, judge: LLMStub):
     batch = queued("Stopped", 40)
@@ -100,29 +91,6 @@ def test_worker_that_is_told_to_stop_hands_its_batch_back(site: Site, judge: LLM
     assert len(judge.asked) == now(batch).n_done
     cancel_batch(batch=batch)
     assert now(batch).state == State.CANCELLED
-
-
-@pytest.mark.postgresql_only("slow, and alike on both")
-def test_cancel_reaches_a_worker_in_the_middle(site: Site, judge: LLMStub):
-    batch = queued("Cancelled", 200)
-    with site.worker():
-        wait_until(lambda: now(batch).n_done >= 4, what="the first verdicts")
-        cancel_batch(batch=now(batch))
-        wait_until(lambda: now(batch).state == State.CANCELLED, 20, "the end")
-    check(batch)
-    assert len(judge.asked) == now(batch).n_done < 200
-
-
-@pytest.mark.fault(4, "the message of a batch ten times to two processes")
-def test_messages_ten_times_over_evaluate_once(site: Site, judge: LLMStub):
-    judge.latency = 0.05
-    batch = queued("Doubled", 12)
-    for _ in range(10):
-        site.broker.send_task("judging.tasks.evaluate_batch", (str(batch.pk),), queue="judge")
-    with site.worker(processes=2):
-        wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
-    check(batch)
-    assert (now(batch).lease_token, len(judge.asked)) == (1, 12)
 
 
 @pytest.mark.sqlite_only("tests a command")
@@ -148,3 +116,48 @@ def test_interrupted_command_keeps_what_is_done_and_goes_on(site: Site, judge: L
     )
     assert f"{40 - first} evaluated".encode() in again.stdout
     assert made.count() == len(judge.asked) == 40
+
+
+@pytest.mark.fault(1, "kill -9 of a worker in the middle of a batch of evaluations")
+def test_killed_worker_is_resumed_and_nothing_is_paid_twice(
+    site: Site, judge: LLMStub, request: pytest.FixtureRequest
+):
+    batch = queued("Killed", 40)
+    with site.worker() as worker:
+        wait_until(lambda: now(batch).n_done >= 8, what="the first verdicts")
+        worker.kill_all()
+    left = now(batch)
+    assert left.state == State.RUNNING
+    assert left.n_done < 40
+    finished = set(Evaluation.objects.filter(batch=batch).values_list("run_id", flat=True))
+    request.getfixturevalue("worker")
+    wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
+    check(batch)
+    assert (now(batch).n_passed, now(batch).lease_token) == (40, 2)
+    times = Counter(asked.text for asked in judge.asked)
+    # Only what was on its way when the worker died is asked again, never what had a verdict.
+    again = [text for text, count in times.items() if count > 1]
+    assert len(again) <= 4
+    assert len(times) == 40
+    assert len(finished) >= 8
+
+
+@pytest.mark.fault(4, "the message of a batch ten times to two processes")
+def test_messages_ten_times_over_evaluate_once(site: Site, worker: Worker, judge: LLMStub):
+    judge.latency = 0.05
+    batch = queued("Doubled", 12)
+    for _ in range(10):
+        site.broker.send_task("judging.tasks.evaluate_batch", (str(batch.pk),), queue="judge")
+    wait_until(lambda: now(batch).state == State.FINISHED, what="the end of the batch")
+    check(batch)
+    assert (now(batch).lease_token, len(judge.asked)) == (1, 12)
+
+
+@pytest.mark.postgresql_only("slow, and alike on both")
+def test_cancel_reaches_a_worker_in_the_middle(worker: Worker, judge: LLMStub):
+    batch = queued("Cancelled", 200)
+    wait_until(lambda: now(batch).n_done >= 4, what="the first verdicts")
+    cancel_batch(batch=now(batch))
+    wait_until(lambda: now(batch).state == State.CANCELLED, what="the end")
+    check(batch)
+    assert len(judge.asked) == now(batch).n_done < 200
