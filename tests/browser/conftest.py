@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
-from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from runs.models import User
+from tests.runs.factories import client_of
 from webagent.environment.browser import find_chromium
 
 OpenPage = Callable[..., Page]
@@ -56,8 +56,7 @@ def open_page(chromium: Browser, live_server: object, transactional_db: None) ->
         )
         contexts.append(context)
         if user:
-            client = Client()
-            client.force_login(user)
+            client = client_of(user)
             key = client.cookies[settings.SESSION_COOKIE_NAME].value
             context.add_cookies(
                 [{"name": settings.SESSION_COOKIE_NAME, "value": key, "url": str(live_server)}]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import Group
+from django.test import Client
 from django.utils import timezone
 from PIL import Image, ImageDraw
 
@@ -42,6 +43,13 @@ def make_user(role: str = "engineer", username: str | None = None, **fields: Any
         user.is_staff = user.is_superuser = True
         user.save()
     return user
+
+
+def client_of(user: User, **how: Any) -> Client:
+    """A client in which the person is logged in."""
+    client = Client(**how)
+    client.force_login(user)
+    return client
 
 
 def make_picture(words: str = "page", size: tuple[int, int] = (320, 200)) -> Blob:

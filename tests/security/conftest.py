@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
-from django.test import Client
 
 from runs.models import User
 from tests.judging.studies.blind_world import World, make_world
@@ -30,9 +29,3 @@ def overseer(world: World) -> User:
     person = User.objects.create_user("over", is_superuser=True, is_staff=True)
     person.groups.add(Group.objects.get(name="admin"))
     return person
-
-
-def client_of(user: User, **how: Any) -> Client:
-    client = Client(**how)
-    client.force_login(user)
-    return client

@@ -19,7 +19,7 @@ from django.urls import reverse
 from runs.accounts import log_in as log_in_limits
 from runs.accounts.actors import client_address
 from runs.models import AuditEntry, User
-from tests.runs.factories import PASSWORD, make_user
+from tests.runs.factories import PASSWORD, client_of, make_user
 
 MOST_TRIES = 25
 """Instead of a hundred, each of which takes its time."""
@@ -129,8 +129,7 @@ def test_everybody_changes_their_own_password_and_it_is_written_down() -> None:
 @pytest.mark.django_db
 def test_an_account_that_is_switched_off_is_out_at_once() -> None:
     user = make_user("annotator", "ann")
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     user.is_active = False
     user.save()
     assert client.get("/studies/").status_code == 302

@@ -25,7 +25,7 @@ from judging.studies.services import add_guideline, close_study, remove_member
 from runs.accounts.actors import Acting, acting_as, of_command
 from runs.accounts.audit_log import record_entry
 from runs.launching.policies.services import save_policy
-from runs.models import ApiToken, AuditEntry, User
+from runs.models import ApiToken, AuditEntry
 from runs.models.audit_log import KINDS, RUNS_EXPORTED
 from tests.judging.factories import (
     adjudicators_of,
@@ -35,7 +35,7 @@ from tests.judging.factories import (
     make_study,
     make_submission,
 )
-from tests.runs.factories import PASSWORD, make_task, make_user
+from tests.runs.factories import PASSWORD, client_of, make_task, make_user
 from webagent.recovery.retry_policy import PolicyBody
 
 pytestmark = pytest.mark.django_db
@@ -44,12 +44,6 @@ pytestmark = pytest.mark.django_db
 def told(*kinds: str) -> list[tuple[str, str, str, str, str]]:
     acts = AuditEntry.objects.filter(kind__in=kinds) if kinds else AuditEntry.objects.all()
     return [(a.kind, a.name, a.about_id, a.before, a.after) for a in acts.order_by("pk")]
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_the_database_refuses_to_change_or_delete_an_act() -> None:

@@ -26,7 +26,7 @@ from runs.models import Run, Task, User
 from tests.judging.portability.test_study_report import report_of
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.url_cases import CASES, Visit
-from tests.security.conftest import client_of
+from tests.runs.factories import client_of
 from tests.security.crowd import crowd
 from tests.security.markup import body, misread, wrong
 from tests.security.payloads import PAYLOADS

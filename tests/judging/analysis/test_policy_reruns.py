@@ -27,7 +27,7 @@ from tests.judging.factories import (
     make_label,
     make_study,
 )
-from tests.runs.factories import make_agent, make_experiment, make_run, make_user
+from tests.runs.factories import client_of, make_agent, make_experiment, make_run, make_user
 from webagent.recovery.retry_policy import PolicyBody
 
 pytestmark = pytest.mark.django_db
@@ -68,12 +68,6 @@ def launch(policy: RetryPolicy, *runs: Run, token: uuid.UUID | None = None) -> l
     return launch_by_policy(
         policy=policy, runs=chosen, token=token or uuid.uuid4(), user=make_user()
     ).runs
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def settle(run: Run, verdict: str) -> None:
@@ -224,7 +218,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
     assert set(answers(policy, judge).values()) == {PlanOutcome.HIDDEN}
     with pytest.raises(RerunError):
         launch_by_policy(policy=policy, runs=Run.objects.all(), token=uuid.uuid4(), user=judge)
-    page = browser_of(judge).post(
+    page = client_of(judge).post(
         reverse("runs:policy_reruns"),
         {"policy": policy.pk, "run": [str(good.pk), str(bad.pk)]},
     )
@@ -234,7 +228,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
 
 
 def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() -> None:
-    client = browser_of(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     experiment = make_experiment("Hoses")
     run = ended(experiment=experiment)
     ended("success", experiment=experiment)
@@ -255,7 +249,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
 
 def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerun_views, "MOST_OFFERED", 1)
-    client, older = browser_of(make_user("engineer")), make_experiment("Hoses")
+    client, older = client_of(make_user("engineer")), make_experiment("Hoses")
     study = make_study(runs=[ended(experiment=older)])
     make_experiment("Newer"), make_study(name="Newer", runs=[make_run(pictures=False)])
     policy = make_policy({"when": "failed_outcome"})
@@ -267,7 +261,7 @@ def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.M
 
 
 def test_the_page_takes_a_study_and_selected_runs() -> None:
-    client, run = browser_of(make_user("engineer")), ended()
+    client, run = client_of(make_user("engineer")), ended()
     study = make_study(runs=[run, make_run(pictures=False)])
     policy = make_policy({"when": "failed_outcome"})
     url = reverse("runs:policy_reruns")
@@ -288,7 +282,7 @@ def test_the_page_takes_a_study_and_selected_runs() -> None:
 
 @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
 def test_the_page_takes_the_permission(role: str) -> None:
-    client = browser_of(make_user(role))
+    client = client_of(make_user(role))
     assert client.get(reverse("runs:policy_reruns")).status_code == 403
     assert Client().get(reverse("runs:policy_reruns")).status_code == 302
 

@@ -9,7 +9,6 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from tests.judging.analysis import audited
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.sqlite_only("tests what pages show")
 
@@ -106,8 +106,7 @@ def world(db: None) -> Study:
 
 
 def fetch(study: Study, name: str, ending: str) -> Any:
-    client = Client()
-    client.force_login(audited.auditor())
+    client = client_of(audited.auditor())
     return client.get(reverse("judging:audit_table", args=[study.pk, name, ending]))
 
 
@@ -146,8 +145,7 @@ def test_agreement_table_tells_why_there_is_no_kappa(world: Study) -> None:
 
 
 def test_runs_of_a_cell_as_a_file(world: Study) -> None:
-    client = Client()
-    client.force_login(audited.auditor())
+    client = client_of(audited.auditor())
     judge = audited.evaluator("first").pk
     address = reverse("judging:audit_cells_file", args=[world.pk, judge, "tp-fn", "csv"])
     rows = read_csv(client.get(address).content.decode())

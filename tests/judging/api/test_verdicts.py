@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from judging.analysis.audits.matrices import audit_of
@@ -13,7 +12,7 @@ from judging.models import EvaluationBatch, Study, StudyItem, Unblinding
 from runs.models import Scope
 from tests.judging.factories import annotators_of, label_next, make_evaluation, make_study
 from tests.runs.api.asking import Caller, fields, told
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -77,8 +76,7 @@ def test_tables_are_those_of_the_page(study: Study, caller: Caller, name: str) -
     if name == "nothing":
         told(answer, 404)
         return
-    client = Client()
-    client.force_login(caller.token.owner)
+    client = client_of(caller.token.owner)
     page = client.get(f"/studies/{study.pk}/audit/tables/{name}.json")
     assert page.status_code == 200
     assert answer.json()["rows"] == page.json()["rows"]

@@ -19,9 +19,10 @@ from judging.evaluators.matching.pipeline import build_matcher
 from judging.evaluators.matching.repaired.rules import ALL_RULES
 from judging.evaluators.registry import evaluator_named
 from judging.models import Evaluation, EvaluationBatch, StudyMember
-from runs.models import Run, User
+from runs.models import Run
 from tests.judging.analysis import audited
 from tests.judging.evaluating.asked_models import models_file
+from tests.runs.factories import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -52,12 +53,6 @@ def world() -> audited.Audited:
     return made
 
 
-def client_of(user: User | None = None) -> Client:
-    client = Client()
-    client.force_login(user or audited.auditor())
-    return client
-
-
 def address(name: str, *arguments: Any) -> str:
     return reverse(f"judging:{name}", args=arguments)
 
@@ -76,7 +71,7 @@ def page(client: Client, path: str, **headers: str) -> str:
 
 class TestStarting:
     def test_one_batch_for_each_evaluator(self, world: audited.Audited) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         path = address("audit_evaluate", world.study.pk)
         answer = send(client, path, "imported-reward", "webarena-strict", limit="2")
         assert answer["Location"] == address("batch_list")
@@ -90,7 +85,7 @@ class TestStarting:
         assert Evaluation.objects.count() == 4
 
     def test_selection_of_the_runs_table(self, world: audited.Audited) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         runs = [str(item.run_id) for item in world.items[:2]]
         path = address("runs_evaluate")
         asked = client.post(path, {"run": runs})
@@ -116,7 +111,7 @@ class TestStarting:
     def test_nothing_left_starts_nothing(self, world: audited.Audited) -> None:
         list(evaluate_study(study=world.study, evaluator=evaluator_named("imported-reward")))
         path = address("audit_evaluate", world.study.pk)
-        answer = send(client_of(), path, "webarena-strict", "imported-reward")
+        answer = send(client_of(audited.auditor()), path, "webarena-strict", "imported-reward")
         assert answer.status_code == 422
         assert "imported-reward has no run left to evaluate" in answer.content.decode()
         assert not EvaluationBatch.objects.exists()
@@ -127,13 +122,13 @@ class TestStarting:
     def test_form_that_makes_no_sense(self, world: audited.Audited, wish: dict[str, Any]) -> None:
         path = address("audit_evaluate", world.study.pk)
         wish = {"evaluators": ["imported-reward"], "again": "never", "start": "1", **wish}
-        assert client_of().post(path, wish).status_code == 422
+        assert client_of(audited.auditor()).post(path, wish).status_code == 422
         assert not EvaluationBatch.objects.exists()
 
     def test_without_a_model_judges_are_not_offered_and_the_page_says_how(
         self, world: audited.Audited
     ) -> None:
-        client, path = client_of(), address("audit_evaluate", world.study.pk)
+        client, path = client_of(audited.auditor()), address("audit_evaluate", world.study.pk)
         text = page(client, path)
         assert "MODELS_FILE" in text
         assert "two-stage-judge" not in text
@@ -145,7 +140,7 @@ class TestStarting:
     ) -> None:
         file = models_file(tmp_path, "http://127.0.0.1:9/v1", prices='api_key_env = "UNSET_KEY"')
         monkeypatch.setattr(settings.ENV, "MODELS_FILE", file)
-        text = page(client_of(), address("audit_evaluate", world.study.pk))
+        text = page(client_of(audited.auditor()), address("audit_evaluate", world.study.pk))
         assert "UNSET_KEY" in text
 
     def test_file_of_models_that_is_wrong_is_said(
@@ -153,7 +148,7 @@ class TestStarting:
     ) -> None:
         (tmp_path / "wrong.toml").write_text("[models.x]\nprovider = 'nobody'\n")
         monkeypatch.setattr(settings.ENV, "MODELS_FILE", tmp_path / "wrong.toml")
-        text = page(client_of(), address("audit_evaluate", world.study.pk))
+        text = page(client_of(audited.auditor()), address("audit_evaluate", world.study.pk))
         assert "models.x" in text
 
     @pytest.mark.usefixtures("a_model")
@@ -161,7 +156,7 @@ class TestStarting:
         path = address("audit_evaluate", world.study.pk)
         wish = {"evaluators": ["after", "webarena-strict"], "again": "never", "estimate": "1"}
         wish["model"] = "stub-judge"
-        answer = client_of().post(path, wish, headers=FRAGMENT)
+        answer = client_of(audited.auditor()).post(path, wish, headers=FRAGMENT)
         text = answer.content.decode()
         assert "3 runs, the model is asked for about 3 of them" in text
         assert "at most about $" in text
@@ -171,7 +166,7 @@ class TestStarting:
     @pytest.mark.usefixtures("a_model")
     def test_batch_keeps_its_limit_and_its_estimate(self, world: audited.Audited) -> None:
         path = address("audit_evaluate", world.study.pk)
-        send(client_of(), path, "after", model="stub-judge", max_cost="1.50")
+        send(client_of(audited.auditor()), path, "after", model="stub-judge", max_cost="1.50")
         batch = EvaluationBatch.objects.get()
         assert (batch.max_cost, batch.model) == (Decimal("1.5"), "stub-judge")
         assert Decimal(batch.estimate["cost"]) > 0
@@ -181,7 +176,7 @@ class TestStarting:
     def test_saved_version_is_offered_and_keeps_its_model(self, world: audited.Audited) -> None:
         saved = version_of(evaluator_named("after", model="of-last-year"))
         predefined = version_of(evaluator_named("after"))
-        client, path = client_of(), address("audit_evaluate", world.study.pk)
+        client, path = client_of(audited.auditor()), address("audit_evaluate", world.study.pk)
         text = page(client, path)
         assert f"version-{saved.pk}" not in text  # predefined, but for the model
         assert f"version-{predefined.pk}" not in text
@@ -200,7 +195,7 @@ class TestWatching:
     def test_moving_batch_asks_again_and_an_ended_one_does_not(
         self, world: audited.Audited
     ) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         batch = start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
         for path in (address("batch_list"), address("batch_detail", batch.pk)):
             assert "every " in page(client, path, **FRAGMENT)
@@ -224,14 +219,14 @@ class TestWatching:
         world.add(of=audited.run(reward=None, outcome="error"))
         batch = start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
         assert carry_out(batch.pk)
-        text = page(client_of(), address("batch_detail", batch.pk))
+        text = page(client_of(audited.auditor()), address("batch_detail", batch.pk))
         assert "the run ended in an error" in text
         assert reverse("runs:run_detail", args=[world.items[-1].run_id]) in text
 
     def test_queries_do_not_grow_with_the_batches(
         self, world: audited.Audited, django_assert_max_num_queries: Any
     ) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         for _ in range(12):
             start_batch(
                 evaluator=evaluator_named("imported-reward"), study=world.study, again=Again.ALL
@@ -242,7 +237,7 @@ class TestWatching:
     def test_list_of_one_study(self, world: audited.Audited) -> None:
         start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
         other = audited.study("Other")
-        client = client_of()
+        client = client_of(audited.auditor())
         assert "imported-reward" in page(client, f"{address('batch_list')}?study={world.study.pk}")
         assert "No batch yet" in page(client, f"{address('batch_list')}?study={other.study.pk}")
 
@@ -251,12 +246,14 @@ class TestWatching:
         self, world: audited.Audited, number: str
     ) -> None:
         start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
-        assert "imported-reward" in page(client_of(), f"{address('batch_list')}?study={number}")
+        assert "imported-reward" in page(
+            client_of(audited.auditor()), f"{address('batch_list')}?study={number}"
+        )
 
 
 class TestCancelAndResume:
     def test_cancel_then_resume(self, world: audited.Audited) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         batch = start_batch(evaluator=evaluator_named("imported-reward"), study=world.study)
         client.post(address("batch_cancel", batch.pk))
         batch.refresh_from_db()
@@ -271,7 +268,7 @@ class TestCancelAndResume:
 
     @pytest.mark.usefixtures("a_model")
     def test_spent_budget_wants_a_higher_limit(self, world: audited.Audited) -> None:
-        client = client_of()
+        client = client_of(audited.auditor())
         batch = start_batch(
             evaluator=evaluator_named("after"), study=world.study, max_cost=Decimal(1)
         )
@@ -334,5 +331,7 @@ def test_history_of_a_version_stands_beside_the_run(world: audited.Audited) -> N
     evaluator = evaluator_named("imported-reward")
     for again in (Again.NEVER, Again.ALL, Again.ALL):
         list(evaluate_study(study=world.study, evaluator=evaluator, again=again))
-    text = page(client_of(), address("run_judgements", world.items[0].run_id), **FRAGMENT)
+    text = page(
+        client_of(audited.auditor()), address("run_judgements", world.items[0].run_id), **FRAGMENT
+    )
     assert "2 earlier evaluations" in text

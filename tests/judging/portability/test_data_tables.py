@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.test import Client
 from django.urls import reverse
 
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyMember, Unblinding
@@ -29,7 +28,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv
 from judging.studies.services import close_study
 from runs.models import AuditEntry, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = pytest.mark.postgresql_only("slow, and alike on both")
 
@@ -178,8 +177,7 @@ class TestOfStudies:
         auditor = make_user("engineer", "auditor")
         shown = list(DATA_TABLES["labels"].rows(study_contents_for(auditor, study)))
         assert len(shown) == 4, "the label of a run that waits for the second one stays hidden"
-        client = Client()
-        client.force_login(auditor)
+        client = client_of(auditor)
         answer = client.get(reverse("judging:study_data", args=[study.pk, "labels", "jsonl"]))
         assert len(answer.getvalue().splitlines()) == 4
         assert Unblinding.objects.filter(user=auditor).count() == 3
@@ -187,8 +185,7 @@ class TestOfStudies:
     def test_whoever_judges_a_run_of_the_study_gets_nothing(self, study):
         blind = make_user("engineer", "blind one")
         StudyMember.objects.create(study=study, user=blind, part=StudyMember.Part.ANNOTATOR)
-        client = Client()
-        client.force_login(blind)
+        client = client_of(blind)
         for name in DATA_TABLES:
             for ending in DATA_FORMATS:
                 address = reverse("judging:study_data", args=[study.pk, name, ending])
@@ -198,8 +195,7 @@ class TestOfStudies:
         assert not Unblinding.objects.exists()
 
     def test_unknown_tables_and_endings_are_not_there(self, study):
-        client = Client()
-        client.force_login(make_user("engineer", "auditor"))
+        client = client_of(make_user("engineer", "auditor"))
         for name, ending in (("labels", "xls"), ("passwords", "csv")):
             address = reverse("judging:study_data", args=[study.pk, name, ending])
             assert client.get(address).status_code == 404

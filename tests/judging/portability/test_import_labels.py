@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.test import Client
 from django.urls import reverse
 
 from judging.models import Dispute, Evaluation, Label, ReferenceVerdict, Study, StudyItem
@@ -21,7 +20,7 @@ from judging.portability.judgements.labels import label_record
 from judging.portability.judgements.rows import Row, read_rows
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 from tests.runs.operations.integrity import rows_hold
 from webagent.trajectory.bundles import Problem
 
@@ -305,8 +304,7 @@ def test_a_study_goes_out_and_comes_back_whole_under_another_name(tmp_path: Path
 
 
 def shown(user: User, address: str) -> str:
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     text: str = client.get(address).content.decode()
     return text
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -27,7 +26,7 @@ from runs.imports.services import import_after_look, start_import
 from runs.models import User
 from runs.operations.blob_checks import unused_blobs
 from tests.judging.factories import make_label, make_study
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = pytest.mark.django_db
 Kind, State = StudyDownload.Kind, StudyDownload.State
@@ -46,12 +45,6 @@ def auditor(db) -> User:
     return make_user("engineer")
 
 
-def logged_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def made_for(study: Study, user: User, kind: str = "report") -> StudyDownload:
     download = start_download(study=study, kind=Kind(kind), choices=Choices(), user=user)
     assert carry_out(download.pk)
@@ -61,7 +54,7 @@ def made_for(study: Study, user: User, kind: str = "report") -> StudyDownload:
 
 def test_asked_for_on_the_page_made_once_and_taken_away(study, auditor, monkeypatch):
     monkeypatch.setattr(study_downloads, "PART_BYTES", 10_000)
-    client = logged_in(auditor)
+    client = client_of(auditor)
     page = reverse("judging:study_downloads", args=[study.pk])
     for _ in range(2):
         assert client.post(page, {"kind": "report", "names": "on"}).status_code == 302
@@ -85,21 +78,21 @@ def test_asked_for_on_the_page_made_once_and_taken_away(study, auditor, monkeypa
         assert "report/index.html" in archive.namelist()
     assert Unblinding.objects.filter(user=auditor).count() == 1
     assert not unused_blobs().filter(media_type="application/zip").exists()
-    assert logged_in(make_user("engineer")).get(address).status_code == 404, "somebody else's"
+    assert client_of(make_user("engineer")).get(address).status_code == 404, "somebody else's"
 
 
 def test_a_bundle_is_for_who_manages_studies(study, auditor, tmp_path):
     download = made_for(study, auditor, "bundle")
     assert download.state == State.FINISHED, download.problem
-    client = logged_in(auditor)
+    client = client_of(auditor)
     address = reverse("judging:study_download_file", args=[study.pk, download.pk])
     path = tmp_path / "study.zip"
     path.write_bytes(client.get(address).getvalue())
     assert import_study(path).study.conflicts == []
     reader = make_user("annotator")
     page = reverse("judging:study_downloads", args=[study.pk])
-    assert logged_in(reader).post(page, {"kind": "bundle"}).status_code == 403
-    assert logged_in(reader).get(address).status_code == 403
+    assert client_of(reader).post(page, {"kind": "bundle"}).status_code == 403
+    assert client_of(reader).get(address).status_code == 403
 
 
 def test_a_bundle_comes_in_by_the_page_for_imports(study, auditor, tmp_path):
@@ -131,7 +124,7 @@ def test_who_became_blind_meanwhile_gets_nothing(study, auditor):
     assert carry_out(waiting.pk)
     waiting.refresh_from_db()
     assert (waiting.state, waiting.parts.count()) == (State.FAILED, 0)
-    client = logged_in(auditor)
+    client = client_of(auditor)
     assert client.get(reverse("judging:study_downloads", args=[study.pk])).status_code == 403
     address = reverse("judging:study_download_file", args=[study.pk, done.pk])
     assert client.get(address).status_code == 403
@@ -139,7 +132,7 @@ def test_who_became_blind_meanwhile_gets_nothing(study, auditor):
 
 def test_cancelled_it_ends_and_old_files_go(study, auditor):
     waiting = start_download(study=study, kind=Kind.REPORT, choices=Choices(), user=auditor)
-    client = logged_in(auditor)
+    client = client_of(auditor)
     client.post(reverse("judging:study_download_cancel", args=[study.pk, waiting.pk]))
     assert not carry_out(waiting.pk)
     done = made_for(study, auditor)

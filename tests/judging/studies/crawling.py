@@ -18,6 +18,7 @@ from runs.models import User
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.statements import Statements, asked_of_database, told_apart
 from tests.judging.studies.url_cases import CASES, Visit
+from tests.runs.factories import client_of
 
 WAYS: dict[str, dict[str, str]] = {"page": {}, "fragment": {"HX-Request": "true"}}
 
@@ -35,8 +36,7 @@ def undone() -> Iterator[None]:
 
 def log_in(user: User) -> str:
     """The key of a session of theirs. That they logged in is written down."""
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 

@@ -16,7 +16,6 @@ from django.utils import timezone
 from judging.models import Assignment, Label, StepComment, Study
 from judging.studies.labels.forms import LabelForm
 from judging.studies.services import close_study
-from runs.models import User
 from tests.judging.factories import (
     annotators_of,
     label_next,
@@ -24,7 +23,7 @@ from tests.judging.factories import (
     make_study,
     next_assignment,
 )
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -32,12 +31,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages s
 @pytest.fixture
 def study() -> Study:
     return make_study(runs=2)
-
-
-def as_(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def url(name: str, study: Study, *arguments: object) -> str:
@@ -53,7 +46,7 @@ def form_of(client: Client, study: Study, **fields: Any) -> dict[str, Any]:
 
 def test_a_label_goes_in_and_the_next_run_comes(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     form = form_of(
         client,
         study,
@@ -79,7 +72,7 @@ def test_a_label_goes_in_and_the_next_run_comes(study: Study) -> None:
 
 @pytest.mark.parametrize("user", ["stranger", "adjudicator", "engineer"])
 def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> None:
-    client = as_(make_user("annotator" if user == "stranger" else user))
+    client = client_of(make_user("annotator" if user == "stranger" else user))
     assert client.get(url("annotate", study)).status_code == 404
     assert client.post(url("annotate", study), {}).status_code == 404
 
@@ -91,7 +84,7 @@ def test_without_logging_in_there_is_only_the_way_to_log_in(study: Study) -> Non
 
 
 def test_other_methods_are_refused(study: Study) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     assert client.put(url("annotate", study)).status_code == 405
     for name in ("draft_save", "label_skip", "label_undo", "step_comment"):
         assert client.get(url(name, study)).status_code == 405
@@ -111,7 +104,7 @@ def test_other_methods_are_refused(study: Study) -> None:
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
     study: Study, fields: dict[str, str], says: str
 ) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     form = form_of(client, study, **fields)
     form.setdefault("rationale", "so far")
     answer = client.post(url("annotate", study), form)
@@ -126,11 +119,11 @@ def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
 def test_a_label_that_comes_too_late_is_taken_while_its_place_is_free(is_taken: bool) -> None:
     study = make_study(runs=1, annotators=3)
     late, *others = annotators_of(study)
-    form = form_of(as_(late), study, success="success", rationale="It is in the basket.")
+    form = form_of(client_of(late), study, success="success", rationale="It is in the basket.")
     Assignment.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     for other in others if is_taken else ():
         label_next(study, other)
-    as_(late).post(url("annotate", study), form)
+    client_of(late).post(url("annotate", study), form)
     assert Label.objects.filter(annotator=late).exists() is not is_taken
     draft = Assignment.objects.get(user=late).draft
     assert draft.get("rationale") == ("It is in the basket." if is_taken else None)
@@ -151,7 +144,7 @@ def test_a_form_asks_for_the_causes_of_its_own_study(study: Study) -> None:
 
 
 def test_a_success_has_no_causes(study: Study) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     form = form_of(client, study, success="success", causes=["loop"], failure_step="1")
     client.post(url("annotate", study), form)
     label = Label.objects.get()
@@ -161,11 +154,11 @@ def test_a_success_has_no_causes(study: Study) -> None:
 @pytest.mark.fault(13, "the page is left before the label is sent")
 def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     form = form_of(client, study, success="failure", causes=["loop"], rationale="half a thou")
     answer = client.post(url("draft_save", study), form)
     assert answer.json() == {"is_held": True}
-    page = as_(user).get(url("annotate", study)).content.decode()  # another session
+    page = client_of(user).get(url("annotate", study)).content.decode()  # another session
     assert "half a thou" in page
     assert re.search(r'value="failure"[^>]*checked', page)
     assert re.search(r'value="loop"[^>]*checked', page)
@@ -173,7 +166,7 @@ def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
 
 def test_what_no_database_keeps_is_left_out_of_a_draft(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     form = form_of(client, study, success="failure", rationale="a\0b", causes=["a\0b"])
     assert client.post(url("draft_save", study), form).status_code == 200
     assert client.post(url("annotate", study), form).status_code == 422
@@ -185,7 +178,7 @@ def test_drafts_and_labels_of_others_are_out_of_reach(study: Study) -> None:
     first, second = annotators_of(study)
     theirs = next_assignment(study=study, user=first)
     assert theirs is not None
-    client = as_(second)
+    client = client_of(second)
     stolen = {"assignment": theirs.pk, "success": "failure", "key": "k", "reason": "x"}
     for name in ("annotate", "draft_save", "label_skip", "step_comment"):
         assert client.post(url(name, study), stolen).status_code == 404
@@ -196,7 +189,7 @@ def test_drafts_and_labels_of_others_are_out_of_reach(study: Study) -> None:
 
 
 def test_skipping_needs_a_reason(study: Study) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     form = form_of(client, study)
     page = client.post(url("label_skip", study), form, follow=True).content.decode()
     assert "Give a reason in a few words." in page
@@ -208,7 +201,7 @@ def test_skipping_needs_a_reason(study: Study) -> None:
 def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
     user = annotators_of(study)[0]
     label = label_next(study, user, "failure", rationale="gave up")
-    client = as_(user)
+    client = client_of(user)
     answer = client.post(url("label_undo", study), {"label": str(label.pk)}, follow=True)
     page = answer.content.decode()
     assert not Label.objects.exists()
@@ -218,7 +211,7 @@ def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
 
 def test_the_last_label_of_a_run_is_said_to_stay(study: Study) -> None:
     first, second = annotators_of(study)
-    client, undo = as_(second), url("label_undo", study)
+    client, undo = client_of(second), url("label_undo", study)
     for item in study.items.all():
         make_label(item, second)
         assert undo in client.get(url("annotate", study)).content.decode()
@@ -235,7 +228,7 @@ def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
     first, second = annotators_of(study)
     item = study.items.earliest("position")
     make_label(item, first, "failure", rationale="first thought")
-    client = as_(first)
+    client = client_of(first)
     page = client.get(url("annotate_run", study, item.run_id)).content.decode()
     assert "first thought" in page
     assert "changing your label" in page
@@ -256,7 +249,7 @@ def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
 
 def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     form = form_of(client, study, success="success")
     label = label_next(study, user, "failure")
     page = client.post(url("annotate", study), form, follow=True).content.decode()
@@ -267,14 +260,14 @@ def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
 
 
 def test_runs_that_were_never_handed_out_cannot_be_opened(study: Study) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     run_id = study.items.latest("position").run_id
     assert client.get(url("annotate_run", study, run_id)).status_code == 404
 
 
 def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) -> None:
     first, second = annotators_of(study)
-    client = as_(first)
+    client = client_of(first)
     form = form_of(client, study)
     comment = form | {"step_index": 1, "text": "odd <b>click</b>"}
     answer = client.post(url("step_comment", study), comment, headers={"HX-Request": "true"})
@@ -282,7 +275,7 @@ def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) ->
     assert client.post(url("step_comment", study), comment).status_code == 302
     made = StepComment.objects.first()
     assert made is not None
-    other = as_(second)
+    other = client_of(second)
     theirs = form_of(other, study)
     assert "odd" not in other.get(url("annotate", study)).content.decode()
     other.post(url("step_comment", study), theirs | {"remove": made.pk})
@@ -301,7 +294,7 @@ def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) ->
 def test_a_comment_that_cannot_be_says_why_and_is_not_kept(
     study: Study, sent: dict[str, Any], reason: str
 ) -> None:
-    client = as_(annotators_of(study)[0])
+    client = client_of(annotators_of(study)[0])
     form = form_of(client, study) | sent
     answer = client.post(url("step_comment", study), form, headers={"HX-Request": "true"})
     assert reason in answer.content.decode()
@@ -316,7 +309,7 @@ def test_a_hidden_repeat_shows_nothing_of_the_first_look() -> None:
     for item in study.items.all():
         make_label(item, user, "failure", rationale="first look")
         StepComment.objects.create(item=item, author=user, step_index=0, text="first remark")
-    page = as_(user).get(url("annotate", study)).content.decode()
+    page = client_of(user).get(url("annotate", study)).content.decode()
     assert Assignment.objects.filter(is_repeat=True).count() == 1
     assert "3 of 3" in page
     assert "first look" not in page
@@ -335,7 +328,7 @@ def test_a_label_can_be_opened_while_its_run_is_looked_at_again() -> None:
     again = next_assignment(study=study, user=user)
     assert again is not None
     assert again.is_repeat
-    assert as_(user).get(url("annotate_run", study, again.item.run_id)).status_code == 200
+    assert client_of(user).get(url("annotate_run", study, again.item.run_id)).status_code == 200
 
 
 def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> None:
@@ -344,7 +337,7 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
     make_label(one, second, "success")
     make_label(one, first, "failure")
     make_label(two, first, "success")
-    page = as_(first).get(url("annotate", study)).content.decode()
+    page = client_of(first).get(url("annotate", study)).content.decode()
     assert "All done. Thank you!" in page
     assert "1 run awaits other labels" in page
     assert "1 run is disputed" in page
@@ -352,7 +345,7 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
 
 def test_runs_skipped_twice_are_offered_by_hand(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     for _ in range(4):
         client.post(url("label_skip", study), form_of(client, study, reason="broken page"))
     page = client.get(url("annotate", study)).content.decode()
@@ -367,14 +360,14 @@ def test_when_all_places_are_taken_it_says_until_when() -> None:
     first, second, third = annotators_of(study)
     for user in (first, second):
         next_assignment(study=study, user=user)
-    page = as_(third).get(url("annotate", study)).content.decode()
+    page = client_of(third).get(url("annotate", study)).content.decode()
     assert "ther annotators are working" in page
     assert "A run may become free at" in page
 
 
 def test_a_closed_study_says_so(study: Study) -> None:
     user = annotators_of(study)[0]
-    client = as_(user)
+    client = client_of(user)
     form = form_of(client, study, success="success")
     close_study(study=study)
     assert "This study is closed" in client.get(url("annotate", study)).content.decode()
@@ -389,7 +382,7 @@ def test_the_time_left_follows_from_the_persons_own_pace() -> None:
     for _ in range(3):
         label_next(study, user)
     Label.objects.update(seconds=200)
-    page = as_(user).get(url("annotate", study)).content.decode()
+    page = client_of(user).get(url("annotate", study)).content.decode()
     assert "4 of 6" in page
     assert "about 10 min left" in page
 
@@ -400,7 +393,7 @@ def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
     def queries(runs: int) -> int:
         study = make_study(runs=runs)
         user = annotators_of(study)[0]
-        client = as_(user)
+        client = client_of(user)
         form = form_of(client, study, success="success")
         with CaptureQueriesContext(connection) as captured:
             assert client.post(url("annotate", study), form).status_code == 302

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.contenttypes.models import ContentType
-from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from django_htmx.middleware import HtmxDetails
@@ -32,6 +31,7 @@ from tests.judging.studies.blind_world import (
 from tests.judging.studies.crawling import answers, log_in
 from tests.judging.studies.statements import Statements
 from tests.judging.studies.url_cases import CASES
+from tests.runs.factories import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -102,8 +102,7 @@ def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
 @pytest.mark.parametrize("viewer", ["annotator", "engineer", "admin"])
 def test_the_run_itself_is_what_they_are_asked_to_label(world: World, viewer: str) -> None:
     """Without this, the page that matters most would be visited without the run."""
-    client = Client()
-    client.force_login(getattr(world, viewer))
+    client = client_of(getattr(world, viewer))
     assert world.run.goal in client.get(f"/studies/{world.study.pk}/annotate/").content.decode()
 
 

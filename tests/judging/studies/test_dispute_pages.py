@@ -24,7 +24,7 @@ from tests.judging.factories import (
     make_study,
 )
 from tests.judging.studies.blind_world import make_world
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -35,20 +35,14 @@ def dispute() -> Dispute:
     return make_dispute(make_study(annotators=people, adjudicators=2))
 
 
-def as_(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def page(user: User, dispute: Dispute) -> str:
-    answer = as_(user).get(reverse("judging:dispute_detail", args=[dispute.pk]))
+    answer = client_of(user).get(reverse("judging:dispute_detail", args=[dispute.pk]))
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 def post(user: User, name: str, dispute: Dispute, **data: Any) -> Any:
-    return as_(user).post(reverse(f"judging:{name}", args=[dispute.pk]), data)
+    return client_of(user).post(reverse(f"judging:{name}", args=[dispute.pk]), data)
 
 
 def judge(dispute: Dispute) -> User:
@@ -104,13 +98,17 @@ def test_strangers_find_nothing(dispute: Dispute) -> None:
     for user in (make_user("annotator"), make_user("adjudicator")):
         for name in ("dispute_detail", "dispute_message", "dispute_decide"):
             address = reverse(f"judging:{name}", args=[dispute.pk])
-            client = as_(user)
+            client = client_of(user)
             answer = client.get(address) if name == "dispute_detail" else client.post(address)
             assert answer.status_code == 404
-        assert "No disputes" in as_(user).get(reverse("judging:dispute_list")).content.decode()
+        assert (
+            "No disputes" in client_of(user).get(reverse("judging:dispute_list")).content.decode()
+        )
     assert Client().get(reverse("judging:dispute_list")).status_code == 302
     assert (
-        as_(judge(dispute)).get(reverse("judging:dispute_decide", args=[dispute.pk])).status_code
+        client_of(judge(dispute))
+        .get(reverse("judging:dispute_decide", args=[dispute.pk]))
+        .status_code
         == 405
     )
 
@@ -145,9 +143,11 @@ def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Disput
     assert "overruled" in shown
     assert "<textarea" not in shown
     address = reverse("judging:overruled")
-    assert "Empty." in as_(overruled).get(address).content.decode()
-    assert "You were never overruled" in as_(right).get(address).content.decode()
-    assert "You were overruled:" in as_(overruled).get(reverse("judging:home")).content.decode()
+    assert "Empty." in client_of(overruled).get(address).content.decode()
+    assert "You were never overruled" in client_of(right).get(address).content.decode()
+    assert (
+        "You were overruled:" in client_of(overruled).get(reverse("judging:home")).content.decode()
+    )
 
 
 @pytest.mark.fault(12, "a decision is sent after another one")
@@ -219,7 +219,7 @@ def test_in_a_closed_study_nothing_can_be_decided(dispute: Dispute) -> None:
 def test_the_list_says_what_waits(dispute: Dispute) -> None:
     address = reverse("judging:dispute_list")
     for user in (judge(dispute), *annotators_of(dispute.item.study)):
-        listed = as_(user).get(address).content.decode()
+        listed = client_of(user).get(address).content.decode()
         assert reverse("judging:dispute_detail", args=[dispute.pk]) in listed
 
 

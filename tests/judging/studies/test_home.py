@@ -12,14 +12,13 @@ from judging.studies.disputes.services import add_message
 from judging.studies.pages import begin_visit
 from runs.models import User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
 def home(user: User) -> str:
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     return client.get("/").content.decode()
 
 

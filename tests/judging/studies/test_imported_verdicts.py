@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from judging.models import StudyItem
 from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_study, next_assignment
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import RunBundle, open_runs
 
@@ -31,8 +30,7 @@ def run(settings: Any, tmp_path: Path) -> Run:
 
 def pages(run: Run, user: User) -> dict[str, Any]:
     """What the person gets of the run under each address that shows verdicts or files."""
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     names = ("runs:run_detail", "runs:run_files", "judging:run_judgements")
     answers = {name: client.get(reverse(name, args=[run.pk])) for name in names}
     original = run.attachments.filter(role="source").values_list("blob_id", flat=True)[0]

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from judging.models import Assignment, FailureCauseTag, FailureReview, Study
@@ -17,7 +16,7 @@ from runs.operations.space.retention import apply_retention, kept_by
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.studies.crawling import respond, undone, whole_answer
 from tests.judging.studies.url_cases import Visit
-from tests.runs.factories import make_experiment, make_run, make_user
+from tests.runs.factories import client_of, make_experiment, make_run, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -89,8 +88,7 @@ def answers(viewer: User, experiment: Experiment) -> Iterator[bytes]:
     """The pages of retention, what pressing each of their buttons says, and the lists after it."""
     page = f"/storage/experiments/{experiment.pk}/"
     pages = [Visit(page), Visit("/runs/"), Visit("/runs/?archived=true"), Visit("/storage/")]
-    client = Client()
-    client.force_login(viewer)
+    client = client_of(viewer)
     for action in ("", "archive/", "restore/", "delete/", "rule"):
         with undone():
             if action == "rule":

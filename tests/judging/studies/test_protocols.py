@@ -19,8 +19,8 @@ from tests.judging.factories import (
     make_study,
     next_assignment,
 )
-from tests.judging.studies.test_study_pages import FORM, as_
-from tests.runs.factories import make_run, make_user
+from tests.judging.studies.test_study_pages import FORM
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 NEW = "judging:study_create"
@@ -28,7 +28,7 @@ NEW = "judging:study_create"
 
 def test_a_study_starts_from_the_protocol_of_the_live_web() -> None:
     make_run(pictures=False)
-    client = as_(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     page = client.get(reverse(NEW) + "?protocol=online_mind2web&site=shop").content.decode()
     chosen = preset("online_mind2web")
     assert 'name="labels_per_run" value="3"' in page

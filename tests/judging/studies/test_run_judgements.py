@@ -15,6 +15,7 @@ from judging.analysis.audits.explanations import Segment, decided_by, difference
 from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging.analysis import audited
+from tests.runs.factories import client_of
 from webagent import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -58,8 +59,7 @@ def pane(user: User, run: Run, **query: Any) -> str:
 
 
 def fetch(user: User, run: Run, current: str = "", **query: Any) -> Any:
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     headers = (
         {"HX-Request": "true", "HX-Current-URL": current} if current else {"HX-Request": "true"}
     )
@@ -199,8 +199,7 @@ def test_whoever_may_not_see_the_run_sees_no_pane(item: StudyItem) -> None:
 
 
 def test_whole_page_without_htmx(item: StudyItem) -> None:
-    client = Client()
-    client.force_login(audited.auditor())
+    client = client_of(audited.auditor())
     page = client.get(reverse("judging:run_judgements", args=[item.run_id])).content.decode()
     assert page.lstrip().startswith("<!doctype html>")
     assert "exact_match" in page
@@ -228,8 +227,7 @@ def test_details_of_any_form_are_shown_somehow(item: StudyItem, details: object)
 
 
 def test_queries_do_not_grow_with_the_evaluators(item: StudyItem) -> None:
-    client = Client()
-    client.force_login(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:run_judgements", args=[item.run_id])
     walk = f"?study={item.study_id}&audit={audited.evaluator('strict').pk}&cell=fn"
     client.get(address)  # who sees it is recorded the first time only

@@ -19,15 +19,9 @@ from runs.interface import paging
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_study
 from tests.judging.studies.crawling import whole_answer
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
-
-
-def as_(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def url(name: str, *arguments: object) -> str:
@@ -55,7 +49,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
         make_run(task=task, pictures=False)
     make_run(task=make_task(site="map"), pictures=False)
     engineer = make_user("engineer")
-    client = as_(engineer)
+    client = client_of(engineer)
     assert (
         '<strong class="num">3</strong>'
         in client.get(url("study_create") + "?site=shop").content.decode()
@@ -85,7 +79,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
 def test_what_is_wrong_with_a_study_is_said(changes: dict[str, object], says: str) -> None:
     make_study(runs=1, name="Taken")
     make_run(task=make_task(site="shop"), pictures=False)
-    answer = as_(make_user("engineer")).post(url("study_create"), FORM | changes)
+    answer = client_of(make_user("engineer")).post(url("study_create"), FORM | changes)
     assert answer.status_code == 422
     assert says in answer.content.decode()
     assert Study.objects.count() == 1
@@ -94,7 +88,7 @@ def test_what_is_wrong_with_a_study_is_said(changes: dict[str, object], says: st
 def test_only_who_manages_studies_makes_or_changes_them() -> None:
     study = make_study(runs=1, adjudicators=1)
     people = [*annotators_of(study), make_user("adjudicator"), make_user("annotator")]
-    for client in [as_(user) for user in people]:
+    for client in [client_of(user) for user in people]:
         assert client.get(url("study_create")).status_code == 403
         assert client.post(url("study_close", study.pk)).status_code == 403
         assert client.post(url("member_add", study.pk)).status_code == 403
@@ -109,9 +103,9 @@ def test_only_who_manages_studies_makes_or_changes_them() -> None:
 def test_each_sees_their_own_studies_and_engineers_all() -> None:
     study = make_study(runs=1, name="Mine")
     address = url("study_list")
-    assert "Mine" in as_(annotators_of(study)[0]).get(address).content.decode()
-    assert "Mine" in as_(make_user("engineer")).get(address).content.decode()
-    stranger = as_(make_user("annotator"))
+    assert "Mine" in client_of(annotators_of(study)[0]).get(address).content.decode()
+    assert "Mine" in client_of(make_user("engineer")).get(address).content.decode()
+    stranger = client_of(make_user("annotator"))
     assert "Mine" not in stranger.get(address).content.decode()
     assert stranger.get(url("study_detail", study.pk)).status_code == 404
     assert stranger.get(url("guidelines", study.pk)).status_code == 404
@@ -123,17 +117,17 @@ def test_an_annotator_sees_only_their_own_progress() -> None:
     first, second = annotators_of(study)
     for _ in range(2):
         label_next(study, first)
-    mine = as_(second).get(url("study_detail", study.pk)).content.decode()
+    mine = client_of(second).get(url("study_detail", study.pk)).content.decode()
     assert "0 of 3 labelled" in mine
     assert str(first) not in mine
-    assert "2 of 3 labelled" in as_(first).get(url("study_detail", study.pk)).content.decode()
-    managed = as_(make_user("engineer")).get(url("study_detail", study.pk)).content.decode()
+    assert "2 of 3 labelled" in client_of(first).get(url("study_detail", study.pk)).content.decode()
+    managed = client_of(make_user("engineer")).get(url("study_detail", study.pk)).content.decode()
     assert str(first) in managed
 
 
 def test_members_come_and_go() -> None:
     study = make_study(runs=1, annotators=0)
-    client = as_(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     ann, eve = make_user("annotator", "ann"), make_user("engineer", "eve")
     for user in (ann, eve):
         client.post(url("member_add", study.pk), {"user": user.pk, "part": "annotator"})
@@ -151,12 +145,12 @@ def test_members_come_and_go() -> None:
     assert "is no adjudicator" in refused.content.decode()
     client.post(url("member_remove", study.pk, ann.pk))
     assert StudyMember.objects.get(user=ann).left_at is not None
-    assert as_(ann).get(url("study_detail", study.pk)).status_code == 404
+    assert client_of(ann).get(url("study_detail", study.pk)).status_code == 404
 
 
 def test_guidelines_get_versions() -> None:
     study = make_study(runs=1, guidelines="old *rule*")
-    client = as_(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     client.post(url("guidelines", study.pk), {"text": "new rule"})
     page = client.get(url("guidelines", study.pk)).content.decode()
     assert "old <em>rule</em>" in page
@@ -166,7 +160,7 @@ def test_guidelines_get_versions() -> None:
 
 def test_closing_is_for_good() -> None:
     study = make_study(runs=1)
-    client = as_(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     assert client.get(url("study_close", study.pk)).status_code == 405
     client.post(url("study_close", study.pk))
     study.refresh_from_db()
@@ -201,7 +195,7 @@ def test_guidelines_hold_lists_tables_and_safe_links() -> None:
 @pytest.mark.parametrize("role", ["engineer", "annotator"])
 def test_the_list_costs_the_same_however_long_it_is(role: str, page: str) -> None:
     user = make_user(role)
-    client = as_(user)
+    client = client_of(user)
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as made:
@@ -248,7 +242,7 @@ def test_members_are_counted_and_timed_by_the_database() -> None:
 def test_who_still_judges_a_run_of_the_study_reads_no_times_of_others() -> None:
     viewer, other = make_user("engineer"), make_user()
     study = make_study(runs=2, annotators=[viewer, other])
-    client, detail = as_(viewer), url("study_detail", study.pk)
+    client, detail = client_of(viewer), url("study_detail", study.pk)
 
     def page(seconds: int) -> bytes:
         at = timezone.now() - timedelta(hours=seconds)

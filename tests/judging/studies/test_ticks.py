@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from judging.models import Assignment, Dispute, Label, LabelRevision, MilestoneTick, Study
 from judging.studies.labels.forms import LabelForm
@@ -12,7 +11,7 @@ from judging.studies.labels.ticks import Tick, field_name, read_ticks, ticked_fi
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Run, User
 from tests.judging.factories import annotators_of, make_label, make_study, next_assignment
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 from webagent.milestones.findings import Definition
 
 pytestmark = pytest.mark.django_db
@@ -28,12 +27,6 @@ def study() -> Study:
 
 def milestones_of(study: Study) -> list[Milestone]:
     return list(study.items.get().run.task.milestones.in_force())
-
-
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def assigned(study: Study, user: User) -> Assignment:
@@ -58,7 +51,7 @@ def posted(study: Study, user: User, **fields: Any) -> dict[str, Any]:
 
 def send(study: Study, user: User, **fields: Any) -> Any:
     data = posted(study, user, **fields)
-    return as_user(user).post(f"/studies/{study.pk}/annotate/", data)
+    return client_of(user).post(f"/studies/{study.pk}/annotate/", data)
 
 
 def test_ticks_are_stored_with_the_label(study: Study):
@@ -101,7 +94,7 @@ def test_who_cannot_say_may_leave_them_open(study: Study, success: str):
 def test_a_study_that_does_not_ask_shows_no_milestone(study: Study):
     Study.objects.update(asks_milestones=False)
     user, _ = annotators_of(study)
-    page = as_user(user).get(f"/studies/{study.pk}/annotate/").content.decode()
+    page = client_of(user).get(f"/studies/{study.pk}/annotate/").content.decode()
     assert "zq-cart" not in page
     send(study, user, cart="yes", cart_step=1, paid="no")
     assert Label.objects.exists()
@@ -113,14 +106,14 @@ def test_annotators_are_asked_by_name_and_never_see_how_it_is_checked(study: Stu
         rule={"reached_when": {"kind": "text", "text": "zq-secret"}, "lost_when": None}
     )
     user, _ = annotators_of(study)
-    page = as_user(user).get(f"/studies/{study.pk}/annotate/").content.decode()
+    page = client_of(user).get(f"/studies/{study.pk}/annotate/").content.decode()
     assert "zq-cart" in page
     assert "zq-secret" not in page
 
 
 def test_what_is_ticked_is_kept_as_it_is_written(study: Study):
     user, _ = annotators_of(study)
-    client = as_user(user)
+    client = client_of(user)
     draft = posted(study, user, cart="yes", cart_step="2")
     client.post(f"/studies/{study.pk}/annotate/draft/", draft)
     form = client.get(f"/studies/{study.pk}/annotate/").context["form"]
@@ -200,7 +193,7 @@ class TestBesideTheRun:
         return study.items.get().run
 
     def curves(self, user: User, run: Run) -> list[Any]:
-        return list(as_user(user).get(f"/runs/{run.pk}/judgements/").context["curves"])
+        return list(client_of(user).get(f"/runs/{run.pk}/judgements/").context["curves"])
 
     def test_own_ticks_are_ones_own_to_see(self, study: Study):
         first, second = annotators_of(study)
@@ -231,7 +224,7 @@ class TestBesideTheRun:
         cart, _paid = milestones_of(study)
         ticks = (Tick(cart.pk, achieved=False),)
         make_label(study.items.get(), second, "success", ticks=ticks)
-        page = as_user(first).get(f"/disputes/{Dispute.objects.get().pk}/").content.decode()
+        page = client_of(first).get(f"/disputes/{Dispute.objects.get().pk}/").content.decode()
         assert "✓ zq-cart" in page
         assert "lost at 4" in page
         assert "✕ zq-cart" in page

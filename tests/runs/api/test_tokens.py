@@ -14,7 +14,7 @@ from django.utils import timezone
 from runs.accounts.tokens import create_token, revoke_token
 from runs.models import ApiToken, AuditEntry, Scope
 from tests.runs.api.asking import Caller, told
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = pytest.mark.django_db
 READ = "/api/v1/runs"
@@ -53,8 +53,7 @@ def test_what_opens_nothing_is_told_as_401() -> None:
 
 
 def test_a_session_opens_nothing() -> None:
-    client = Client()
-    client.force_login(make_user())
+    client = client_of(make_user())
     told(client.get(READ), 401)
     told(client.post("/api/v1/reruns", "{}", content_type="application/json"), 401)
 

@@ -11,7 +11,7 @@ from runs.catalogue.milestones.definitions import definitions_of, digest_of_task
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Task, User
 from tests.judging.factories import make_study
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.findings import Definition
 
@@ -32,12 +32,6 @@ FILLED = Definition(
 @pytest.fixture
 def engineer() -> User:
     return make_user("engineer")
-
-
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def sent(*rows: dict[str, Any], task: Task, initial: int = 0) -> dict[str, Any]:
@@ -72,7 +66,7 @@ def test_what_is_written_is_stored_in_the_order_of_its_places(engineer: User):
         {"ORDER": 4},
         task=task,
     )
-    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    response = client_of(engineer).post(f"/tasks/{task.pk}/milestones/", data)
     assert response.status_code == 302
     assert definitions_of(task) == (
         Definition(
@@ -91,14 +85,14 @@ def test_what_is_written_is_stored_in_the_order_of_its_places(engineer: User):
 def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
     task = make_task()
     set_milestones(task=task, milestones=[CART, PAID, FILLED])
-    response = as_user(engineer).get(f"/tasks/{task.pk}/milestones/")
+    response = client_of(engineer).get(f"/tasks/{task.pk}/milestones/")
     data = sent(task=task, initial=3) | {"m-TOTAL_FORMS": 3}
     for form in response.context["rows"].forms:
         for bound in form:
             value = bound.value()
             if value not in (None, "", False):
                 data[bound.html_name] = "on" if value is True else value
-    as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    client_of(engineer).post(f"/tasks/{task.pk}/milestones/", data)
     assert definitions_of(task) == (CART, PAID, FILLED)
 
 
@@ -125,7 +119,7 @@ def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
 )
 def test_errors_stand_at_their_field(engineer: User, row: dict[str, str], field: str):
     task = make_task()
-    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", sent(row, task=task))
+    response = client_of(engineer).post(f"/tasks/{task.pk}/milestones/", sent(row, task=task))
     assert response.status_code == 422
     assert list(response.context["rows"].forms[0].errors) == [field]
     assert not Milestone.objects.exists()
@@ -134,7 +128,7 @@ def test_errors_stand_at_their_field(engineer: User, row: dict[str, str], field:
 def test_a_name_stands_once(engineer: User):
     task = make_task()
     rows = sent({"name": "a", "ORDER": 2}, {"name": "a", "ORDER": 1}, task=task)
-    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", rows)
+    response = client_of(engineer).post(f"/tasks/{task.pk}/milestones/", rows)
     first, second = response.context["rows"].forms
     assert (list(first.errors), list(second.errors)) == (["name"], [])
 
@@ -143,18 +137,18 @@ def test_what_somebody_else_changed_is_not_overwritten_unseen(engineer: User):
     task = make_task()
     data = sent({"name": "mine"}, task=task)
     set_milestones(task=task, milestones=[CART])
-    response = as_user(engineer).post(f"/tasks/{task.pk}/milestones/", data)
+    response = client_of(engineer).post(f"/tasks/{task.pk}/milestones/", data)
     assert response.status_code == 422
     assert definitions_of(task) == (CART,)
     again = data | {"expected": response.context["expected"]}
-    as_user(engineer).post(f"/tasks/{task.pk}/milestones/", again)
+    client_of(engineer).post(f"/tasks/{task.pk}/milestones/", again)
     assert definitions_of(task) == (Definition(name="mine"),)
 
 
 def test_the_file_of_a_task_goes_into_another_version_of_it(engineer: User):
     task, other = make_task("7"), make_task("webarena.7")
     set_milestones(task=task, milestones=[CART, PAID])
-    client = as_user(engineer)
+    client = client_of(engineer)
     file = client.get(f"/tasks/{task.pk}/milestones.json").content
     assert json.loads(file)["tasks"][0]["task"] == "7"
     response = client.post(
@@ -168,7 +162,7 @@ def test_the_file_of_a_task_goes_into_another_version_of_it(engineer: User):
 def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
     task, other = make_task("7"), make_task("8")
     set_milestones(task=task, milestones=[CART])
-    client = as_user(engineer)
+    client = client_of(engineer)
     file = client.get(f"/tasks/{task.pk}/milestones.json").content
     foreign = file.replace(b'"name": "webarena"', b'"name": "miniwob"')
     for content, words in (
@@ -188,7 +182,7 @@ def test_the_file_of_a_set_comes_back_whole_or_not_at_all(engineer: User):
     one, other = make_task("1"), make_task("2")
     set_milestones(task=one, milestones=[CART])
     set_milestones(task=other, milestones=[PAID])
-    client = as_user(engineer)
+    client = client_of(engineer)
     path = f"/tasks/sets/{one.task_set_id}/milestones"
     file = client.get(f"{path}.json").content
     set_milestones(task=one, milestones=[])
@@ -206,7 +200,7 @@ class TestWhoMay:
     def test_the_task_page_shows_them_in_words(self, engineer: User):
         task = make_task()
         set_milestones(task=task, milestones=[PAID])
-        page = as_user(engineer).get(f"/tasks/{task.pk}/").content.decode()
+        page = client_of(engineer).get(f"/tasks/{task.pk}/").content.decode()
         assert "the page contains “Thanks”" in page
         assert "lost again when the agent does: go_back" in page
 
@@ -214,7 +208,7 @@ class TestWhoMay:
         task = make_task("1")
         set_milestones(task=task, milestones=[CART])
         make_study(runs=[make_run(task=task, pictures=False)], annotators=[engineer])
-        client = as_user(engineer)
+        client = client_of(engineer)
         assert "zq-cart" not in client.get(f"/tasks/{task.pk}/").content.decode()
         for path in (f"/tasks/{task.pk}/milestones/", f"/tasks/{task.pk}/milestones.json"):
             assert client.get(path).status_code == 404
@@ -227,7 +221,7 @@ class TestWhoMay:
     @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
     def test_others_are_turned_away(self, role: str):
         task = make_task()
-        client = as_user(make_user(role))
+        client = client_of(make_user(role))
         for path in (f"{task.pk}/milestones/", f"sets/{task.task_set_id}/milestones.json"):
             assert client.get(f"/tasks/{path}").status_code == 403
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from runs.models import Task, TaskRevision, TaskSet, User
 from tests.judging.factories import make_study
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 from webagent import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -33,14 +33,8 @@ def engineer() -> User:
     return make_user("engineer")
 
 
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def page(user: User, path: str = URL) -> str:
-    response = as_user(user).get(path)
+    response = client_of(user).get(path)
     assert response.status_code == 200
     return response.content.decode()
 
@@ -76,7 +70,7 @@ def make_patched(**fields: Any) -> Task:
 
 
 def queries(user: User, path: str) -> int:
-    client = as_user(user)
+    client = client_of(user)
     client.get(path)
     with CaptureQueriesContext(connection) as caught:
         assert client.get(path).status_code == 200
@@ -92,19 +86,19 @@ def test_pages_are_for_those_who_may_view_tasks(name, role):
     task = make_task()
     key = {"task_detail": [task.pk], "task_set_detail": [task.task_set_id]}.get(name, [])
     path = reverse(f"runs:{name}", args=key)
-    assert as_user(make_user(role)).get(path).status_code == 403
+    assert client_of(make_user(role)).get(path).status_code == 403
     assert Client().get(path)["Location"].startswith("/login/")
-    assert as_user(make_user("admin")).get(path).status_code == 200
+    assert client_of(make_user("admin")).get(path).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
 def test_wrong_method(engineer, method):
-    assert getattr(as_user(engineer), method)(URL).status_code == 405
+    assert getattr(client_of(engineer), method)(URL).status_code == 405
 
 
 @pytest.mark.parametrize("path", ["/tasks/999/", "/tasks/sets/999/", "/tasks/x/"])
 def test_what_is_not_there_is_not_found(engineer, path):
-    assert as_user(engineer).get(path).status_code == 404
+    assert client_of(engineer).get(path).status_code == 404
 
 
 # The table
@@ -125,7 +119,7 @@ def test_a_task_is_found_by_part_of_its_name_and_by_its_whole_number(engineer):
 
 def test_htmx_gets_the_table_alone(engineer):
     make_task()
-    fragment = as_user(engineer).get(URL, headers=HTMX).content.decode()
+    fragment = client_of(engineer).get(URL, headers=HTMX).content.decode()
     assert fragment.strip().startswith('<div id="task-table"')
 
 
@@ -369,7 +363,7 @@ def test_other_versions_of_the_benchmark_are_sealed_by_the_tasks_id(engineer):
 
 def test_what_waits_for_the_reader_is_looked_up_once_for_the_table(engineer):
     make_study(runs=2, annotators=[engineer])
-    client = as_user(engineer)
+    client = client_of(engineer)
     with CaptureQueriesContext(connection) as caught:
         assert client.get(URL).status_code == 200
     asked = [query["sql"] for query in caught if "judging_studyitem" in query["sql"]]

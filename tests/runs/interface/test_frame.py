@@ -5,16 +5,10 @@ import re
 import pytest
 from django.test import Client
 
-from runs.models import ImportJob, LearningJob, User
-from tests.runs.factories import PASSWORD, make_run, make_user
+from runs.models import ImportJob, LearningJob
+from tests.runs.factories import PASSWORD, client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
-
-
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def rooms(page: str) -> list[str]:
@@ -23,7 +17,7 @@ def rooms(page: str) -> list[str]:
 
 
 def test_an_engineer_has_the_rooms_of_the_role():
-    page = as_user(make_user("engineer")).get("/runs/").content.decode()
+    page = client_of(make_user("engineer")).get("/runs/").content.decode()
     assert set(rooms(page)) >= {"Runs", "Reruns"}
     assert re.search(r'href="/runs/" aria-current="true"', page)
 
@@ -32,12 +26,12 @@ def test_an_engineer_has_the_rooms_of_the_role():
     ("path", "room"), [("/", None), ("/policies/", "/reruns/"), ("/hints/", "/experiments/")]
 )
 def test_the_room_of_a_page_is_marked(path, room):
-    page = as_user(make_user("engineer")).get(path).content.decode()
+    page = client_of(make_user("engineer")).get(path).content.decode()
     assert re.findall(r'href="([^"]+)" aria-current="true"', page) == ([room] if room else [])
 
 
 def test_jobs_are_a_page_of_their_own_for_whoever_opens_their_address():
-    client = as_user(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     assert "<h1>Jobs in progress</h1>" in client.get("/jobs/").content.decode()
     drawer = client.get("/jobs/", headers={"HX-Request": "true"}).content.decode()
     assert "<h2>Jobs in progress</h2>" in drawer
@@ -45,7 +39,7 @@ def test_jobs_are_a_page_of_their_own_for_whoever_opens_their_address():
 
 
 def test_an_annotator_has_no_door_that_does_not_open():
-    page = as_user(make_user("annotator")).get("/runs/").content.decode()
+    page = client_of(make_user("annotator")).get("/runs/").content.decode()
     assert set(rooms(page)) <= {"Studies"}
 
 
@@ -65,7 +59,7 @@ def test_a_wrong_password_is_said():
 
 
 def test_logging_out_needs_a_post():
-    client = as_user(make_user())
+    client = client_of(make_user())
     assert client.get("/logout/").status_code == 405
     assert client.post("/logout/").status_code == 302
     assert client.get("/runs/").status_code == 302
@@ -89,7 +83,7 @@ def test_the_language_is_switched_by_post():
 
 @pytest.mark.parametrize("url", ["/login/", "/runs/", "/nowhere/"])
 def test_nothing_inline_on_any_page(url):
-    response = as_user(make_user()).get(url)
+    response = client_of(make_user()).get(url)
     page = response.content.decode()
     assert "default-src 'none'" in response["Content-Security-Policy"]
     assert "unsafe" not in response["Content-Security-Policy"]
@@ -101,7 +95,7 @@ def test_nothing_inline_on_any_page(url):
 
 @pytest.mark.parametrize("user", [None, "annotator"])
 def test_a_wrong_address_says_so(user):
-    client = as_user(make_user(user)) if user else Client()
+    client = client_of(make_user(user)) if user else Client()
     response = client.get("/nowhere/")
     assert response.status_code == 404
     assert "Not found" in response.content.decode()
@@ -116,7 +110,7 @@ def test_a_stale_form_says_what_to_do():
 
 def test_a_broken_page_says_so_without_the_database(monkeypatch):
     monkeypatch.setattr("runs.viewer.run_list.views.RunTable", lambda *args: 1 / 0)
-    client = as_user(make_user())
+    client = client_of(make_user())
     client.raise_request_exception = False
     response = client.get("/runs/")
     assert response.status_code == 500
@@ -130,7 +124,7 @@ class TestJobs:
     def test_runs_that_wait_or_work_are_counted(self):
         for status in ("queued", "running", "finished"):
             make_run(steps=0, status=status, goal=f"goal of the {status} one")
-        client = as_user(make_user())
+        client = client_of(make_user())
         assert ">2</span>" in client.get("/jobs/count/").content.decode()
         drawer = client.get("/jobs/").content.decode()
         assert "goal of the queued one" in drawer
@@ -142,8 +136,8 @@ class TestJobs:
             ImportJob.objects.create(
                 created_by=owner, file_name=f"{owner.username}.zip", path="x", size=1
             )
-        assert ">1</span>" in as_user(user).get("/jobs/count/").content.decode()
-        assert f"{user.username}.zip" in as_user(user).get("/jobs/").content.decode()
+        assert ">1</span>" in client_of(user).get("/jobs/count/").content.decode()
+        assert f"{user.username}.zip" in client_of(user).get("/jobs/").content.decode()
 
     def test_own_learning_is_counted_and_leads_to_its_page(self):
         user = make_user()
@@ -153,15 +147,15 @@ class TestJobs:
                     created_by=owner, kind=kind, model=f"{owner.username}-{kind}", params=params
                 )
         LearningJob.objects.create(created_by=user, kind="hints", model="m", state="finished")
-        drawer = as_user(user).get("/jobs/").content.decode()
-        assert ">2</span>" in as_user(user).get("/jobs/count/").content.decode()
+        drawer = client_of(user).get("/jobs/").content.decode()
+        assert ">2</span>" in client_of(user).get("/jobs/count/").content.decode()
         assert "extract web knowledge: shop" in drawer
         for job in LearningJob.objects.filter(created_by=user, state="queued"):
             assert f'href="{job.get_absolute_url()}"' in drawer
 
     def test_a_stranger_sees_none(self):
         make_run(steps=0, status="running", goal="not yours")
-        assert "not yours" not in as_user(make_user("annotator")).get("/jobs/").content.decode()
+        assert "not yours" not in client_of(make_user("annotator")).get("/jobs/").content.decode()
 
     @pytest.mark.parametrize("url", URLS)
     def test_anonymous(self, url):
@@ -169,11 +163,11 @@ class TestJobs:
 
     @pytest.mark.parametrize("url", URLS)
     def test_wrong_method(self, url):
-        assert as_user(make_user()).post(url).status_code == 405
+        assert client_of(make_user()).post(url).status_code == 405
 
     @pytest.mark.parametrize("url", URLS)
     def test_query_count_does_not_grow(self, url, django_assert_max_num_queries):
-        client = as_user(make_user())
+        client = client_of(make_user())
 
         def count(runs: int) -> int:
             for _ in range(runs):
@@ -186,7 +180,7 @@ class TestJobs:
         assert count(1) == count(10)
 
     def test_the_number_reads_no_rows(self, django_assert_max_num_queries):
-        client = as_user(make_user())
+        client = client_of(make_user())
         make_run(steps=0, status="running")
         with django_assert_max_num_queries(20) as counted:
             client.get("/jobs/count/")

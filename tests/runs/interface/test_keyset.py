@@ -11,7 +11,6 @@ import pytest
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 from django.http import QueryDict
-from django.test import Client
 from django.utils import timezone
 
 from judging.extension import ReferenceVerdictColumn
@@ -24,7 +23,7 @@ from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.orders import AGE_ELSEWHERE, run_keyset
 from runs.viewer.run_list.tables import RunTable
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_experiment, make_task, make_user
+from tests.runs.factories import client_of, make_agent, make_experiment, make_task, make_user
 
 pytestmark = pytest.mark.django_db
 RUNS, SIZE = 20, 7
@@ -209,8 +208,7 @@ def test_the_table_leads_to_its_other_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runs.viewer.run_list.tables.PER_PAGE", SIZE)
-    client = Client()
-    client.force_login(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     first = client.get("/runs/?sort=n_steps").content.decode()
     last = keyset_of(make_user("engineer"), "n_steps").page(None, SIZE).keys[-1]
     assert f'rel="next" href="?sort=n_steps&amp;after={last}&amp;page=2"' in first
@@ -234,8 +232,7 @@ class TestCounts:
         self, world: list[Run], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 7)
-        client = Client()
-        client.force_login(make_user("engineer"))
+        client = client_of(make_user("engineer"))
         page = client.get("/runs/?outcome=error&sort=cost").content.decode()
         address = "/runs/count/?outcome=error&amp;sort=cost"
         assert f'hx-get="{address}"' in page
@@ -279,8 +276,7 @@ class TestCounts:
             return RowCount(most, is_about=True)
 
         monkeypatch.setattr("runs.viewer.run_list.tables.count_rows", count)
-        client = Client()
-        client.force_login(user)
+        client = client_of(user)
         page = client.get("/runs/").content.decode()
         assert asked == [role == "engineer"]
         assert ("about 1,000 runs" in page) == (role != "annotator")  # who has none is told of none

@@ -15,7 +15,7 @@ from runs.knowledge.learning import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 from tests.runs.knowledge.lever_world import base, hints_from, inhabited, successes
 from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.entries import Level
@@ -46,9 +46,7 @@ def job(world) -> LearningJob:
 
 
 def engineer(name: str = "engineer") -> Client:
-    client = Client()
-    client.force_login(audited.person(name, *PERMISSIONS, "runs.view_hint", "runs.add_hint"))
-    return client
+    return client_of(audited.person(name, *PERMISSIONS, "runs.view_hint", "runs.add_hint"))
 
 
 def text(client: Client, name: str, *args: object) -> str:
@@ -150,8 +148,7 @@ def test_hints_are_as_hidden_as_the_outcome_of_their_source(job: LearningJob) ->
     viewer = audited.person("blind", *PERMISSIONS, "runs.view_hint")
     run = Run.objects.get(task__external_id="levers.rowan")
     make_study(runs=[run], annotators=[viewer])
-    client = Client()
-    client.force_login(viewer)
+    client = client_of(viewer)
     hint = Hint.objects.filter(source=run)[0]
 
     assert client.get(reverse("runs:hint_detail", args=[hint.pk])).status_code == 404

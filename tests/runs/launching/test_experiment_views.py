@@ -16,7 +16,14 @@ from django.urls import reverse
 from runs.launching.experiments import services as experiments
 from runs.models import Experiment, Run
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
+from tests.runs.factories import (
+    client_of,
+    make_agent,
+    make_experiment,
+    make_run,
+    make_task,
+    make_user,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}
@@ -30,9 +37,7 @@ def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def browser_of(role: str) -> Client:
-    client = Client()
-    client.force_login(make_user(role))
-    return client
+    return client_of(make_user(role))
 
 
 @pytest.fixture
@@ -188,8 +193,7 @@ def test_an_experiment_that_hides_its_agent_is_not_there(engineer: Client):
     user = make_user("engineer")
     run = make_run(experiment=make_experiment("Secret"))
     make_study(runs=[run], annotators=[user], hides_identity=True)
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
     assert run.experiment is not None
     assert client.get(address(run.experiment, "progress")).status_code == 404
     assert client.post(address(run.experiment, "cancel")).status_code == 404

@@ -14,7 +14,7 @@ from runs.launching.policies.views import policy_form, versions_of
 from runs.models import RetryPolicy, Run
 from runs.models.policies import body_of
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_run, make_user
+from tests.runs.factories import client_of, make_agent, make_run, make_user
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -35,9 +35,7 @@ FULL: dict[str, Any] = {
 
 @pytest.fixture
 def engineer() -> Client:
-    client = Client()
-    client.force_login(make_user("engineer"))
-    return client
+    return client_of(make_user("engineer"))
 
 
 def make_policy(name: str = "Mine", **body: Any) -> RetryPolicy:
@@ -248,8 +246,7 @@ def test_runs_that_the_person_judges_are_neither_listed_nor_counted() -> None:
     policy, judge = make_policy(recovery={"on_loop": "stop"}), make_user("engineer")
     run = stopped_early(policy)
     make_study(runs=[run], annotators=[judge, make_user("annotator")])
-    client = Client()
-    client.force_login(judge)
+    client = client_of(judge)
     page = client.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
     assert str(run.pk) not in page
     assert "None that you may see." in page

@@ -18,7 +18,14 @@ from runs.launching.reruns import services as reruns
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, RunStatus, User
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
+from tests.runs.factories import (
+    client_of,
+    make_agent,
+    make_experiment,
+    make_run,
+    make_task,
+    make_user,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}
@@ -29,15 +36,9 @@ def nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reruns, "wake_workers", lambda: None)
 
 
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def engineer() -> Client:
-    return browser_of(make_user("engineer"))
+    return client_of(make_user("engineer"))
 
 
 def ours(**fields: Any) -> Run:
@@ -83,7 +84,7 @@ def test_everybody_logs_in_first(method: str, name: str):
 @pytest.mark.parametrize(("method", "name"), ADDRESSES)
 @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
 def test_it_takes_the_permission(role: str, method: str, name: str):
-    response = getattr(browser_of(make_user(role)), method)(address(name, ended()))
+    response = getattr(client_of(make_user(role)), method)(address(name, ended()))
     assert response.status_code == 403
     assert Run.objects.count() == 1
 
@@ -184,7 +185,7 @@ def test_selected_rows_give_a_form_and_then_runs(engineer: Client):
 def test_whoever_judges_a_run_cannot_rerun_it():
     run, judge = ended(), make_user("engineer")
     make_study(runs=[run], annotators=[judge, make_user("annotator")])
-    browser = browser_of(judge)
+    browser = client_of(judge)
     page = browser.get(address("run_rerun", run)).content.decode()
     assert "You are judging this run" in page
     assert "oracle" not in page
@@ -197,7 +198,7 @@ def test_the_live_page_hides_from_a_judge_who_acted_and_how_it_went():
     run, judge = ended("error", n_steps=2, max_steps=9), make_user("engineer")
     study = make_study(runs=[run], annotators=[judge, make_user("annotator")], hides_identity=True)
     assert study.pk
-    live = browser_of(judge).get(reverse("runs:rerun_list")).content.decode()
+    live = client_of(judge).get(reverse("runs:rerun_list")).content.decode()
     assert str(run.pk) in live
     assert "oracle" not in live
     assert "status failed" not in live

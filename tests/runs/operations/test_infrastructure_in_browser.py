@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.test import Client
 from pydantic import JsonValue
 
 from runs.launching.policies.services import save_policy
@@ -22,7 +21,7 @@ from runs.launching.running import execute
 from runs.models import RetryPolicy, Run
 from runs.operations.health.infrastructure import error_rates
 from runs.queue.leases import LeaseRenewer
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 from tests.runs.live_workers import attempts_of
 from tests.webagent import moody_suite
 from tests.webagent.agents.generic.made import act
@@ -85,8 +84,7 @@ def test_a_site_that_says_503_three_times_costs_an_attempt_and_no_verdict(site: 
     assert retries == [1, 1]
     overall = error_rates(Run.objects.all()).overall
     assert (overall.attempts, overall.errors, overall.never_through) == (2, 1, 0)
-    client = Client()
-    client.force_login(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     pages = [client.get(f"/runs/{run.pk}/").content.decode() for run in (first, second)]
     assert f'href="/runs/{second.pk}/"' in pages[0]
     assert "Patient with sites" in pages[1]

@@ -6,10 +6,10 @@ import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
 
-from runs.models import Attachment, Blob, Run, User
+from runs.models import Attachment, Blob, Run
 from runs.storage.blobs import storage_name
 from tests.judging.factories import make_study
-from tests.runs.factories import make_picture, make_run, make_text, make_user
+from tests.runs.factories import client_of, make_picture, make_run, make_text, make_user
 from tests.runs.storage.stores import store_blob
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -23,12 +23,6 @@ def run() -> Run:
 @pytest.fixture
 def client_of_engineer() -> Client:
     return client_of(make_user("engineer"))
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def url(run: Run, blob: Blob | str | None) -> str:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from runs.models import Run, User
 from runs.viewer.comparison import align, first_difference, what_was_done
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_run, make_task, make_user
-from tests.runs.viewer.test_run_page import SECRETS, as_user, data_of, telling_run
+from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
+from tests.runs.viewer.test_run_page import SECRETS, data_of, telling_run
 from webagent import sequence_matching
 from webagent.sequence_matching import MOST_PAIRS
 
@@ -30,7 +30,7 @@ def engineer(db) -> User:
 
 
 def compare(user: User, a: Run, b: Run, more: str = "") -> Any:
-    return as_user(user).get(f"{ADDRESS}?a={a.pk}&b={b.pk}{more}")
+    return client_of(user).get(f"{ADDRESS}?a={a.pk}&b={b.pk}{more}")
 
 
 def numbered(actions: str) -> list[tuple[int, tuple[str, str]]]:
@@ -150,7 +150,7 @@ def test_what_speaks_against_a_comparison_is_said(engineer):
     "query", ["", "?a=x&b=y", f"?a={UUID(int=1)}&b={UUID(int=2)}", "?a=\x00&b=\x00", "?a=1"]
 )
 def test_what_names_no_two_runs_is_not_found(engineer, query):
-    assert as_user(engineer).get(f"{ADDRESS}{query}").status_code == 404
+    assert client_of(engineer).get(f"{ADDRESS}{query}").status_code == 404
 
 
 def test_hostile_texts_are_data_and_nothing_else(engineer):
@@ -167,7 +167,7 @@ def test_hostile_texts_are_data_and_nothing_else(engineer):
 def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries):
     def count(steps: int) -> int:
         a, b = make_run(steps=steps), make_run(steps=steps)
-        client = as_user(engineer)
+        client = client_of(engineer)
         with django_assert_max_num_queries(40) as counted:
             client.get(f"{ADDRESS}?a={a.pk}&b={b.pk}")
         return len(counted)
@@ -177,7 +177,7 @@ def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries)
 
 class TestChoices:
     def choices(self, user: User, run: Run) -> str:
-        response = as_user(user).get(f"/runs/{run.pk}/compare/")
+        response = client_of(user).get(f"/runs/{run.pk}/compare/")
         assert response.status_code == 200
         return response.content.decode()
 
@@ -216,14 +216,14 @@ class TestWhoMayOpen:
         mine = make_run(steps=1)
         user = make_user("annotator")
         study = make_study(runs=[mine], annotators=[user, make_user("annotator")])
-        client = as_user(user)
+        client = client_of(user)
         client.get(f"/studies/{study.pk}/annotate/")
         assert client.get(f"/runs/{mine.pk}/").status_code == 200
         assert compare(user, mine, mine).status_code == 200
         assert compare(user, mine, make_run(steps=1)).status_code == 404
 
     def test_wrong_method(self, engineer):
-        assert as_user(engineer).post(ADDRESS).status_code == 405
+        assert client_of(engineer).post(ADDRESS).status_code == 405
 
 
 @pytest.mark.django_db
@@ -238,7 +238,7 @@ def test_who_judges_one_of_them_sees_none_of_its_secrets():
         assert word not in page
     assert "open-agent" in page
     assert "0.875" in page
-    choices = as_user(judge).get(f"/runs/{other.pk}/compare/").content.decode()
+    choices = client_of(judge).get(f"/runs/{other.pk}/compare/").content.decode()
     assert str(run.pk) in choices
     assert SECRETS["agent"] not in choices
     seen = compare(make_user("engineer"), run, other).content.decode()

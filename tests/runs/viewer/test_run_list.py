@@ -10,6 +10,7 @@ from runs.models import Run, User
 from runs.viewer.run_list.tables import all_columns
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import (
+    client_of,
     make_agent,
     make_experiment,
     make_run,
@@ -27,15 +28,9 @@ def engineer() -> User:
     return make_user("engineer")
 
 
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def listed(user: User, query: str = "") -> list[str]:
     """Ids of the rows, in order."""
-    page = as_user(user).get(f"{URL}?{query}").content.decode()
+    page = client_of(user).get(f"{URL}?{query}").content.decode()
     return re.findall(r'data-run="([0-9a-f-]{36})"', page)
 
 
@@ -62,19 +57,19 @@ def test_a_lost_session_reloads_the_page_instead_of_filling_a_fragment():
 
 def test_a_stranger_sees_no_run():
     make_run(pictures=False)
-    page = as_user(make_user("annotator")).get(URL)
+    page = client_of(make_user("annotator")).get(URL)
     assert "data-run" not in page.content.decode()
     assert "No runs for you yet" in page.content.decode()
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
 def test_wrong_method(engineer, method):
-    assert getattr(as_user(engineer), method)(URL).status_code == 405
+    assert getattr(client_of(engineer), method)(URL).status_code == 405
 
 
 def test_htmx_gets_the_table_alone_and_history_the_whole_page(engineer):
     make_run(pictures=False)
-    client = as_user(engineer)
+    client = client_of(engineer)
     fragment = client.get(URL, headers=HTMX)
     assert fragment.content.decode().strip().startswith('<div id="run-table"')
     assert "HX-Request" in fragment["Vary"]
@@ -93,7 +88,7 @@ def test_query_count_does_not_grow_with_rows(engineer, django_assert_max_num_que
             )
             run.experiment = make_experiment()
             run.agent = make_agent(f"agent {run.pk}")
-        client = as_user(engineer)
+        client = client_of(engineer)
         client.get(URL)
         with django_assert_max_num_queries(16) as counted:
             client.get(URL)
@@ -147,8 +142,7 @@ def test_filters(engineer, query, found):
 def test_a_list_that_only_superseded_attempts_would_fill_says_so(engineer):
     make_run(pictures=False, superseded=True, outcome="error")
     make_run(pictures=False)
-    client = Client()
-    client.force_login(engineer)
+    client = client_of(engineer)
     page = client.get("/runs/?outcome=error").content.decode()
     assert "1 matching attempt was superseded" in page
     assert 'href="?outcome=error&amp;superseded=true"' in page
@@ -164,7 +158,7 @@ def test_superseded_attempts_only_when_asked_for(engineer):
 
 def test_chips_say_what_is_filtered_by_and_lead_out_of_it(engineer):
     make_run(task=make_task(site="gitlab"), pictures=False)
-    page = as_user(engineer).get(f"{URL}?site=gitlab&outcome=success&page=2").content.decode()
+    page = client_of(engineer).get(f"{URL}?site=gitlab&outcome=success&page=2").content.decode()
     assert 'href="?outcome=success"' in page
     assert 'href="?site=gitlab"' in page
     assert re.search(r"Site:</span>\s*gitlab", page)
@@ -172,14 +166,14 @@ def test_chips_say_what_is_filtered_by_and_lead_out_of_it(engineer):
 
 def test_what_is_typed_into_the_address_is_escaped(engineer):
     make_run(pictures=False)
-    page = as_user(engineer).get(f"{URL}?site=%3Cscript%3Ealert(1)%3C/script%3E").content.decode()
+    page = client_of(engineer).get(f"{URL}?site=%3Cscript%3Ealert(1)%3C/script%3E").content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
 
 
 def test_no_match_says_so_and_leads_back(engineer):
     make_run(pictures=False)
-    page = as_user(engineer).get(f"{URL}?site=nowhere").content.decode()
+    page = client_of(engineer).get(f"{URL}?site=nowhere").content.decode()
     assert "No run matches these filters" in page
     assert "Show all runs" in page
 
@@ -187,7 +181,7 @@ def test_no_match_says_so_and_leads_back(engineer):
 def test_hostile_goal_is_escaped_and_beyond_htmx(engineer):
     goal = '<b hx-get="/logout/">x</b>'
     make_run(task=make_task(goal=goal), pictures=False)
-    page = as_user(engineer).get(URL).content.decode()
+    page = client_of(engineer).get(URL).content.decode()
     assert goal not in page
     assert re.search(r"<a [^>]*hx-disable[^>]*>&lt;b hx-get", page)
 
@@ -196,13 +190,13 @@ def test_the_page_says_more_than_when_there_are_more_than_are_counted(engineer, 
     monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 3)
     for _ in range(5):
         make_run(steps=0, pictures=False)
-    assert "more than 3 runs" in as_user(engineer).get(URL).content.decode()
+    assert "more than 3 runs" in client_of(engineer).get(URL).content.decode()
 
 
 class TestColumns:
     def test_are_remembered(self, engineer):
         make_run(pictures=False)
-        client = as_user(engineer)
+        client = client_of(engineer)
         response = client.post("/runs/columns/", {"column": ["site", "cost"], "next": "/runs/?q=a"})
         assert response["Location"] == "/runs/?q=a"
         engineer.refresh_from_db()
@@ -214,23 +208,23 @@ class TestColumns:
         "back", ["x", "9", "\ufffd", "//evil.example/", "https://evil.example"]
     )
     def test_what_leads_nowhere_on_this_site_leads_back_to_the_list(self, engineer, back):
-        response = as_user(engineer).post("/runs/columns/", {"next": back})
+        response = client_of(engineer).post("/runs/columns/", {"next": back})
         assert (response.status_code, response["Location"]) == (302, "/runs/")
 
     def test_unknown_ones_are_left_out(self, engineer):
-        as_user(engineer).post("/runs/columns/", {"column": ["reward", "site"]})
+        client_of(engineer).post("/runs/columns/", {"column": ["reward", "site"]})
         engineer.refresh_from_db()
         assert engineer.preferences["run_columns"] == ["site"]
 
     def test_never_lead_to_another_site(self, engineer):
-        response = as_user(engineer).post("/runs/columns/", {"next": "https://evil.example/"})
+        response = client_of(engineer).post("/runs/columns/", {"next": "https://evil.example/"})
         assert response["Location"] == URL
 
     def test_anonymous(self):
         assert Client().post("/runs/columns/").status_code == 302
 
     def test_wrong_method(self, engineer):
-        assert as_user(engineer).get("/runs/columns/").status_code == 405
+        assert client_of(engineer).get("/runs/columns/").status_code == 405
 
 
 class TestBlinding:
@@ -257,7 +251,7 @@ class TestBlinding:
         return user
 
     def test_names_outcome_and_cost_are_hidden(self, judge, hidden):
-        page = as_user(judge).get(URL).content.decode()
+        page = client_of(judge).get(URL).content.decode()
         assert str(hidden.pk) in page
         for secret in ("secret-agent", "secret-model", "secret experiment", "12.34"):
             assert secret not in page
@@ -300,7 +294,7 @@ class TestBlinding:
             make_label(item, user, "success")
         item.verdict.decided_at = item.verdict.decided_at.replace(year=2020)
         item.verdict.save()
-        row = as_user(judge).get(URL).content.decode()
+        row = client_of(judge).get(URL).content.decode()
         assert "secret-agent" in row
         assert listed(judge, "reference=success") == ids(hidden)
         assert listed(judge, "reference=failure") == []
@@ -314,11 +308,11 @@ class TestBlinding:
 
 def test_bulk_actions_only_for_those_who_may(engineer):
     make_run(pictures=False)
-    assert 'name="run"' in as_user(engineer).get(URL).content.decode()
+    assert 'name="run"' in client_of(engineer).get(URL).content.decode()
     study = make_study(runs=1, annotators=2)
     user = annotators_of(study)[0]
     make_label(study.items.get(), user)
-    page = as_user(user).get(URL).content.decode()
+    page = client_of(user).get(URL).content.decode()
     assert "data-run" in page
     assert 'name="run"' not in page
     assert reverse("runs:run_list") == URL

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from runs.models import Run, RunStatus, Step, User
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_run, make_user
+from tests.runs.factories import client_of, make_agent, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -39,12 +39,6 @@ def add_step(run: Run, **fields: Any) -> None:
     run.save(update_fields=["n_steps", "heartbeat_at"])
 
 
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def asks_for(page: str) -> str:
     """The address that the page asks for news."""
     found = re.search(r'id="run-live"[^>]*hx-get="([^"]+)"', page)
@@ -60,7 +54,7 @@ def news_of(page: str) -> dict[str, Any]:
 
 
 def test_news_come_once(engineer: User) -> None:
-    run, client = live_run(), as_user(engineer)
+    run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
     assert client.get(address).status_code == 204
     add_step(run, url="http://shop.local/new")
@@ -74,7 +68,7 @@ def test_news_come_once(engineer: User) -> None:
 
 
 def test_a_sign_of_life_and_a_step_given_up_are_news_too(engineer: User) -> None:
-    run, client = live_run(), as_user(engineer)
+    run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
     run.steps.filter(index=1).update(state=Step.State.SUPERSEDED)
     Run.objects.filter(pk=run.pk).update(heartbeat_at=timezone.now())
@@ -83,7 +77,7 @@ def test_a_sign_of_life_and_a_step_given_up_are_news_too(engineer: User) -> None
 
 
 def test_the_end_is_told_and_nothing_is_asked_any_more(engineer: User) -> None:
-    run, client = live_run(), as_user(engineer)
+    run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
     ended = {"status": "finished", "outcome": "success", "end_reason": "task_ended"}
     Run.objects.filter(pk=run.pk).update(**ended, final_answer="12", ended_at=timezone.now())
@@ -100,7 +94,7 @@ def test_whoever_judges_it_learns_neither_names_nor_the_end() -> None:
     add_step(run, input_tokens=987654, cost="55.5", record={"llm_calls": [{"model": "secret"}]})
     judge = make_user("engineer")
     make_study(runs=[run], annotators=[judge, make_user("annotator")])
-    client = as_user(judge)
+    client = client_of(judge)
     assert client.get(f"/runs/{run.pk}/live/?seen=1-0").status_code == 200
     ended = {"status": "finished", "outcome": "failure", "end_reason": "max_steps"}
     Run.objects.filter(pk=run.pk).update(**ended, error_message="secret-crash", reward=0.4321)
@@ -115,15 +109,15 @@ def test_strangers_and_other_methods(engineer: User) -> None:
     run = live_run()
     address = f"/runs/{run.pk}/live/"
     assert Client().get(address).status_code == 302
-    assert as_user(make_user("annotator")).get(address).status_code == 404
-    assert as_user(engineer).post(address).status_code == 405
-    assert as_user(engineer).get(f"{address}?seen=%00x").status_code == 200
+    assert client_of(make_user("annotator")).get(address).status_code == 404
+    assert client_of(engineer).post(address).status_code == 405
+    assert client_of(engineer).get(f"{address}?seen=%00x").status_code == 200
 
 
 def test_news_cost_the_same_however_long_the_run_is(
     engineer: User, django_assert_max_num_queries: Any
 ) -> None:
-    client = as_user(engineer)
+    client = client_of(engineer)
     for steps in (2, 12):
         run = live_run(steps=steps)
         address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())

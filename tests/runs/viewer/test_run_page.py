@@ -12,6 +12,7 @@ from runs.models import Attachment, Run, User
 from runs.viewer.timeline.timeline import ALL_AT_ONCE, PART, timeline_context
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import (
+    client_of,
     make_agent,
     make_experiment,
     make_picture,
@@ -40,12 +41,6 @@ SECRETS = {
 @pytest.fixture
 def engineer() -> User:
     return make_user("engineer")
-
-
-def as_user(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -102,7 +97,7 @@ def telling_run() -> Run:
 
 def test_shows_every_step(engineer):
     run = make_run(steps=5)
-    response = as_user(engineer).get(f"/runs/{run.pk}/")
+    response = client_of(engineer).get(f"/runs/{run.pk}/")
     steps = data_of(response.content.decode())["steps"]
     assert [step["i"] for step in steps] == [0, 1, 2, 3, 4]
     assert steps[2]["action"] == "click('a2')"
@@ -137,7 +132,7 @@ def test_query_count_does_not_grow_with_steps(engineer, django_assert_max_num_qu
         run = make_run(
             steps=steps, events=[{"kind": "loop", "first_step": 0, "last_step": 1}] * steps
         )
-        client = as_user(engineer)
+        client = client_of(engineer)
         client.get(f"/runs/{run.pk}/")
         with django_assert_max_num_queries(30) as counted:
             client.get(f"/runs/{run.pk}/")
@@ -148,7 +143,7 @@ def test_query_count_does_not_grow_with_steps(engineer, django_assert_max_num_qu
 
 def test_a_long_run_brings_its_texts_in_parts(engineer):
     run = make_run(steps=ALL_AT_ONCE + 1, pictures=False)
-    client = as_user(engineer)
+    client = client_of(engineer)
     data = data_of(client.get(f"/runs/{run.pk}/").content.decode())
     assert len(data["steps"]) == ALL_AT_ONCE + 1
     assert len(data["texts"]) == PART
@@ -159,7 +154,7 @@ def test_a_long_run_brings_its_texts_in_parts(engineer):
 
 def test_texts_from_nowhere_are_not_found(engineer):
     run = make_run(steps=1, pictures=False)
-    assert as_user(engineer).get(f"/runs/{run.pk}/steps/?from=x").status_code == 404
+    assert client_of(engineer).get(f"/runs/{run.pk}/steps/?from=x").status_code == 404
 
 
 def test_hostile_texts_are_data_and_nothing_else(engineer):
@@ -169,7 +164,7 @@ def test_hostile_texts_are_data_and_nothing_else(engineer):
         task=make_task(goal=evil),
         final_answer=evil,
     )
-    client = as_user(engineer)
+    client = client_of(engineer)
     for url in (f"/runs/{run.pk}/", f"/runs/{run.pk}/steps/0/"):
         page = client.get(url).content.decode()
         assert "<script>alert" not in page
@@ -184,13 +179,13 @@ def test_hostile_texts_are_data_and_nothing_else(engineer):
 
 def test_a_run_without_steps_has_a_page(engineer):
     run = make_run(steps=0, outcome="error", error_message="The site did not answer")
-    page = as_user(engineer).get(f"/runs/{run.pk}/").content.decode()
+    page = client_of(engineer).get(f"/runs/{run.pk}/").content.decode()
     assert "The site did not answer" in data_of(page)["final"]["words"]
 
 
 def test_details_of_a_step_say_what_the_record_holds(engineer):
     run = telling_run()
-    page = as_user(engineer).get(f"/runs/{run.pk}/steps/0/").content.decode()
+    page = client_of(engineer).get(f"/runs/{run.pk}/steps/0/").content.decode()
     assert SECRETS["call"] in page
     assert SECRETS["reward"] in page
     assert f"/runs/{run.pk}/blobs/" in page
@@ -203,7 +198,7 @@ def test_files_are_listed(engineer):
     run = make_run(steps=1)
     log = make_text("ran well")
     Attachment.objects.create(run=run, role="log", name="experiment.log", blob=log)
-    page = as_user(engineer).get(f"/runs/{run.pk}/files/").content.decode()
+    page = client_of(engineer).get(f"/runs/{run.pk}/files/").content.decode()
     assert "experiment.log" in page
     assert f"/runs/{run.pk}/blobs/{log.pk}/" in page
 
@@ -215,7 +210,7 @@ PATHS = ["", "steps/", "steps/0/", "files/"]
 class TestWhoMayOpen:
     def test_works(self, engineer, path):
         run = make_run(steps=1)
-        assert as_user(engineer).get(f"/runs/{run.pk}/{path}").status_code == 200
+        assert client_of(engineer).get(f"/runs/{run.pk}/{path}").status_code == 200
 
     def test_anonymous(self, path):
         run = make_run(steps=1)
@@ -223,14 +218,14 @@ class TestWhoMayOpen:
 
     def test_stranger(self, path):
         run = make_run(steps=1)
-        assert as_user(make_user("annotator")).get(f"/runs/{run.pk}/{path}").status_code == 404
+        assert client_of(make_user("annotator")).get(f"/runs/{run.pk}/{path}").status_code == 404
 
     def test_no_such_run(self, engineer, path):
-        assert as_user(engineer).get(f"/runs/{uuid4()}/{path}").status_code == 404
+        assert client_of(engineer).get(f"/runs/{uuid4()}/{path}").status_code == 404
 
     def test_wrong_method(self, engineer, path):
         run = make_run(steps=1)
-        assert as_user(engineer).post(f"/runs/{run.pk}/{path}").status_code == 405
+        assert client_of(engineer).post(f"/runs/{run.pk}/{path}").status_code == 405
 
 
 class TestBlinding:
@@ -239,7 +234,7 @@ class TestBlinding:
         return telling_run()
 
     def pages(self, user: User, run: Run) -> str:
-        client = as_user(user)
+        client = client_of(user)
         urls = [f"/runs/{run.pk}/{path}" for path in PATHS[:3]]
         responses = [client.get(url) for url in urls]
         assert [response.status_code for response in responses] == [200, 200, 200]
@@ -259,7 +254,7 @@ class TestBlinding:
             assert secret not in pages, what
         for word in ("step limit", "verdict failure", "max_steps", '"terminated"'):
             assert word not in pages
-        assert as_user(judge).get(f"/runs/{run.pk}/files/").status_code == 404
+        assert client_of(judge).get(f"/runs/{run.pk}/files/").status_code == 404
 
     def test_in_an_open_study_names_show_and_the_outcome_does_not(self, run):
         judge = make_user("engineer")
@@ -273,4 +268,4 @@ class TestBlinding:
     def test_an_annotator_opens_only_what_was_handed_out(self, run):
         study = make_study(runs=[run])
         user = annotators_of(study)[0]
-        assert as_user(user).get(f"/runs/{run.pk}/").status_code == 404
+        assert client_of(user).get(f"/runs/{run.pk}/").status_code == 404

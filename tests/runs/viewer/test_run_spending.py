@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.runs.factories import make_run, make_user
-from tests.runs.viewer.test_run_page import as_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -25,13 +24,13 @@ def test_tokens_and_cost_are_told_and_an_unknown_price_is_named(
 ) -> None:
     record = {"totals": {"cached_tokens": 4810}, "extra": {"unpriced_calls": unpriced}}
     run = make_run(input_tokens=7844, output_tokens=93, cost=cost, record=record)
-    page = as_user(make_user("engineer")).get(f"/runs/{run.pk}/").content.decode()
+    page = client_of(make_user("engineer")).get(f"/runs/{run.pk}/").content.decode()
     assert "7,844 in, 93 out (4,810 of them cached)" in page
     assert said in page
 
 
 def test_a_run_without_models_has_neither_tokens_nor_an_unknown_price() -> None:
     run = make_run(record={"extra": "anything"})
-    page = as_user(make_user("engineer")).get(f"/runs/{run.pk}/").content.decode()
+    page = client_of(make_user("engineer")).get(f"/runs/{run.pk}/").content.decode()
     assert "<dt>Tokens</dt>" not in page
     assert "<dt>Cost</dt><dd>—</dd>" in page

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.models import Attachment, Run
-from tests.runs.factories import make_run, make_user
+from tests.runs.factories import client_of, make_run, make_user
 from tests.runs.viewer.told_screens import make_told_run, piece
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -16,9 +16,7 @@ HOSTILE = "</li><script>alert(1)</script>"
 
 @pytest.fixture
 def client() -> Client:
-    client = Client()
-    client.force_login(make_user())
-    return client
+    return client_of(make_user())
 
 
 def fragment(client: Client, run: Run) -> str:

@@ -10,8 +10,7 @@ import pytest
 from runs.models import Attachment, Blob, Run, User
 from runs.viewer.timeline.timeline import timeline_context
 from tests.judging.factories import make_study
-from tests.runs.factories import make_picture, make_run, make_text, make_user
-from tests.runs.viewer.test_run_page import as_user
+from tests.runs.factories import client_of, make_picture, make_run, make_text, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -70,7 +69,7 @@ def run_with(*calls: tuple[object, object, str | None]) -> Run:
 
 
 def page(run: Run, user: User) -> str:
-    response = as_user(user).get(f"/runs/{run.pk}/steps/0/calls/")
+    response = client_of(user).get(f"/runs/{run.pk}/steps/0/calls/")
     assert response.status_code == 200
     return response.content.decode()
 
@@ -175,8 +174,8 @@ def test_who_judges_the_run_sees_no_prompt(engineer, hides_identity):
         annotators=[engineer, make_user("annotator")],
         hides_identity=hides_identity,
     )
-    assert as_user(engineer).get(f"/runs/{run.pk}/steps/0/calls/").status_code == 404
-    run_page = as_user(engineer).get(f"/runs/{run.pk}/").content.decode()
+    assert client_of(engineer).get(f"/runs/{run.pk}/steps/0/calls/").status_code == 404
+    run_page = client_of(engineer).get(f"/runs/{run.pk}/").content.decode()
     assert 'data-view="prompts"' not in run_page
     assert "unusable reply" not in run_page
 
@@ -184,7 +183,7 @@ def test_who_judges_the_run_sees_no_prompt(engineer, hides_identity):
 def test_queries_do_not_grow_with_calls(engineer, django_assert_max_num_queries):
     def count(calls: int) -> int:
         run = run_with(*[(prompt(("user", str(n))), {"text": str(n)}, None) for n in range(calls)])
-        client = as_user(engineer)
+        client = client_of(engineer)
         with django_assert_max_num_queries(30) as counted:
             client.get(f"/runs/{run.pk}/steps/0/calls/")
         return len(counted)

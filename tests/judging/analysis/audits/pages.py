@@ -14,12 +14,6 @@ def open_page(client: Client, name: str, *args: Any, **headers: str) -> Any:
     return client.get(reverse(f"judging:{name}", args=args), headers=headers)
 
 
-def logged_in(user: Any) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 def pk(name: str) -> int:
     """The number of the evaluator of that name."""
     return EvaluatorVersion.objects.get(name=name).pk

@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from judging.models import StudyMember
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +37,7 @@ def test_anonymous_is_sent_to_log_in(mixed: audited.Audited) -> None:
 
 
 def test_without_the_permission_it_is_forbidden(mixed: audited.Audited) -> None:
-    client = logged_in(audited.person("stranger"))
+    client = client_of(audited.person("stranger"))
     for address in [reverse("judging:audit_home"), *addresses(mixed)]:
         assert client.get(address).status_code == 403, address
 
@@ -45,7 +46,7 @@ def test_without_the_permission_it_is_forbidden(mixed: audited.Audited) -> None:
 def test_whoever_is_blind_on_one_run_sees_no_figure(mixed: audited.Audited, part: str) -> None:
     user = audited.auditor()
     audited.member(mixed.study, user, part)
-    client = logged_in(user)
+    client = client_of(user)
     for address in addresses(mixed):
         answer = client.get(address)
         assert answer.status_code == 403, address
@@ -61,14 +62,14 @@ def test_blind_through_another_study_counts_too(paper: audited.Audited) -> None:
     other = audited.study("other")
     other.add(None, of=paper.items[0].run)
     audited.member(other.study, user)
-    assert open_page(logged_in(user), "audit", paper.study.pk).status_code == 403
+    assert open_page(client_of(user), "audit", paper.study.pk).status_code == 403
 
 
 def test_opens_once_everything_is_settled(paper: audited.Audited) -> None:
     user = audited.auditor()
     audited.member(paper.study, user)
-    assert open_page(logged_in(user), "audit", paper.study.pk).status_code == 200
+    assert open_page(client_of(user), "audit", paper.study.pk).status_code == 200
 
 
 def test_unknown_study_is_not_found() -> None:
-    assert open_page(logged_in(audited.auditor()), "audit", 99).status_code == 404
+    assert open_page(client_of(audited.auditor()), "audit", 99).status_code == 404

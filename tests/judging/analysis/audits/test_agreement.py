@@ -8,7 +8,8 @@ from judging.analysis.audits.agreement import agreement_of
 from judging.models import ReferenceVerdict
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def test_one_label_throughout_is_said_in_words() -> None:
     values = {each.key: each.value for each in found.figures}
     assert values["raw"] == 1.0
     assert values["kappa"] == values["alpha"] == Undefined(Reason.ONE_CLASS)
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_agreement", world.study.pk).content.decode()
     assert "only one label occurs" in page
     assert "nan" not in page.lower()

@@ -13,7 +13,8 @@ from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page, pk
+from tests.judging.analysis.audits.pages import open_page, pk
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,13 +43,13 @@ def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
     found = ceiling_of(world.study, sources_of(world.study))
     [pair] = found.people
     assert pair.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
-    page = open_page(logged_in(audited.auditor()), "audit_people", world.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit_people", world.study.pk).content.decode()
     assert "only one label occurs" in page
     assert "nan" not in page.lower()
 
 
 def test_page_opens_the_runs_on_which_they_differ(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_people", world.study.pk).content.decode()
     linked = re.findall(r'<a href="([^"]*differ=[^"]+)">(\d+)</a>', page)
     assert len(linked) == 5
@@ -73,12 +74,12 @@ def test_annotators_who_share_no_run_are_no_pair() -> None:
 def test_nobody_labelled_says_so() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator(), ["tp", "fn"])
-    page = open_page(logged_in(audited.auditor()), "audit_people", world.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit_people", world.study.pk).content.decode()
     assert "Nobody has labelled these runs" in page
 
 
 def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     counted = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:

@@ -10,8 +10,8 @@ from django.urls import reverse
 from judging.analysis.audits.cells import Shown, items_in_cells, neighbours, read_cells
 from runs.models import Run
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page, pk
-from tests.runs.factories import make_user
+from tests.judging.analysis.audits.pages import open_page, pk
+from tests.runs.factories import client_of, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -38,7 +38,7 @@ def test_neighbours_walk_the_cell_from_end_to_end(mixed: audited.Audited) -> Non
 
 def test_list_links_to_the_run_with_its_way_through_the_cell(mixed: audited.Audited) -> None:
     judge = audited.evaluator("first")
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_cells", mixed.study.pk, judge.pk, "fn").content.decode()
     for item in items_in_cells(mixed.study, judge, [Shown.FN]):
         address = f"/runs/{item.run_id}/?study={mixed.study.pk}&amp;audit={judge.pk}&amp;cell=fn"
@@ -48,34 +48,34 @@ def test_list_links_to_the_run_with_its_way_through_the_cell(mixed: audited.Audi
 
 def test_a_cell_can_be_run_again_as_a_whole(mixed: audited.Audited) -> None:
     judge = audited.evaluator("first")
-    client = logged_in(make_user("engineer"))
+    client = client_of(make_user("engineer"))
     page = open_page(client, "audit_cells", mixed.study.pk, judge.pk, "fn").content.decode()
     runs = re.findall('name="run" value="([^"]+)"', page)
     items = items_in_cells(mixed.study, judge, [Shown.FN])
     assert runs == [str(item.run_id) for item in items]
     assert "Rerun 3 runs" in page
     assert client.post(reverse("runs:run_rerun_selected"), {"run": runs}).status_code == 200
-    reader = logged_in(audited.auditor())
+    reader = client_of(audited.auditor())
     page = open_page(reader, "audit_cells", mixed.study.pk, judge.pk, "fn").content.decode()
     assert 'name="run"' not in page
 
 
 @pytest.mark.parametrize("cells", ["xx", "tp-tp", "tp--fn"])
 def test_unknown_cell_is_not_found(mixed: audited.Audited, cells: str) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     judge = audited.evaluator("first")
     assert open_page(client, "audit_cells", mixed.study.pk, judge.pk, cells).status_code == 404
 
 
 def test_htmx_gets_the_table_alone(mixed: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     arguments = ("audit_cells", mixed.study.pk, audited.evaluator("first").pk, "tp")
     page = open_page(client, *arguments, **{"HX-Request": "true"})
     assert page.content.strip().startswith(b'<div id="cell-table"')
 
 
 def test_left_out_runs_are_listed_with_their_reason(mixed: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_left_out", mixed.study.pk, "infeasible").content.decode()
     assert "no such product" in page
     assert page.count("data-run") == 1
@@ -83,7 +83,7 @@ def test_left_out_runs_are_listed_with_their_reason(mixed: audited.Audited) -> N
 
 
 def test_run_table_of_a_cell_sorts_by_what_is_shown(mixed: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     judge = audited.evaluator("first")
     address = reverse("judging:audit_cells", args=[mixed.study.pk, judge.pk, "tp-fn"])
     page = client.get(f"{address}?sort=-position").content.decode()
@@ -94,7 +94,7 @@ def test_run_table_of_a_cell_sorts_by_what_is_shown(mixed: audited.Audited) -> N
 
 
 def test_a_run_has_one_number_on_all_pages_of_its_study(world: audited.Audited) -> None:
-    reader = logged_in(audited.person("manager", "judging.view_audit", "judging.view_study"))
+    reader = client_of(audited.person("manager", "judging.view_audit", "judging.view_study"))
     study = [world.study.pk]
     pages = (
         reader.get(reverse("judging:study_detail", args=study)),

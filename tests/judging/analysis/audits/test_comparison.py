@@ -20,7 +20,8 @@ from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
 from judging.templatetags.audit import p_in_words, p_of
 from tests.judging.analysis import audited, papers
-from tests.judging.analysis.audits.pages import logged_in, open_page, pk
+from tests.judging.analysis.audits.pages import open_page, pk
+from tests.runs.factories import client_of
 
 pytestmark = [
     pytest.mark.django_db,
@@ -153,7 +154,7 @@ def get(client: Client, world: audited.Audited, query: str = "") -> str:
 
 
 def test_every_number_of_the_page_opens_as_many_runs(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = get(client, world, f"first={pk('strict')}&second={pk('judge')}")
     linked = re.findall(r'<a (?:class="n [a-z]*" )?href="(/[^"]+)">(\d+)</a>', page)
     assert len(linked) > 12
@@ -171,7 +172,7 @@ def test_every_number_of_the_page_opens_as_many_runs(world: audited.Audited) -> 
 
 
 def test_page_says_what_the_test_says_and_what_it_cannot(world: audited.Audited) -> None:
-    page = get(logged_in(audited.auditor()), world, f"first={pk('strict')}&second={pk('judge')}")
+    page = get(client_of(audited.auditor()), world, f"first={pk('strict')}&second={pk('judge')}")
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
     assert "p = 1.000" in words
     assert "only judge 1 right on 2, only strict 1 right on 1" in words
@@ -185,20 +186,20 @@ def test_nothing_flips_is_said_in_words() -> None:
     audited.judged(world, audited.evaluator("one"), ["tp", "tn"])
     for item, verdict in zip(world.items, ("passed", "failed"), strict=True):
         audited.evaluation(item.run, audited.evaluator("two"), verdict)
-    page = get(logged_in(audited.auditor()), world)
+    page = get(client_of(audited.auditor()), world)
     assert "no pairs differ" in page
 
 
 def test_one_evaluator_alone_says_what_is_missing() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator("one"), ["tp", "tn"])
-    page = get(logged_in(audited.auditor()), world)
+    page = get(client_of(audited.auditor()), world)
     assert "No two evaluators to compare" in page
 
 
 def test_before_and_after_are_what_opens_first() -> None:
     world = papers.before_study()
-    page = get(logged_in(audited.auditor()), world)
+    page = get(client_of(audited.auditor()), world)
     assert "after 1 compared with before 1" in page
     assert "15/39" not in page
     assert "16/75" in page
@@ -206,13 +207,13 @@ def test_before_and_after_are_what_opens_first() -> None:
 
 @pytest.mark.parametrize("query", ["first=1", "first=1&second=1", "first=x&second=2", "first=u1"])
 def test_an_impossible_pair_is_not_found(world: audited.Audited, query: str) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_compare", args=[world.study.pk])
     assert client.get(f"{address}?{query}").status_code == 404
 
 
 def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     counted = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:
@@ -223,7 +224,7 @@ def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
 
 
 def test_file_has_all_groups(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_compare_file", args=[world.study.pk, "json"])
     query = f"first={pk('strict')}&second={pk('judge')}"
     rows = json.loads(client.get(f"{address}?{query}").content)["rows"]

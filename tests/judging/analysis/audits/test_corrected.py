@@ -7,7 +7,8 @@ import pytest
 from judging.analysis.audits.matrices import audit_of, corrected_rates
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +29,7 @@ def test_by_hand() -> None:
     assert found.value == pytest.approx(0.35 / 0.7)
     assert isinstance(found.interval, Interval)
     assert found.interval.low < 0.5 < found.interval.high
-    page = open_page(logged_in(audited.auditor()), "audit_figures", world.study.pk)
+    page = open_page(client_of(audited.auditor()), "audit_figures", world.study.pk)
     assert "Runs without a reference verdict" in page.content.decode()
     assert "50.0 %" in page.content.decode()
 
@@ -39,7 +40,7 @@ def test_a_judge_hardly_better_than_chance_gets_no_figure() -> None:
     waiting(world, "coin", ["passed", "failed"])
     [found] = corrected_rates(audit_of(world.study))
     assert found.value == found.interval == Undefined(Reason.WEAK_JUDGE)
-    page = open_page(logged_in(audited.auditor()), "audit_figures", world.study.pk)
+    page = open_page(client_of(audited.auditor()), "audit_figures", world.study.pk)
     assert "hardly better than chance" in page.content.decode()
 
 

@@ -14,7 +14,8 @@ from judging.statistics.figures import Undefined
 from judging.studies.protocols import anomaly_meant
 from runs.models import Event, Run
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 TAXONOMY = [
@@ -101,7 +102,7 @@ def test_hidden_repeats_and_other_studies_say_nothing(world: audited.Audited) ->
 
 
 def test_page_shows_them_and_lists_the_runs(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_detectors", world.study.pk).content.decode()
     assert "75.0 %" in page
     assert "60.0 %" in page
@@ -116,7 +117,7 @@ def test_page_shows_them_and_lists_the_runs(world: audited.Audited) -> None:
 
 def test_without_labels_the_page_says_what_to_do() -> None:
     study = audited.study().study
-    page = open_page(logged_in(audited.auditor()), "audit_detectors", study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit_detectors", study.pk).content.decode()
     assert "detect_anomalies" in page
 
 

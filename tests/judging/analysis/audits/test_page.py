@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
 
 pytestmark = [
     pytest.mark.django_db,
@@ -20,7 +21,7 @@ pytestmark = [
 
 
 def test_shows_the_papers_figures(paper: audited.Audited) -> None:
-    page = open_page(logged_in(audited.auditor()), "audit", paper.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit", paper.study.pk).content.decode()
     assert "75 runs with a reference verdict" in page
     assert "21.3 %" in page
     assert "13.6–31.9" in page
@@ -30,7 +31,7 @@ def test_shows_the_papers_figures(paper: audited.Audited) -> None:
 
 
 def test_nothing_inline_that_the_policy_refuses(paper: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     for name in ("audit", "audit_pictures", "audit_agreement"):
         page = open_page(client, name, paper.study.pk).content.decode()
         assert ("<svg" in page) == (name == "audit_pictures")
@@ -41,7 +42,7 @@ def test_names_from_outside_are_escaped_in_page_and_pictures() -> None:
     world = audited.study("<b>bold</b>")
     hostile = '<script>alert("1")</script>'
     audited.judged(world, audited.evaluator(hostile), ["tp", "fn"])
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     for name, *more in (["audit"], ["audit_pictures"], ["audit_picture", "fnr"]):
         text = open_page(client, name, world.study.pk, *more).content.decode()
         assert "<script>alert" not in text
@@ -50,7 +51,7 @@ def test_names_from_outside_are_escaped_in_page_and_pictures() -> None:
 
 
 def test_every_mark_of_a_picture_leads_to_its_runs(paper: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_pictures", paper.study.pk).content.decode()
     judge = audited.evaluator().pk
     for cell in ("fn", "fp"):
@@ -59,7 +60,7 @@ def test_every_mark_of_a_picture_leads_to_its_runs(paper: audited.Audited) -> No
 
 
 def test_parts_come_alone_to_htmx_and_on_a_page_without(paper: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     for name in ("audit_pictures", "audit_agreement"):
         part = open_page(client, name, paper.study.pk, **{"HX-Request": "true"}).content
         assert part.strip().startswith(b"<section")
@@ -69,7 +70,7 @@ def test_parts_come_alone_to_htmx_and_on_a_page_without(paper: audited.Audited) 
 
 @pytest.mark.parametrize("name", ["audit", "audit_pictures", "audit_agreement"])
 def test_queries_do_not_grow_with_the_runs(name: str) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     counted = []
     for number in (1, 12):
         world = audited.study(f"of {number}")
@@ -84,7 +85,7 @@ def test_queries_do_not_grow_with_the_runs(name: str) -> None:
 
 
 def test_cell_queries_do_not_grow_with_the_runs(paper: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     judge = audited.evaluator()
     counted = []
     for cell in ("tp", "fn"):
@@ -96,10 +97,10 @@ def test_cell_queries_do_not_grow_with_the_runs(paper: audited.Audited) -> None:
 
 def test_empty_study_says_why() -> None:
     world = audited.study()
-    page = open_page(logged_in(audited.auditor()), "audit", world.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit", world.study.pk).content.decode()
     assert "No run has a reference verdict yet" in page
     world.add("success")
-    page = open_page(logged_in(audited.auditor("b")), "audit", world.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor("b")), "audit", world.study.pk).content.decode()
     assert "No evaluator has judged these runs yet" in page
 
 
@@ -109,20 +110,20 @@ def test_evaluator_without_any_verdict_is_a_line_not_a_matrix_of_zeros() -> None
     audited.evaluation(
         world.items[0].run, audited.evaluator("mute"), "not_applicable", reason="no reward"
     )
-    page = open_page(logged_in(audited.auditor()), "audit", world.study.pk).content.decode()
+    page = open_page(client_of(audited.auditor()), "audit", world.study.pk).content.decode()
     assert page.count('class="matrix-panel"') == 1
     assert "mute 1 has no verdict on any run" in page
     assert "1 no reward" in page
 
 
 def test_home_lists_studies(paper: audited.Audited) -> None:
-    page = open_page(logged_in(audited.auditor()), "audit_home").content.decode()
+    page = open_page(client_of(audited.auditor()), "audit_home").content.decode()
     assert reverse("judging:audit", args=[paper.study.pk]) in page
     assert "75" in page
 
 
 def test_picture_stands_alone(paper: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     answer = open_page(client, "audit_picture", paper.study.pk, "fn_share")
     assert answer["Content-Type"] == "image/svg+xml"
     assert b"style=" not in answer.content

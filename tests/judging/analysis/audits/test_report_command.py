@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.audits.reports import AUDIT
 from judging.models import Study
 from tests.judging.analysis import audited, papers
+from tests.runs.factories import client_of
 
 pytestmark = [
     pytest.mark.django_db,
@@ -124,8 +124,7 @@ def test_a_silent_evaluator_has_no_share_of_zero() -> None:
 
 
 def test_the_page_hands_out_the_same_document(study: Study) -> None:
-    client = Client()
-    client.force_login(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_report", args=[study.pk, "md"])
     assert client.get(address).content.decode() == report(study.name)
     assert client.get(address.replace(".md", ".csv")).status_code == 404

@@ -18,7 +18,8 @@ from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import verdicts_on
 from judging.models import Unblinding
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page, pk
+from tests.judging.analysis.audits.pages import open_page, pk
+from tests.runs.factories import client_of
 
 pytestmark = [
     pytest.mark.django_db,
@@ -81,7 +82,7 @@ def test_filters_by_hand(world: audited.Audited) -> None:
     "query", ["cell=0_fn", "cell=x", "cell=1_xx", "differ=1~2~3", "differ=x", "differ=u0~1"]
 )
 def test_an_address_that_means_nothing_is_not_found(world: audited.Audited, query: str) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
     assert client.get(f"{address}?{query}").status_code == 404
 
@@ -133,7 +134,7 @@ def rows_of(page: str) -> list[str]:
 
 
 def test_page_shows_a_row_a_run_in_words(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_triangle", world.study.pk).content.decode()
     rows = rows_of(page)
     assert len(rows) == 6
@@ -148,7 +149,7 @@ def test_page_shows_a_row_a_run_in_words(world: audited.Audited) -> None:
 
 
 def test_htmx_gets_the_table_alone(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     page = open_page(client, "audit_triangle", world.study.pk, **{"HX-Request": "true"})
     assert page.content.strip().startswith(b'<div id="triangle"')
 
@@ -167,7 +168,7 @@ def walk_of(client: Any, address: str) -> tuple[str, str, str]:
 
 @pytest.mark.parametrize("query", ["", "sort=task", "sort=-site", "differ=any", "kind=url_match"])
 def test_walking_keeps_the_selection_and_its_order(world: audited.Audited, query: str) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
     page = client.get(f"{address}?{query}").content.decode()
     here = re.search(r'class="row-link" href="([^"]+)"', page)
@@ -185,7 +186,7 @@ def test_walking_keeps_the_selection_and_its_order(world: audited.Audited, query
 
 
 def test_a_wrong_verdict_opens_its_evaluator_and_its_cause(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     strict = pk("strict")
     page = client.get(
         reverse("judging:audit_triangle", args=[world.study.pk]) + f"?cell={strict}_fn"
@@ -201,7 +202,7 @@ def test_a_wrong_verdict_opens_its_evaluator_and_its_cause(world: audited.Audite
 
 
 def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     counted = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:
@@ -215,7 +216,7 @@ def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
 def test_who_saw_the_labels_is_recorded_once(world: audited.Audited) -> None:
     reader = audited.auditor()
     for _ in range(2):
-        open_page(logged_in(reader), "audit_triangle", world.study.pk)
+        open_page(client_of(reader), "audit_triangle", world.study.pk)
     assert Unblinding.objects.filter(user=reader).count() == 6
 
 
@@ -224,7 +225,7 @@ def test_many_annotators_share_two_columns() -> None:
     people = [audited.person(name) for name in ("ann", "bob", "cat")]
     for first, second in ((0, 1), (1, 2), (2, 0)):
         world.add("success", [(people[first], "success"), (people[second], "success")])
-    page = open_page(logged_in(audited.auditor()), "audit_triangle", world.study.pk)
+    page = open_page(client_of(audited.auditor()), "audit_triangle", world.study.pk)
     rows = [
         " ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in rows_of(page.content.decode())
     ]
@@ -239,12 +240,12 @@ def test_hostile_names_and_goals_are_escaped() -> None:
     run = audited.run(goal=hostile)
     world.add("success", of=run)
     audited.evaluation(run, audited.evaluator(hostile), "failed", reason=hostile)
-    page = open_page(logged_in(audited.auditor()), "audit_triangle", world.study.pk)
+    page = open_page(client_of(audited.auditor()), "audit_triangle", world.study.pk)
     assert "<img src=x" not in page.content.decode()
 
 
 def test_file_holds_what_the_page_shows(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     strict = pk("strict")
     address = reverse("judging:audit_triangle_file", args=[world.study.pk, "json"])
     rows = json.loads(client.get(f"{address}?cell={strict}_fn").content)["rows"]
@@ -256,7 +257,7 @@ def test_file_holds_what_the_page_shows(world: audited.Audited) -> None:
 
 
 def test_nothing_to_show_says_why(world: audited.Audited) -> None:
-    client = logged_in(audited.auditor())
+    client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
     page = client.get(f"{address}?site=nowhere").content.decode()
     assert "No run matches these filters" in page

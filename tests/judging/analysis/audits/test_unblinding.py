@@ -7,7 +7,8 @@ import pytest
 from judging.models import Unblinding
 from judging.studies import access
 from tests.judging.analysis import audited
-from tests.judging.analysis.audits.pages import logged_in, open_page, pk
+from tests.judging.analysis.audits.pages import open_page, pk
+from tests.runs.factories import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def seen_by(page: str, mixed: audited.Audited, *args: object) -> int:
     """For how many runs it is remembered that the reader of the page saw them."""
     reader = audited.auditor()
-    assert open_page(logged_in(reader), page, mixed.study.pk, *args).status_code == 200
+    assert open_page(client_of(reader), page, mixed.study.pk, *args).status_code == 200
     return Unblinding.objects.filter(user=reader, study=mixed.study).count()
 
 
@@ -43,7 +44,7 @@ def test_runs_that_are_left_out_for_other_reasons_open_nothing(mixed: audited.Au
 def test_the_form_for_one_error(world: audited.Audited) -> None:
     tagger = audited.person("tagger", "judging.view_audit", "judging.add_causetag")
     run_id = world.items[0].run_id
-    form = open_page(logged_in(tagger), "cause_tag", world.study.pk, pk("strict"), run_id)
+    form = open_page(client_of(tagger), "cause_tag", world.study.pk, pk("strict"), run_id)
     assert form.status_code == 200
     assert [seen.item for seen in Unblinding.objects.filter(user=tagger)] == [world.items[0]]
 

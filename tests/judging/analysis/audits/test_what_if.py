@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
@@ -24,6 +23,7 @@ from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyM
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from runs.models import Task, TaskSet, User
 from tests.judging.analysis import audited
+from tests.runs.factories import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
@@ -372,8 +372,7 @@ class TestPages:
         return evaluated(world, "webarena-repaired")
 
     def open(self, user: User, world: audited.Audited, name: str = "what_if", **query: Any) -> Any:
-        client = Client()
-        client.force_login(user)
+        client = client_of(user)
         return client.get(reverse(f"judging:{name}", args=[world.study.pk]), query)
 
     def test_runs_without_a_verdict_then_are_told_with_their_reasons(
@@ -420,8 +419,7 @@ class TestPages:
         answer = self.open(auditor, world, **sent)
         assert answer.status_code == 302
         assert answer["Location"].endswith(f"?evaluator={repaired.pk}&off=sentence")
-        client = Client()
-        client.force_login(auditor)
+        client = client_of(auditor)
         path = reverse("judging:what_if", args=[world.study.pk])
         part = client.get(path, sent, headers=HTMX)
         assert part["HX-Push-Url"] == answer["Location"]
@@ -436,8 +434,7 @@ class TestPages:
     def test_saving_keeps_the_version_and_starts_the_evaluation(
         self, world: audited.Audited, repaired: EvaluatorVersion
     ) -> None:
-        client = Client()
-        client.force_login(audited.auditor())
+        client = client_of(audited.auditor())
         path = reverse("judging:what_if_save", args=[world.study.pk])
         answer = client.post(f"{path}?evaluator={repaired.pk}&off=hedging")
         batch = EvaluationBatch.objects.get()
@@ -451,8 +448,7 @@ class TestPages:
     def test_a_limit_that_is_none_keeps_nothing(
         self, world: audited.Audited, repaired: EvaluatorVersion, cost: str
     ) -> None:
-        client = Client()
-        client.force_login(audited.auditor())
+        client = client_of(audited.auditor())
         path = reverse("judging:what_if_save", args=[world.study.pk])
         answer = client.post(
             f"{path}?evaluator={repaired.pk}&off=hedging", {"max_cost": cost}, follow=True
@@ -464,8 +460,7 @@ class TestPages:
     def test_a_model_that_cannot_be_asked_keeps_nothing(self, world: audited.Audited) -> None:
         judge = version_of(evaluator_named("two-stage-judge", model="stub-1"))
         audited.evaluation(world.items[0].run, judge, "passed", details={"stages": []})
-        client = Client()
-        client.force_login(audited.auditor())
+        client = client_of(audited.auditor())
         path = reverse("judging:what_if_save", args=[world.study.pk])
         answer = client.post(f"{path}?evaluator={judge.pk}&stages=inclusion", follow=True)
         assert "Not saved: stub-1 is a stub" in answer.content.decode()
@@ -486,8 +481,7 @@ class TestPages:
         for name in ("what_if", "what_if_rules"):
             assert self.open(audited.person(f"no {name}"), world, name).status_code == 403
         reader = audited.person("reader", "judging.view_audit", "runs.view_run")
-        client = Client()
-        client.force_login(reader)
+        client = client_of(reader)
         save = reverse("judging:what_if_save", args=[world.study.pk])
         assert client.post(save).status_code == 403
         assert client.get(save).status_code == 405

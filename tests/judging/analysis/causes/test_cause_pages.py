@@ -13,6 +13,7 @@ from judging.analysis.audits.reports import AUDIT
 from judging.models import CauseTag, StudyMember
 from runs.models import User
 from tests.judging.analysis import audited
+from tests.runs.factories import client_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -30,12 +31,6 @@ def world() -> audited.Audited:
 @pytest.fixture
 def tagger() -> User:
     return audited.person("tagger", "judging.view_audit", "judging.add_causetag", "runs.view_run")
-
-
-def client_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def address(world: audited.Audited, name: str, *more: Any) -> str:

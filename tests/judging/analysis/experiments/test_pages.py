@@ -17,7 +17,7 @@ from runs.models import Event, Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_task, make_user
+from tests.runs.factories import client_of, make_agent, make_task, make_user
 
 pytestmark = [
     pytest.mark.django_db,
@@ -130,8 +130,7 @@ def test_choosing_nobody_or_something_strange_is_answered(two: Experiment) -> No
 
 def test_who_may_not_read_audits_is_refused(two: Experiment) -> None:
     for user in (make_user("annotator"), make_user("adjudicator")):
-        client = Client()
-        client.force_login(user)
+        client = client_of(user)
         for name in ("experiment_detail", "experiment_runs"):
             assert client.get(made.address(name, two.pk)).status_code == 403
         assert client.get(made.address("experiment_compare")).status_code == 403
@@ -144,8 +143,7 @@ def test_runs_under_the_readers_own_judgement_are_in_no_figure(two: Experiment) 
     engineer = make_user("engineer")
     hidden = Run.objects.filter(experiment=two, reward=1.0).order_by("pk")[0]
     make_study(runs=[hidden], annotators=[engineer, make_user("annotator")], hides_identity=False)
-    client = Client()
-    client.force_login(engineer)
+    client = client_of(engineer)
     text = page(client, "experiment_detail", two.pk)
     # The run, and the other configuration's run of the same task.
     assert "2 that you still judge" in text
@@ -186,8 +184,7 @@ def test_an_experiment_that_would_tell_the_agent_is_not_there(two: Experiment) -
     engineer = make_user("engineer")
     runs = list(Run.objects.filter(experiment=two))
     make_study(runs=runs, annotators=[engineer, make_user("annotator")])
-    client = Client()
-    client.force_login(engineer)
+    client = client_of(engineer)
     assert client.get(made.address("experiment_detail", two.pk)).status_code == 404
 
 

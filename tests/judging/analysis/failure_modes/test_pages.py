@@ -19,7 +19,7 @@ from runs.models import Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.failure_modes.test_shares import LIMIT, MISREAD, PLAN, proposes
-from tests.runs.factories import make_agent, make_user
+from tests.runs.factories import client_of, make_agent, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HX = {"HX-Request": "true"}
@@ -27,9 +27,7 @@ HX = {"HX-Request": "true"}
 
 @pytest.fixture
 def client() -> Client:
-    found = Client()
-    found.force_login(make_user("engineer", "eva"))
-    return found
+    return client_of(make_user("engineer", "eva"))
 
 
 @pytest.fixture
@@ -168,19 +166,16 @@ def test_the_blind_and_those_without_permission_see_and_say_nothing(
     run = failures(experiment)[0]
     address = reverse("judging:failure_review", args=[run.pk])
     assert Client().get(address).status_code == 302
-    plain = Client()
-    plain.force_login(audited.person("plain", "runs.view_run"))
+    plain = client_of(audited.person("plain", "runs.view_run"))
     assert plain.get(address).status_code == 403
-    reader = Client()
-    reader.force_login(audited.person("reader", "runs.view_run", "judging.view_audit"))
+    reader = client_of(audited.person("reader", "runs.view_run", "judging.view_audit"))
     assert "Save" not in reader.get(address).content.decode()
     assert reader.post(address, {"action": "confirm"}).status_code == 403
     blind = make_user("engineer", "blind")
     study = audited.study()
     study.add(of=run)
     audited.member(study.study, blind)
-    other = Client()
-    other.force_login(blind)
+    other = client_of(blind)
     assert other.get(address).status_code == 404
     other.post(reverse("judging:failure_reviews"), {"run": [run.pk], "action": "confirm"})
     assert not FailureReview.objects.exists()

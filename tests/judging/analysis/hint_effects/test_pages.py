@@ -19,7 +19,7 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.hint_effects.made import TRIALS, hint_experiment
 from tests.judging.factories import make_study
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 
 pytestmark = [
     pytest.mark.django_db,
@@ -151,8 +151,7 @@ def test_hidden_runs_leave_their_tasks_out_and_are_listed_nowhere(hints: Experim
     hidden = Run.objects.filter(experiment=hints, task__external_id="made-0").first()
     assert hidden is not None
     make_study(runs=[hidden], annotators=[user])
-    client = Client()
-    client.force_login(user)
+    client = client_of(user)
 
     cells = rows(client, hints, "hint-cells")
     listed = {row["run"] for row in rows(client, hints, "hint-trials")}

@@ -19,7 +19,7 @@ from tests.judging.analysis.experiments.made import settle
 from tests.judging.evaluating.asked_models import models_file
 from tests.judging.evaluators.judges.test_proposals import proposed
 from tests.judging.factories import make_study
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 from tests.webagent.llm.stub import LLMStub, fail, say
 from webagent.milestones.findings import Definition
 
@@ -39,9 +39,7 @@ def model(llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def engineer() -> Client:
-    client = Client()
-    client.force_login(make_user("engineer"))
-    return client
+    return client_of(make_user("engineer"))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.experiments.reports import EXPERIMENT
@@ -21,7 +20,7 @@ from judging.studies.access import Role
 from runs.models import AgentConfiguration, Experiment, Run
 from tests.judging.analysis.miniwob import made
 from tests.judging.factories import make_study
-from tests.runs.factories import make_agent, make_user
+from tests.runs.factories import client_of, make_agent, make_user
 from webagent.trajectory.records import Json
 
 pytestmark = pytest.mark.django_db
@@ -95,12 +94,6 @@ def test_what_people_say_is_kept_counted_and_taken_back(drawn) -> None:
         ["other", 0, 2, 0.0],
     ]
     assert [row[3] for row in report.rows if row[1] == "gpt-4"] == [42, 49, 9]
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_tagging_goes_on_from_failure_to_failure(drawn) -> None:

@@ -24,7 +24,7 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Experiment, Run, Task, TaskSet
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.progress import world
-from tests.runs.factories import make_user
+from tests.runs.factories import client_of, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
@@ -293,6 +293,5 @@ def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
     assert f'href="{address}?k=1"' in told
     assert client.post(address).status_code == 405
     assert Client().get(address).status_code == 302
-    stranger = Client()
-    stranger.force_login(make_user("annotator"))
+    stranger = client_of(make_user("annotator"))
     assert stranger.get(address).status_code == 403

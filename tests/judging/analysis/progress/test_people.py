@@ -26,7 +26,7 @@ from runs.models import Run
 from tests.judging.analysis.experiments.made import reader
 from tests.judging.analysis.progress import world
 from tests.judging.factories import annotators_of, make_label, make_study
-from tests.runs.factories import make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
@@ -202,6 +202,5 @@ def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
         assert client.get(f"{address}?{query}").status_code == 404, query
     assert client.post(address).status_code == 405
     assert Client().get(address).status_code == 302
-    stranger = Client()
-    stranger.force_login(make_user("annotator"))
+    stranger = client_of(make_user("annotator"))
     assert stranger.get(address).status_code == 403
