@@ -243,7 +243,7 @@ class LabelStates(RuleBasedStateMachine):
         self.now += timedelta(seconds=1)
         close_study(study=Study.objects.get(name=study))
 
-    @precondition(lambda self: EXAMPLES)
+    @precondition(lambda self: EXAMPLES > 0)
     @rule(name=people)
     def read_everything(self, name: str) -> None:
         self._compare(name, ALL)
