@@ -11,6 +11,7 @@ import json
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from django.core.files.uploadedfile import UploadedFile
@@ -116,7 +117,7 @@ def _plain(file: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iterator[Row | Problem]:
-    for number, line in _chained(first, lines):
+    for number, line in chain([first], lines):
         if not line.strip():
             continue
         try:
@@ -141,7 +142,7 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
             line=first[0],
         )
     before = first[0] - 1
-    written = (line for _, line in _chained(first, lines))
+    written = (line for _, line in chain([first], lines))
     table = csv.reader(written, delimiter=separator, strict=True)
     header: list[str] | None = None
     start = first[0]
@@ -209,8 +210,3 @@ def _storable(line: int, values: dict[str, Any]) -> Row | Problem:
 
 def _problem(line: int, field: str, reason: str) -> Problem:
     return Problem("", "", field, reason, line)
-
-
-def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -70,10 +71,6 @@ def _money(value: object) -> Decimal:
     return Decimal(str(value)).quantize(Decimal("0.000001"))
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 _READERS: Mapping[Type, Callable[[Any], Any]] = {
     Type.TEXT: str,
     Type.WHOLE: int,
@@ -82,5 +79,5 @@ _READERS: Mapping[Type, Callable[[Any], Any]] = {
     Type.YES_NO: bool,
     Type.TIME: _time,
     Type.WORDS: list,
-    Type.JSON: _json,
+    Type.JSON: partial(json.dumps, ensure_ascii=False),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -22,9 +21,6 @@ class Choices:
     thoughts: bool = True
     """What the agents thought."""
     language: str = "en"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"names": self.names, "thoughts": self.thoughts, "language": self.language}
 
 
 class People:

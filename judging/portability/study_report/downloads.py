@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import tempfile
+from dataclasses import asdict
 from datetime import timedelta
 from typing import BinaryIO
 from uuid import UUID
@@ -148,7 +149,7 @@ def start_download(
     Who asks comes to see what was said of every run, which is noted.
     """
     User.objects.select_for_update().get(pk=user.pk)
-    told = choices.to_json() if kind is StudyDownload.Kind.REPORT else {}
+    told = asdict(choices) if kind is StudyDownload.Kind.REPORT else {}
     wish = {"study": study, "kind": kind, "choices": told, "created_by": user}
     if there := StudyDownload.objects.active().filter(**wish).first():
         return there
