@@ -15,14 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from judging.evaluating.evaluating import Again
 from judging.evaluating.services import estimate_batch, estimate_in_words, start_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.registry import (
-    ModelOffer,
-    ModelUnavailableError,
-    evaluator_choices,
-    how_to_configure,
-    offered_models,
-)
+from judging.evaluators.registry import evaluator_choices, how_to_configure
 from judging.models import EvaluationBatch, Study
+from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, offered_models
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField

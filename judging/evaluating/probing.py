@@ -20,16 +20,12 @@ from judging.evaluating.batches import StoredReplies
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.judges.injections import Attack, Way
 from judging.evaluators.judges.outcome import MANIPULATED, total_cost
-from judging.evaluators.registry import (
-    ModelUnavailableError,
-    evaluator_named,
-    model_registry,
-    usable_entry,
-)
+from judging.evaluators.registry import evaluator_named, usable_entry
 from judging.evaluators.whole_runs import TrajectoryJudgeEvaluator
 from judging.models import Evaluation
 from judging.models.evaluations import SETTLED
 from judging.statistics.figures import Share
+from runs.catalogue.agents.choices import ModelUnavailableError, model_registry
 from runs.models import Run
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client

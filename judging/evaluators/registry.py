@@ -21,23 +21,11 @@ from judging.evaluators.pipelines import PIPELINES
 from judging.models import EvaluatorVersion
 from runs.catalogue.agents import choices as language_models
 from runs.catalogue.agents.choices import (
-    ModelOffer,
     ModelUnavailableError,
     model_registry,
-    offered_models,
 )
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 from webagent.llm.registry import ModelEntry, is_stub
-
-__all__ = [
-    "ModelOffer",
-    "ModelUnavailableError",
-    "how_to_configure",
-    "may_be_offered",
-    "model_registry",
-    "offered_models",
-    "usable_entry",
-]
 
 
 def usable_entry(name: str) -> ModelEntry:

@@ -16,8 +16,9 @@ from judging.analysis.milestone_proposals.services import ProposalsMade, request
 from judging.evaluating.services import cost_of
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings
-from judging.evaluators.registry import ModelUnavailableError, how_to_configure, offered_models
+from judging.evaluators.registry import how_to_configure
 from judging.models import ReferenceVerdict
+from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
 from runs.models import LearningItem, LearningJob, Run, RunStatus, Task
 from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
 

@@ -25,7 +25,6 @@ from judging.evaluating.services import (
 )
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import (
-    ModelUnavailableError,
     UnknownEvaluatorError,
     evaluator_named,
     model_asked_by,
@@ -34,6 +33,7 @@ from judging.evaluators.registry import (
 )
 from judging.management.arguments import at_most, dollars, study_named
 from judging.models import EvaluationBatch, Study
+from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.terminal import progress_bar
 from runs.models import Run
 from runs.queue.jobs import cost_in_words

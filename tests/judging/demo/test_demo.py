@@ -21,8 +21,9 @@ from judging.demo import STUDIES, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
 from judging.demo.stub_judge import MODEL, OWN_WORDS
-from judging.evaluators.registry import ModelUnavailableError, evaluator_choices, usable_entry
+from judging.evaluators.registry import evaluator_choices, usable_entry
 from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
+from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
 from tests.runs.operations.integrity import everything_holds
 
