@@ -9,7 +9,7 @@ percent, `details["milestones_hash"]` which milestones they were: others make it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 from uuid import UUID
 
@@ -90,15 +90,7 @@ def progress_details(
     """What an evaluation holds of it, in `details`."""
     return {
         "milestones": [
-            {
-                "name": each.name,
-                "achieved_at": each.achieved_at,
-                "lost_at": each.lost_at,
-                "rationale": each.rationale,
-                "evidence_step": each.evidence_step,
-                "regained": [list(span) for span in each.regained],
-            }
-            for each in findings
+            asdict(each) | {"regained": [list(span) for span in each.regained]} for each in findings
         ],
         "progress": {
             "maximum": progress.maximum,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -122,3 +124,24 @@ def write_files(out: Path, files: Mapping[Path, str]) -> int:
         except OSError as error:
             raise CommandError(f"{target} cannot be written: {error.strerror}") from error
     return len(files)
+
+
+@contextmanager
+def interruptible() -> Iterator[list[int]]:
+    """A list that is no longer empty after a Ctrl-C. The second Ctrl-C interrupts as usual."""
+    signals: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        signals.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, note)
+    except ValueError:  # not in the main thread, where no Ctrl-C arrives
+        yield signals
+        return
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -29,16 +29,18 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = 0.95
     x, y = _columns(first, second)
     count = len(x)
     if count < 2:
-        reason = Undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS)
-        return Correlation(r=reason, interval=reason, pairs=count)
+        return _without_r(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS, count)
     x, y = x - x.mean(), y - y.mean()
     spread = sqrt(float(x @ x)) * sqrt(float(y @ y))
     # Sums of squares of nearly constant data are rounding noise, not spread.
     if min(np.ptp(x), np.ptp(y)) <= 1e-12 or spread == 0:
-        flat = Undefined(Reason.NO_SPREAD)
-        return Correlation(r=flat, interval=flat, pairs=count)
+        return _without_r(Reason.NO_SPREAD, count)
     r = min(1.0, max(-1.0, float(x @ y) / spread))
     return _with_interval(r, count, count - 3, level)
+
+
+def _without_r(reason: Reason, pairs: int) -> Correlation:
+    return Correlation(r=Undefined(reason), interval=Undefined(reason), pairs=pairs)
 
 
 def _with_interval(r: float, pairs: int, weight: float, level: float) -> Correlation:
@@ -65,14 +67,12 @@ def intraclass(first: Sequence[float], second: Sequence[float], level: float = 0
     x, y = _columns(first, second)
     count = len(x)
     if count < 2:
-        reason = Undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS)
-        return Correlation(r=reason, interval=reason, pairs=count)
+        return _without_r(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS, count)
     centre = (x.mean() + y.mean()) / 2
     x, y = x - centre, y - centre
     spread = float(x @ x + y @ y)
     if spread <= 1e-20:
-        flat = Undefined(Reason.NO_SPREAD)
-        return Correlation(r=flat, interval=flat, pairs=count)
+        return _without_r(Reason.NO_SPREAD, count)
     r = min(1.0, max(-1.0, 2 * float(x @ y) / spread))
     return _with_interval(r, count, count - 1.5, level)
 

@@ -25,14 +25,15 @@ class Mean:
     clusters: int | None = None
 
 
+NO_RUNS = Undefined(Reason.NO_RUNS)
+
+
 def success_rate(successes: int, runs: int) -> Mean:
     """Share of successes among single trials; SE = sqrt(p(1 − p)/n)."""
     if not 0 <= successes <= runs:
         raise ValueError(f"{successes} of {runs} is no share")
     if not runs:
-        return Mean(
-            value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0
-        )
+        return Mean(value=NO_RUNS, standard_error=NO_RUNS, runs=0)
     rate = successes / runs
     return Mean(value=rate, standard_error=sqrt(rate * (1 - rate) / runs), runs=runs)
 
@@ -44,9 +45,7 @@ def mean(values: Sequence[float]) -> Mean:
     """
     count = len(values)
     if not count:
-        return Mean(
-            value=Undefined(Reason.NO_RUNS), standard_error=Undefined(Reason.NO_RUNS), runs=0
-        )
+        return Mean(value=NO_RUNS, standard_error=NO_RUNS, runs=0)
     array = np.asarray(values, dtype=np.float64)
     if count == 1:
         return Mean(value=float(array[0]), standard_error=Undefined(Reason.TOO_FEW_RUNS), runs=1)
@@ -65,8 +64,7 @@ def clustered_mean(values: Sequence[float], tasks: Sequence[Hashable]) -> Mean:
     """
     count = len(values)
     if not count:
-        reason = Undefined(Reason.NO_RUNS)
-        return Mean(value=reason, standard_error=reason, runs=0, clusters=0)
+        return Mean(value=NO_RUNS, standard_error=NO_RUNS, runs=0, clusters=0)
     array = np.asarray(values, dtype=np.float64)
     centre = float(array.mean())
     totals = totals_by_cluster((array - centre)[:, None], tasks)
@@ -114,8 +112,7 @@ def clustered_rate(trials: Sequence[tuple[int, int]]) -> Mean:
     groups = [(n, c) for n, c in trials if n]
     runs = sum(n for n, _ in groups)
     if not runs:
-        reason = Undefined(Reason.NO_RUNS)
-        return Mean(value=reason, standard_error=reason, runs=0, clusters=0)
+        return Mean(value=NO_RUNS, standard_error=NO_RUNS, runs=0, clusters=0)
     rate = sum(c for _, c in groups) / runs
     error: Figure = Undefined(Reason.ONE_CLUSTER)
     if len(groups) > 1:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -31,7 +29,7 @@ from judging.evaluators.registry import (
     predefined_evaluators,
     usable_entry,
 )
-from judging.management.arguments import at_most, dollars, study_named
+from judging.management.arguments import at_most, dollars, interruptible, study_named
 from judging.models import EvaluationBatch, Study
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.terminal import progress_bar
@@ -127,7 +125,7 @@ class Command(BaseCommand):
         if options["again"] == Again.NEVER:
             runs = runs_of(study)
             already = runs.count() - runs_without(batch.evaluator, runs).count()
-        with _interruptible() as signals, progress_bar() as progress:
+        with interruptible() as signals, progress_bar() as progress:
             bar = progress.add_task(evaluator.identity.name, total=None)
             watcher = Watcher[EvaluationBatch](
                 on_progress=lambda at: progress.update(bar, completed=at.n_done, total=at.n_total),
@@ -148,7 +146,7 @@ class Command(BaseCommand):
         check_limits(model_asked_by(evaluator), options["max_cost"], usable_entry)
         name, model = evaluator.identity.name, model_asked_by(evaluator)
         chosen = chosen_runs(evaluator, study=study, limit=options["limit"])
-        with _interruptible() as signals:
+        with interruptible() as signals:
             asking = BatchAsking(
                 lambda before: evaluator_named(name, model=model, language_model=before),
                 usable_entry(model),
@@ -174,27 +172,6 @@ class Command(BaseCommand):
                 f"{name}: {batch.get_state_display()}, {left} runs not evaluated; "
                 "the same command goes on from there"
             )
-
-
-@contextmanager
-def _interruptible() -> Iterator[list[int]]:
-    """A list that is no longer empty after a Ctrl-C. The second Ctrl-C interrupts as usual."""
-    signals: list[int] = []
-
-    def note(number: int, _frame: object) -> None:
-        signals.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        signal.signal(signal.SIGINT, note)
-    except ValueError:  # not in the main thread, where no Ctrl-C arrives
-        yield signals
-        return
-    try:
-        yield signals
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _slept(signals: list[int], seconds: float) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-import threading
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sa
 from judging.analysis.miniwob.tasks import propose_waiting
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_document, write_text
-from judging.management.arguments import at_most
+from judging.management.arguments import at_most, interruptible
 from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.interface.terminal import progress_bar
 from runs.launching.experiments.plans import Plan, read_agent, seed_list
@@ -120,28 +118,14 @@ class Command(BaseCommand):
 
     def _carry_out(self, experiment: Experiment, *, takes_part: bool) -> bool:
         """Whether all runs have ended. A first Ctrl-C lets the run under way end."""
-        interrupted = threading.Event()
-        first = signal.getsignal(signal.SIGINT)
-
-        def stop(*_: object) -> None:
-            interrupted.set()
-            signal.signal(signal.SIGINT, first)
-
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main:
-            signal.signal(signal.SIGINT, stop)
-        try:
-            with progress_bar() as progress:
-                bar = progress.add_task("runs", total=None)
-                return carry_out_experiment(
-                    experiment,
-                    takes_part=takes_part,
-                    should_stop=interrupted.is_set,
-                    on_change=lambda: _show(progress, bar, experiment),
-                )
-        finally:
-            if is_main:
-                signal.signal(signal.SIGINT, first)
+        with interruptible() as signals, progress_bar() as progress:
+            bar = progress.add_task("runs", total=None)
+            return carry_out_experiment(
+                experiment,
+                takes_part=takes_part,
+                should_stop=lambda: bool(signals),
+                on_change=lambda: _show(progress, bar, experiment),
+            )
 
 
 def suite_tables(experiment: Experiment) -> list[Report]:

@@ -78,13 +78,7 @@ class RepairedMatcher:
 
     def evaluate(self, task: MatchTask, outcome: MatchOutcome) -> MatchEvaluation:
         """The strict evaluation with each check looked at again under the rules."""
-        if task.evaluation is None:
-            return not_applicable("the task has no evaluation specification")
-        published = StrictMatcher(missing_answer=self.missing_answer).evaluate(task, outcome)
-        if published.error is not None and not published.checks:
-            return published
-        review = _Review(self.rules, task, outcome, self.missing_answer)
-        return self._reviewed(published, review)
+        return self._evaluate(task, outcome, explains=True)[0]
 
     def evaluate_recording(
         self, task: MatchTask, outcome: MatchOutcome
@@ -93,20 +87,24 @@ class RepairedMatcher:
 
         Switching any other rule changes nothing here.
         """
+        return self._evaluate(task, outcome, explains=False)
+
+    def _evaluate(
+        self, task: MatchTask, outcome: MatchOutcome, *, explains: bool
+    ) -> tuple[MatchEvaluation, frozenset[Rule]]:
         if task.evaluation is None:
-            return self.evaluate(task, outcome), frozenset()
+            return not_applicable("the task has no evaluation specification"), frozenset()
         published = StrictMatcher(missing_answer=self.missing_answer).evaluate(task, outcome)
         if published.error is not None and not published.checks:
             return published, frozenset()
-        review = _Review(self.rules, task, outcome, self.missing_answer, explains=False)
-        return self._reviewed(published, review), frozenset(review.consulted)
-
-    def _reviewed(self, published: MatchEvaluation, review: _Review) -> MatchEvaluation:
+        review = _Review(self.rules, task, outcome, self.missing_answer, explains)
         checks, calls = review.review(published)
         lacks_evidence = any(c.verdict is CheckVerdict.NO_EVIDENCE for c in published.checks)
         if published.error is not None and not lacks_evidence:
-            return replace(published, checks=tuple(checks))
-        return settle(checks, calls)
+            found = replace(published, checks=tuple(checks))
+        else:
+            found = settle(checks, calls)
+        return found, frozenset(review.consulted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ class _Review:
     task: MatchTask
     outcome: MatchOutcome
     missing_answer: str
-    explains: bool = True
+    explains: bool
     consulted: dict[Rule, None] = field(default_factory=dict)
 
     @property
