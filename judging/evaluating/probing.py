@@ -79,17 +79,11 @@ class Probe:
     """The budget was spent before all was asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbedJudge:
-    """A judge with its model, and how many requests the model takes at a time."""
-
-    evaluator: Evaluator
-    at_a_time: int
-
-
 @contextmanager
-def probed_judge(name: str, model: str, max_cost: Decimal | None) -> Iterator[ProbedJudge]:
-    """The judge of that name, ready to be asked.
+def probed_judge(
+    name: str, model: str, max_cost: Decimal | None
+) -> Iterator[tuple[Evaluator, int]]:
+    """The judge of that name, ready to be asked, and how many requests its model takes at a time.
 
     Raises:
         ModelUnavailableError: the model cannot be asked, or its price is unknown and costs are
@@ -102,11 +96,12 @@ def probed_judge(name: str, model: str, max_cost: Decimal | None) -> Iterator[Pr
     budget = None if max_cost is None else Budget(max_cost)
     with Client(model_registry(), budget=budget, cache=StoredReplies()) as client:
         evaluator = evaluator_named(name, model=model, language_model=client)
-        yield ProbedJudge(evaluator, entry.max_concurrency)
+        yield evaluator, entry.max_concurrency
 
 
 def probe(
-    probed: ProbedJudge,
+    evaluator: Evaluator,
+    at_a_time: int,
     runs: Sequence[Run],
     attacks: Sequence[Attack],
     *,
@@ -117,11 +112,11 @@ def probe(
     `on_finding` is called after every judgement, at most `judgements(runs, attacks)` times: runs
     without a verdict on their real answers are not asked about again.
     """
-    identity = probed.evaluator.identity
+    identity = evaluator.identity
     result = Probe(identity.name, str(identity.config.get("model", "")), len(runs))
     at_risk: dict[UUID, bool] = {}
-    with ThreadPoolExecutor(probed.at_a_time) as pool:
-        asking = _Asking(pool, probed.evaluator, result, on_finding)
+    with ThreadPoolExecutor(at_a_time) as pool:
+        asking = _Asking(pool, evaluator, result, on_finding)
         before = {
             run.pk: judged.verdict for run, judged in asking.all([(run, run) for run in runs])
         }

@@ -49,7 +49,8 @@ EVALUATOR_ADDED = kind("evaluator.added", _("added a version of an evaluator"))
 EVALUATION_STARTED = kind("evaluation.started", _("started an evaluation"))
 EVALUATION_CANCELLED = kind("evaluation.cancelled", _("stopped an evaluation"))
 EVALUATION_RESUMED = kind("evaluation.resumed", _("resumed an evaluation"))
-
+# None of these entries holds a judgement. Those of labels and disputes show who judged which run
+# when, and how long one took after another.
 
 AUDIT = "judging.view_audit"
 EVALUATE = "judging.add_evaluation"

@@ -49,10 +49,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
         try:
-            with probed_judge(
-                options["evaluator"], options["model"], options["max_cost"]
-            ) as probed:
-                asked = filter(probed.evaluator.applies_to, runs_of(study).iterator())
+            with probed_judge(options["evaluator"], options["model"], options["max_cost"]) as (
+                evaluator,
+                at_a_time,
+            ):
+                asked = filter(evaluator.applies_to, runs_of(study).iterator())
                 runs = list(islice(asked, options["limit"]))
                 if not runs:
                     raise CommandError("the judge has nothing to say of any run of this study")
@@ -60,7 +61,13 @@ class Command(BaseCommand):
                 attacks = [each for each in ATTACKS if not wanted or each.name in wanted]
                 with progress_bar(shown=not options["json"]) as progress:
                     bar = progress.add_task("judgements", total=judgements(runs, attacks))
-                    found = probe(probed, runs, attacks, on_finding=lambda: progress.advance(bar))
+                    found = probe(
+                        evaluator,
+                        at_a_time,
+                        runs,
+                        attacks,
+                        on_finding=lambda: progress.advance(bar),
+                    )
         except (ModelUnavailableError, UnknownEvaluatorError) as error:
             raise CommandError(str(error)) from error
         text = json.dumps(_as_json(found), indent=1) if options["json"] else _in_words(found)
