@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import atanh, inf, sqrt, tanh
 
 import numpy as np
@@ -116,17 +116,9 @@ def differences(
     gaps = y - x
     count = len(gaps)
     if count < 2:
-        none = Undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS)
-        return Differences(
-            bias=float(gaps[0]) if count else none,
-            bias_interval=none,
-            mean_absolute_error=abs(float(gaps[0])) if count else none,
-            lower_limit=none,
-            lower_interval=none,
-            upper_limit=none,
-            upper_interval=none,
-            pairs=count,
-        )
+        none = _undefined(Reason.TOO_FEW_RUNS if count else Reason.NO_RUNS, count)
+        gap = float(gaps.sum())
+        return replace(none, bias=gap, mean_absolute_error=abs(gap)) if count else none
     bias, spread = float(gaps.mean()), float(gaps.std(ddof=1))
     half = normal_quantile(level) * spread
     quantile = student_quantile(level, count - 1)
@@ -158,29 +150,34 @@ def differences_of_equals(
     """
     x, y = _columns(first, second)
     count = len(x)
-    no_order = Undefined(Reason.NO_ORDER if count else Reason.NO_RUNS)
     if not count:
-        limit: Figure = no_order
-        around: tuple[Interval | Undefined, Interval | Undefined] = (no_order, no_order)
-        size: Figure = no_order
-    else:
-        gaps = y - x
-        limit = normal_quantile(level) * sqrt(float(gaps @ gaps) / count)
-        half = student_quantile(level, count) * limit / sqrt(2 * count)
-        size = float(np.abs(gaps).mean())
-        around = (
-            Interval(low=-limit - half, high=-limit + half, level=level, method="Student"),
-            Interval(low=limit - half, high=limit + half, level=level, method="Student"),
-        )
-    return Differences(
-        bias=no_order,
-        bias_interval=no_order,
-        mean_absolute_error=size,
-        lower_limit=limit if isinstance(limit, Undefined) else -limit,
-        lower_interval=around[0],
+        return _undefined(Reason.NO_RUNS, 0)
+    gaps = y - x
+    limit = normal_quantile(level) * sqrt(float(gaps @ gaps) / count)
+    half = student_quantile(level, count) * limit / sqrt(2 * count)
+    return replace(
+        _undefined(Reason.NO_ORDER, count),
+        mean_absolute_error=float(np.abs(gaps).mean()),
+        lower_limit=-limit,
+        lower_interval=Interval(
+            low=-limit - half, high=-limit + half, level=level, method="Student"
+        ),
         upper_limit=limit,
-        upper_interval=around[1],
-        pairs=count,
+        upper_interval=Interval(low=limit - half, high=limit + half, level=level, method="Student"),
+    )
+
+
+def _undefined(reason: Reason, pairs: int) -> Differences:
+    none = Undefined(reason)
+    return Differences(
+        bias=none,
+        bias_interval=none,
+        mean_absolute_error=none,
+        lower_limit=none,
+        lower_interval=none,
+        upper_limit=none,
+        upper_interval=none,
+        pairs=pairs,
     )
 
 
