@@ -29,7 +29,7 @@ from judging.evaluators.judges.asking import (
 )
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
 from judging.evaluators.judges.prompts import Fenced, JudgeSettings, fence
-from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
+from judging.evaluators.matching.outcome import Verdict
 from judging.evaluators.matching.specification import Reference
 from webagent.llm.interface import Message, Request
 
@@ -139,14 +139,6 @@ class TwoStageJudge(Judge):
             if asked[-1].verdict is not Verdict.FAILED:
                 break
         return Judged.by(*asked)
-
-    def answer(self, call: JudgeCall) -> Judged:
-        """The verdict on what a matcher would ask a judge."""
-        if call.judge is JudgeKind.UNACHIEVABLE:
-            reference = Reference(reason=call.reference)
-        else:
-            reference = Reference(items=((call.reference,),))
-        return self.judge(Question(task=call.question, reference=reference, answer=call.answer))
 
     def requests(self, question: Question) -> list[Request]:
         """What is asked at most, without repair attempts."""

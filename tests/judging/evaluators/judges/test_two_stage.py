@@ -12,7 +12,6 @@ from judging.evaluators.judges.injections import ATTACKS, Attack, Way
 from judging.evaluators.judges.outcome import Judged
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
-from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
 from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
 from tests.judging.evaluators.judges.scripted import (
     Scripted,
@@ -273,13 +272,6 @@ def test_equal_questions_are_equal_requests() -> None:
     model = Scripted(equivalence("not_equivalent"), inclusion())
     replace(asking, language_model=model).judge(AIRPORT)
     assert model.requests == asking.requests(AIRPORT)
-
-
-def test_call_of_a_matcher_is_answered() -> None:
-    model = Scripted(equivalence("same"))
-    call = JudgeCall(judge=JudgeKind.UNACHIEVABLE, reference="none", answer="no", question="q")
-    judged = TwoStageJudge(language_model=model, settings=two_stage()).answer(call)
-    assert judged.stages[0].prompt == "two_stage/1/same_reason"
 
 
 @pytest.mark.parametrize(
