@@ -561,6 +561,7 @@ case(
     "anomaly=loop",
     "status=failed",
 )
+case("runs:prefetch_rules")
 case(
     "runs:run_list",
     *[f"sort={name}" for name in SORTS + NO_SORTS],
