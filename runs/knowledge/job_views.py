@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -22,14 +21,6 @@ from runs.queue.jobs import cost_in_words, progress_of
 from runs.queue.paid_work_services import ResumeForm, resume
 
 PROBLEMS_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobProblem:
-    """An item that nothing came of, and its run where it is about one."""
-
-    problem: str
-    run: Run | None
 
 
 def job_context(job: LearningJob) -> dict[str, Any]:
@@ -69,15 +60,15 @@ def learning_context(job: LearningJob, user: User) -> dict[str, Any]:
     }
 
 
-def _problems(job: LearningJob, user: User) -> list[JobProblem]:
+def _problems(job: LearningJob, user: User) -> list[dict[str, Any]]:
     """Those about runs that the person judges are left out."""
     items = list(job.items.exclude(problem="")[:PROBLEMS_SHOWN])
     if job.kind != LearningJob.Kind.EXTRACT:
-        return [JobProblem(problem=item.problem, run=None) for item in items]
+        return [{"problem": item.problem} for item in items]
     shown = Run.objects.visible_to(user).not_blind().select_related("task")
     runs = {run.pk: run for run in shown.filter(pk__in=[UUID(item.key) for item in items])}
     return [
-        JobProblem(problem=item.problem, run=runs[UUID(item.key)])
+        {"problem": item.problem, "run": runs[UUID(item.key)]}
         for item in items
         if UUID(item.key) in runs
     ]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -29,56 +28,11 @@ from runs.models import (
     User,
 )
 from runs.models.runs.run import hides_something
-from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
+from runs.queue.jobs import cost_in_words, progress_of
 from webagent.llm.budget import count_tokens
 
 MOST_JOBS = 50
 MOST_PROBLEMS = 100
-
-
-@dataclass(frozen=True)
-class JobRow:
-    """One job with its hints by level."""
-
-    job: LearningJob
-    by_level: Sequence[tuple[str, int]]
-
-    @property
-    def progress(self) -> WorkProgress:
-        return progress_of(self.job)
-
-    @property
-    def cost(self) -> str:
-        return cost_in_words(self.job)
-
-
-@dataclass(frozen=True)
-class SourceRow:
-    """A source run with its hints, in the order of the levels."""
-
-    run: Run
-    hints: Sequence[Hint]
-
-
-@dataclass(frozen=True)
-class LevelSize:
-    """How much room the hints of a level take in a prompt, in tokens."""
-
-    level: str
-    n: int
-    smallest: int
-    mean: float
-    largest: int
-
-
-@dataclass(frozen=True)
-class HintUse:
-    """An experiment whose runs were told the hint, under one condition."""
-
-    experiment: Experiment
-    condition: str
-    task: Task
-    n_runs: int
 
 
 def hint_jobs() -> QuerySet[LearningJob]:
@@ -106,19 +60,21 @@ def jobs_with_hints(user: User) -> list[LearningJob]:
     return [job for job in jobs if job.pk in written]
 
 
-def job_rows(jobs: Sequence[LearningJob]) -> list[JobRow]:
+def job_rows(jobs: Sequence[LearningJob]) -> list[dict[str, Any]]:
     """The jobs with how many hints of which level each has written."""
     counted = Hint.objects.filter(job__in=jobs).order_by().values_list("job", "level")
     counts = Counter({(job, level): n for job, level, n in counted.annotate(n=Count("pk"))})
     return [
-        JobRow(
-            job,
-            [
-                (str(level.label), counts[job.pk, level.value])
+        {
+            "job": job,
+            "progress": progress_of(job),
+            "cost": cost_in_words(job),
+            "by_level": [
+                (level.label, counts[job.pk, level.value])
                 for level in HintLevel
                 if counts[job.pk, level.value]
             ],
-        )
+        }
         for job in jobs
     ]
 
@@ -130,30 +86,39 @@ def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:
     order = HintLevel.values
     for hint in sorted(hints, key=lambda each: order.index(each.level)):
         by_run.setdefault(hint.source_id, []).append(hint)
-    sources = [SourceRow(found[0].source, found) for found in by_run.values()]
-    sources.sort(key=lambda row: (str(row.run.task.task_set), row.run.task.external_id))
+    by_task = sorted(by_run.values(), key=lambda found: _place(found[0].source.task))
     problems = job.items.exclude(problem="").order_by("position")[:MOST_PROBLEMS]
     return job_context(job) | {
-        "sources": sources,
+        "sources": [{"run": found[0].source, "hints": found} for found in by_task],
         "problems": problems,
         # Not while they still come in.
-        "sizes": [] if job.is_active else _sizes(sources),
+        "sizes": [] if job.is_active else _sizes(hints),
     }
 
 
-def _sizes(sources: Sequence[SourceRow]) -> list[LevelSize]:
+def _place(task: Task) -> tuple[str, str]:
+    return str(task.task_set), task.external_id
+
+
+def _sizes(hints: Iterable[Hint]) -> list[dict[str, Any]]:
+    """How much room the hints of each level take in a prompt, in tokens."""
     found: dict[str, list[int]] = {level: [] for level in HintLevel.values}
-    for row in sources:
-        for hint in row.hints:
-            found[hint.level].append(count_tokens(hint.text))
+    for hint in hints:
+        found[hint.level].append(count_tokens(hint.text))
     return [
-        LevelSize(str(HintLevel(level).label), len(n), min(n), sum(n) / len(n), max(n))
+        {
+            "level": HintLevel(level).label,
+            "n": len(n),
+            "smallest": min(n),
+            "mean": sum(n) / len(n),
+            "largest": max(n),
+        }
         for level, n in found.items()
         if n
     ]
 
 
-def uses_of(hint: Hint, user: User) -> list[HintUse]:
+def uses_of(hint: Hint, user: User) -> list[dict[str, Any]]:
     """Which experiments told it to which task's runs, as far as the person may know."""
     uses = []
     for choice in hint.choices.select_related("hint_set", "task").order_by("pk"):
@@ -171,7 +136,12 @@ def uses_of(hint: Hint, user: User) -> list[HintUse]:
         counts = dict(runs.values_list("experiment").annotate(n=Count("pk")))
         for experiment in Experiment.objects.filter(pk__in=counts).order_by("pk"):
             uses.append(
-                HintUse(experiment, str(choice.hint_set), choice.task, counts[experiment.pk])
+                {
+                    "experiment": experiment,
+                    "condition": choice.hint_set,
+                    "task": choice.task,
+                    "n_runs": counts[experiment.pk],
+                }
             )
     return uses
 
@@ -211,7 +181,7 @@ may_write = permission_required("runs.add_hint", raise_exception=True)
 def hint_list(request: AppRequest) -> HttpResponse:
     """The jobs that wrote hints, live."""
     rows = job_rows(jobs_shown_to(request.user))
-    context = {"rows": rows, "moves": any(row.job.is_active for row in rows)}
+    context = {"rows": rows, "moves": any(row["job"].is_active for row in rows)}
     return render(request, "runs/knowledge/hint_list.html", context)
 
 

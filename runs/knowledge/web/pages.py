@@ -260,18 +260,10 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
     return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsedBy:
-    """A run whose agent had the set. `is_of_source_task`: knowledge came from its very task."""
-
-    run: Run
-    is_of_source_task: bool
-
-
-def _used_rows(runs: QuerySet[Run], taught: QuerySet[Run]) -> list[UsedBy]:
+def _used_rows(runs: QuerySet[Run], taught: QuerySet[Run]) -> list[dict[str, Any]]:
     tasks = set(taught.order_by().values_list("task", flat=True))
     listed = runs.for_list().order_by("-created_at", "-pk")[:MOST_RUNS]  # type: ignore[attr-defined]
-    return [UsedBy(run=run, is_of_source_task=run.task_id in tasks) for run in listed]
+    return [{"run": run, "is_of_source_task": run.task_id in tasks} for run in listed]
 
 
 def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
