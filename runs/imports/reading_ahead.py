@@ -18,17 +18,17 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing.connection import Connection, Pipe
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TypeGuard
 
 from runs.exports.run_bundles import StoredBlobs
 from runs.imports.session import WRITERS, write_files
-from runs.storage.blobs import BlobBatch
-from runs.storage.file_storage import BlobFileStorage, blob_storage
+from runs.storage.blobs import BlobBatch, sync_together
+from runs.storage.file_storage import BlobFileStorage, StoreUnavailableError, blob_storage
 from webagent.processes import HeldFolder, end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
@@ -168,22 +168,36 @@ class ReadingAhead:
             yield found if isinstance(found, Problem) else ReadRun(found)
 
     def _as_told(self) -> Iterator[ReadRun | Problem]:
-        """In the order of the source. Raises EOFError or queue.Empty if the other is gone."""
+        """In the order of the source. Raises EOFError or queue.Empty if the other is gone.
+
+        All files that have been written meanwhile are made sure of together.
+        """
         read: deque[Problem | ReadRun] = deque()
-        while (said := self._said.get(timeout=PATIENCE_S)) is not None:
-            if isinstance(said, EOFError):
-                raise said
-            if isinstance(said, RunBundle):
-                read.append(ReadRun(said, self._answer(said)))
-            elif isinstance(said, Problem):
-                read.append(said)
-            else:
+        while True:
+            heard = list(self._heard())
+            written = deque(_synced([each for each in heard if _is_of_files(each)]))
+            read += [
+                ReadRun(each, self._answer(each)) if isinstance(each, RunBundle) else each
+                for each in heard
+                if isinstance(each, RunBundle | Problem)
+            ]
+            while read and (isinstance(read[0], Problem) or written):
                 run = read.popleft()
-                assert isinstance(run, ReadRun)  # noqa: S101 (problems before it have gone)
-                yield ReadRun(run.bundle, said) if run.files is None else run
-            while read and isinstance(problem := read[0], Problem):
-                read.popleft()
-                yield problem
+                if isinstance(run, ReadRun):
+                    files = written.popleft()
+                    run = ReadRun(run.bundle, files) if run.files is None else run
+                yield run
+            if heard[-1] is None:
+                return
+            if isinstance(heard[-1], EOFError):
+                raise heard[-1]
+
+    def _heard(self) -> Iterator[_Message | EOFError]:
+        """What the other has said meanwhile; at least one message, waited for."""
+        yield self._said.get(timeout=PATIENCE_S)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._said.get_nowait()
 
     def _answer(self, bundle: RunBundle) -> Exception | None:
         """Tell the other which files of the run to write; why none, where that cannot be told."""
@@ -222,6 +236,20 @@ class ReadingAhead:
         self._listener.join()
         self._pipe.close()
         self._folder.remove()
+
+
+def _is_of_files(message: _Message | EOFError) -> TypeGuard[BlobBatch | Exception]:
+    """Whether it says what became of a run's files."""
+    return isinstance(message, BlobBatch | Exception) and not isinstance(message, EOFError)
+
+
+def _synced(written: Sequence[BlobBatch | Exception]) -> Sequence[BlobBatch | Exception]:
+    """The same with all files made sure of together; why they could not be, where that failed."""
+    try:
+        sync_together(each for each in written if isinstance(each, BlobBatch))
+    except (OSError, StoreUnavailableError) as error:
+        return [error if isinstance(each, BlobBatch) else each for each in written]
+    return written
 
 
 def _be_the_other(

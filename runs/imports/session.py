@@ -142,7 +142,7 @@ LARGE_BYTES = 1_000_000
 def write_files(
     bundle: RunBundle, wanted: Iterable[str], batch: BlobBatch, writers: ThreadPoolExecutor
 ) -> BlobBatch:
-    """Write those files of a run, a few at a time, so that they outlive a crash of the machine.
+    """Write those files of a run, a few at a time; `sync` the batch before rows name them.
 
     Raises what reading or writing one of them raises.
     """
@@ -173,5 +173,4 @@ def write_files(
     finally:
         for each in under_way:
             each.exception()
-    batch.sync()
     return batch

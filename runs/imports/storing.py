@@ -187,7 +187,8 @@ def import_bundle(
 def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
     """Write the files of blobs that are new. Before the transaction: files take time."""
     batch = BlobBatch(thumbnails_follow=session.thumbnails_follow)
-    return write_files(bundle, _unknown(bundle), batch, session.writers)
+    write_files(bundle, _unknown(bundle), batch, session.writers).sync()
+    return batch
 
 
 def _written(files: BlobBatch | Exception) -> BlobBatch:

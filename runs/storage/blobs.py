@@ -22,7 +22,7 @@ from PIL import Image
 
 from runs.counters import storage_errors
 from runs.models import Blob
-from runs.storage.file_storage import StoreUnavailableError, blob_storage
+from runs.storage.file_storage import StoreUnavailableError, Unsynced, blob_storage
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, ImageError, look_at_image
 
@@ -161,7 +161,7 @@ class BlobBatch:
         self._bounds = import_bounds()
         self._rows: dict[str, Blob] = {}
         self._renewed: list[Blob] = []
-        self._unsynced: set[str] = set()
+        self._unsynced: Unsynced = {}
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
@@ -192,13 +192,16 @@ class BlobBatch:
         return self._keep(blob, content)
 
     def sync(self) -> None:
-        """Make sure that the files' names outlive a crash of the machine, all of them at once.
+        """Make sure that the files outlive a crash of the machine, all of them at once.
 
         `save` does it if nobody did; it takes time, so a transaction is better begun after it.
         """
-        folders, self._unsynced = self._unsynced, set()
-        with storage_errors_counted("write"):
-            blob_storage().sync_folders(folders)
+        sync_together([self])
+
+    def take_unsynced(self) -> Unsynced:
+        """What is not sure to be on disk; the caller sees to it."""
+        unsynced, self._unsynced = self._unsynced, {}
+        return unsynced
 
     def save(self) -> None:
         """Insert the rows that are not there yet. In order, so that two batches cannot deadlock.
@@ -259,6 +262,17 @@ class BlobBatch:
             self._renewed.append(blob)
         self._rows[blob.pk] = blob
         return blob
+
+
+def sync_together(batches: Iterable[BlobBatch]) -> None:
+    """`sync` all of them, which takes little longer than one."""
+    unsynced: Unsynced = {}
+    for batch in batches:
+        for path, is_new in batch.take_unsynced().items():
+            unsynced[path] = is_new or unsynced.get(path, False)
+    if unsynced:
+        with storage_errors_counted("write"):
+            blob_storage().sync(unsynced)
 
 
 def _row(blob: str | Blob) -> Blob:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import secrets
 import shutil
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -21,6 +22,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 
 UNFINISHED = ".part"
 """Ending of files still being written; what a killed process left behind has it too."""
+FEW = 16
+"""So many files and folders are synced one by one."""
+Unsynced = dict[str, bool]
+"""Paths that may not be on disk yet; True: a file that was not there before."""
 
 
 class StoreUnavailableError(Exception):
@@ -48,20 +53,19 @@ class BlobStorage(Storage):
         return name
 
     @abstractmethod
-    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: Unsynced | None = None) -> bool:
         """Store it, or renew the time of what is there already.
 
         Returns whether a clean-up may be deleting it at this moment all the same: then the
         writer looks again (`exists`) once the row that names it is written.
 
         Args:
-            unsynced: where given, folders are added to it that `sync_folders` has to make sure
-                of before a row names the file: for many files at once that takes as long as
-                for one.
+            unsynced: where given, what `sync` has to make sure of before a row names the file is
+                added to it: for many files at once that takes as long as for a few.
         """
 
-    def sync_folders(self, unsynced: Collection[str]) -> None:
-        """Make sure that the names in these folders outlive a crash of the machine."""
+    def sync(self, unsynced: Unsynced) -> None:
+        """Make sure that these outlive a crash of the machine."""
 
     @abstractmethod
     def delete_if_older(self, name: str, before: datetime) -> bool:
@@ -96,30 +100,39 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
     renewed, which protects it from a clean-up that runs at this moment.
     """
 
-    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: Unsynced | None = None) -> bool:
         """Store it. Here a clean-up looks at a file only after it moved it aside."""
-        folders = self._write(name, [content])
+        written = self._write(name, [content])
         if unsynced is None:
-            self.sync_folders(folders)
+            self.sync(written)
         else:
-            unsynced.update(folders)
+            unsynced.update(written)
         return False
 
-    def sync_folders(self, unsynced: Collection[str]) -> None:
-        """Make sure that the names in these folders outlive a crash of the machine."""
-        for folder in unsynced:
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+    def sync(self, unsynced: Unsynced) -> None:
+        """Make sure that these outlive a crash of the machine. What cannot be is taken back.
+
+        A few are synced one by one, many with all else that waits to be written to the disk.
+        """
+        try:
+            if _syncfs is not None and len(unsynced) > FEW:
+                _sync(self.path(""), _syncfs)
+                return
+            for path in unsynced:
+                _sync(path, os.fsync)
+        except OSError:
+            for path, is_new_file in unsynced.items():
+                if is_new_file:  # the system takes its pages for written from now on
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(path)
+            raise
 
     def _save(self, name: str, content: File[bytes]) -> str:
-        self.sync_folders(self._write(name, content.chunks()))
+        self.sync(self._write(name, content.chunks()))
         return name
 
-    def _write(self, name: str, chunks: Iterable[bytes]) -> list[str]:
-        """The file is on disk and has its name; the folders in which names are new by that."""
+    def _write(self, name: str, chunks: Iterable[bytes]) -> Unsynced:
+        """The file has its name; what of it is not on disk yet."""
         path = self.path(name)
         unfinished = f"{path}.{secrets.token_hex(6)}{UNFINISHED}"
         folders = [os.path.dirname(path)]
@@ -127,13 +140,11 @@ class BlobFileStorage(BlobStorage, FileSystemStorage):
             with _begun(unfinished, folders) as file:
                 for chunk in chunks:
                     file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            _name_it(unfinished, path)
+            is_new = _name_it(unfinished, path)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(unfinished)
-        return folders
+        return {path: is_new, **dict.fromkeys(folders, False)}
 
     def delete_if_older(self, name: str, before: datetime) -> bool:
         """Delete a file unless it was written or renewed at or after `before`.
@@ -199,12 +210,41 @@ def _make_folder(folder: str) -> list[str]:
     return [above]
 
 
-def _name_it(unfinished: str, path: str) -> None:
-    """Give the finished file its name. One of another size there was damaged: it is replaced."""
+def _sync(path: str, sync: Callable[[int], object]) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _find_syncfs() -> Callable[[int], None] | None:
+    """What writes a whole file system to its disk; None where the C library has no such thing."""
+    try:
+        function = ctypes.CDLL(None, use_errno=True).syncfs
+    except (OSError, AttributeError):
+        return None
+
+    def syncfs(descriptor: int) -> None:
+        if function(descriptor):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    return syncfs
+
+
+_syncfs = _find_syncfs()
+
+
+def _name_it(unfinished: str, path: str) -> bool:
+    """Give the finished file its name; whether it is new under that.
+
+    One of another size that is there was damaged: it is replaced.
+    """
     while True:
         try:
             os.link(unfinished, path)
-            return
+            return True
         except FileExistsError:
             # A clean-up may take it away between two of these calls: then it is written anew.
             with contextlib.suppress(FileNotFoundError):
@@ -212,10 +252,10 @@ def _name_it(unfinished: str, path: str) -> None:
                     os.utime(path)
                 else:
                     os.replace(unfinished, path)
-                return
+                return False
         except PermissionError:  # a file system without hard links
             os.replace(unfinished, path)
-            return
+            return False
 
 
 RETRY_AFTER_S = 5

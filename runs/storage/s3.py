@@ -27,7 +27,7 @@ from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.base import File
 from django.utils.functional import cached_property
 
-from runs.storage.file_storage import BlobStorage, StoredFile, StoreUnavailableError
+from runs.storage.file_storage import BlobStorage, StoredFile, StoreUnavailableError, Unsynced
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -83,7 +83,7 @@ class S3BlobStorage(BlobStorage):
         """Signs addresses as browsers see the service."""
         return self._make_client(self._public_url)
 
-    def put(self, name: str, content: bytes, unsynced: set[str] | None = None) -> bool:
+    def put(self, name: str, content: bytes, unsynced: Unsynced | None = None) -> bool:
         """Store it; True where one was there, which a clean-up may have looked at already."""
         key = self._key(name)
         with _answers():

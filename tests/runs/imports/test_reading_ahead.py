@@ -18,6 +18,7 @@ from runs.imports import reading_ahead
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Attachment, Blob, Experiment, Run, Step
+from runs.storage import file_storage
 from runs.storage.blobs import BlobBatch, read_blob
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -185,6 +186,23 @@ def test_a_full_disk_refuses_the_runs_whose_files_found_no_room(settings, folder
     assert 0 < Run.objects.count() == n_new(found)
     use_store(settings, tmp_path / "full")
     assert n_new(imported(folder)) == len(refused)
+
+
+@pytest.mark.fault(9, "the disk breaks while an import's files are synced")
+def test_files_that_cannot_be_synced_refuse_their_runs(folder, store, monkeypatch):
+    def break_down(*_):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(file_storage, "_syncfs", break_down)
+        broken.setattr(os, "fsync", break_down)
+        found = imported(folder)
+    assert n_new(found) == 0
+    assert {item.reason for item in found if isinstance(item, Rejection)} == {
+        "a file cannot be written: [Errno 5] Input/output error"
+    }
+    assert files_in(store) == []
+    assert n_new(imported(folder)) == N_RUNS
 
 
 def test_what_is_over_a_quota_is_refused_before_its_files_are_written(folder, store):

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from runs.storage.file_storage import BlobFileStorage
+from runs.storage.file_storage import BlobFileStorage, Unsynced
 
 
 class FullStorage(BlobFileStorage):
@@ -18,7 +18,7 @@ class FullStorage(BlobFileStorage):
         self.fails_at = fails_at
         self._numbers = itertools.count(1)  # counts right from several threads at once
 
-    def _write(self, name: str, chunks: Iterable[bytes]) -> list[str]:
+    def _write(self, name: str, chunks: Iterable[bytes]) -> Unsynced:
         if next(self._numbers) >= self.fails_at:
             raise OSError(errno.ENOSPC, "No space left on device")
         return super()._write(name, chunks)

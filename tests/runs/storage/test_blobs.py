@@ -18,6 +18,7 @@ from django.db import connection
 from PIL import Image
 
 from runs.models import Blob
+from runs.storage import file_storage
 from runs.storage.blobs import (
     BlobBatch,
     MissingBlobError,
@@ -271,3 +272,40 @@ def test_a_killed_process_leaves_no_half_file(tmp_path, moment):
     for file in files_in(tmp_path):
         if not file.name.endswith(UNFINISHED):
             assert hashlib.sha256(file.read_bytes()).hexdigest() == file.name
+
+
+def test_many_files_are_synced_together_before_a_row_names_them(store, monkeypatch):
+    there_when_synced, rows_when_synced = [], []
+
+    def sync(_descriptor):
+        there_when_synced.append(set(files_in(store)))
+        rows_when_synced.append(Blob.objects.count())
+
+    monkeypatch.setattr(file_storage, "_syncfs", sync)
+    monkeypatch.setattr(os, "fsync", lambda _: pytest.fail("one by one"))
+    batch = BlobBatch()
+    for number in range(file_storage.FEW):
+        batch.add(bytes([number]) * 100, "application/octet-stream")
+    batch.save()
+    assert there_when_synced == [set(files_in(store))]
+    assert rows_when_synced == [0]
+    assert Blob.objects.count() == file_storage.FEW
+
+
+@pytest.mark.parametrize("n", [1, file_storage.FEW])
+def test_what_cannot_be_synced_is_taken_back_but_for_what_was_there_before(store, monkeypatch, n):
+    before = store_blob(b"before", "application/octet-stream")
+
+    def break_down(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(file_storage, "_syncfs", break_down)
+    monkeypatch.setattr(os, "fsync", break_down)
+    batch = BlobBatch()
+    batch.add(b"before", "application/octet-stream")
+    for number in range(n):
+        batch.add(bytes([number]) * 100, "application/octet-stream")
+    with pytest.raises(OSError, match="Input/output"):
+        batch.save()
+    assert [file.name for file in files_in(store)] == [before.pk]
+    assert Blob.objects.get() == before
