@@ -1,4 +1,4 @@
-"""One spelling for one content: sorted keys, no spaces, UTF-8, no NaN, decimals in plain form."""
+"""One spelling for one content, and the hash of a run's: sorted keys, no spaces, UTF-8, no NaN."""
 
 from __future__ import annotations
 

@@ -62,20 +62,10 @@ def kept_picture(
         return None
     try:
         content = read_file(tree, name, files.bounds.image_bytes)
-        facts = decode_image(content, files.bounds)
+        is_same = hashlib.sha256(content).hexdigest() == sha256
+        return files.stashed_picture(content, role) if is_same else None
     except (BoundError, ImageError, TreeError):
         return None
-    if hashlib.sha256(content).hexdigest() != sha256:
-        return None
-    files.stash.add_bytes(content)
-    return BlobRecord(
-        sha256=sha256,
-        media_type=facts.media_type,
-        bytes=len(content),
-        role=role,
-        width=facts.width,
-        height=facts.height,
-    )
 
 
 def hashes_in(value: object) -> set[str]:

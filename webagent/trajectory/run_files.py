@@ -235,14 +235,18 @@ class RunFiles:
         """A blob of a picture that stands in the text as base64; None, with a gap, if broken."""
         try:
             content = base64.b64decode(data_url.partition("base64,")[2], validate=False)
-            facts = self._facts(content)
+            blob = self.stashed_picture(content, role)
         except ValueError as error:  # no base64, or no picture
             self.note(role, where, str(error))
             return None
-        sha256 = self.stash.add_bytes(content)
-        self.inventory.keep(role, f"{where}: {sha256}", sha256)
+        self.inventory.keep(role, f"{where}: {blob.sha256}", blob.sha256)
+        return blob
+
+    def stashed_picture(self, content: bytes, role: str) -> BlobRecord:
+        """A blob of a picture that is no file of its own. Raises ImageError."""
+        facts = self._facts(content)
         return BlobRecord(
-            sha256=sha256,
+            sha256=self.stash.add_bytes(content),
             media_type=facts.media_type,
             bytes=len(content),
             role=role,
