@@ -26,12 +26,9 @@ from webagent.trajectory.trees import (
 
 LOCAL_MAGIC = b"PK\x03\x04"
 LOCAL_HEADER = struct.Struct("<4s5H3L2H")
-
-
 ZSTANDARD = 93
 MAX_WINDOW = 1 << 27
 """Memory that one frame may ask for: the most that writers use without being told to."""
-
 _PIECE = 1 << 16
 
 

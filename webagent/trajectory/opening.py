@@ -30,6 +30,12 @@ from webagent.trajectory.trees import (
 
 _STARTS = ("{", "[")
 _MOST_SCALAR = 1 << 16
+# Of a member's own header in a zip.
+_STORED, _DEFLATED = 0, 8
+_SIZE_FOLLOWS = 0x8
+_ENCRYPTED = 0x1
+_ZIP64_SIZE = 0xFFFFFFFF
+_ZIP64_FIELD = 1
 
 
 def is_json(given: Path | BinaryIO) -> bool:
@@ -164,21 +170,6 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
 
 def _bytes_of(given: Path | BinaryIO) -> int:
     return given.stat().st_size if isinstance(given, Path) else given.seek(0, io.SEEK_END)
-
-
-_STORED, _DEFLATED = 0, 8
-
-
-_SIZE_FOLLOWS = 0x8
-
-
-_ENCRYPTED = 0x1
-
-
-_ZIP64_SIZE = 0xFFFFFFFF
-
-
-_ZIP64_FIELD = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree, TreeError, head_of
 from webagent.trajectory.values import noting_refused_numbers
 
+log = logging.getLogger(__name__)
+
 Answers = Mapping[str, str]
 """What the person who imports said to a reader's questions: key of the question -> choice."""
 NO_ANSWERS: Answers = {}
@@ -169,9 +171,6 @@ def _text(mark: str) -> str:
         return str(json.loads(mark))
     except ValueError:
         return mark.strip('"')
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

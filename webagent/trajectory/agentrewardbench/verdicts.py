@@ -36,6 +36,8 @@ from webagent.trajectory.verdict_records import (
 
 Word = Literal["success", "failure", "unsure", "not_executable"]
 
+REFUSAL = "_error"
+"""Ends the names of judgments that failed."""
 STUDY = "AgentRewardBench annotations"
 PROTOCOL = "agentrewardbench"
 PRIMARY = "The label of the first annotator: the one that AgentRewardBench counts."
@@ -300,9 +302,6 @@ def _success(words: str) -> bool | None:
 def _yes_no(words: str | None) -> str | None:
     word = (words or "").strip().strip("\"'.").lower()
     return word if word in ("yes", "no", "unsure") else None
-
-
-REFUSAL = "_error"
 
 
 def is_refused(name: str) -> bool:

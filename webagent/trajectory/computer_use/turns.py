@@ -16,6 +16,18 @@ _COMPUTER_CALLS = frozenset(("computer_call", "computer_use_call"))
 _CALLS = _COMPUTER_CALLS | {"function_call", "custom_tool_call"}
 
 
+@dataclass(slots=True)
+class Dump:
+    """What one file holds."""
+
+    messages: list[Any]
+    model: str | None = None
+    system: str | None = None
+    tools: list[Any] = field(default_factory=list)
+    usage: Any = None
+    bad_lines: int = 0
+
+
 @dataclass(slots=True, kw_only=True)
 class Result:
     """What came back from a call."""
@@ -264,15 +276,3 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [mapping(part) for part in items(content)]
-
-
-@dataclass(slots=True)
-class Dump:
-    """One file."""
-
-    messages: list[Any]
-    model: str | None = None
-    system: str | None = None
-    tools: list[Any] = field(default_factory=list)
-    usage: Any = None
-    bad_lines: int = 0

@@ -28,6 +28,7 @@ from webagent.trajectory.verdict_records import (
 
 Word = Literal["success", "failure", "not_executable"]
 
+LABEL_KEY = "human_label"
 STUDY = "Online-Mind2Web human labels"
 PROTOCOL = "online_mind2web"
 LABELS_KEPT = "human_label.json"
@@ -241,6 +242,3 @@ def _evaluator(file_name: str) -> EvaluatorRecord:
     if match:
         config |= {"model": match["model"], "score_threshold": int(match["threshold"])}
     return evaluator(match["mode"] if match else stem, "judge", "imported", config)
-
-
-LABEL_KEY = "human_label"
