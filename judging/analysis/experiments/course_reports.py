@@ -214,11 +214,9 @@ def endings(facts: Facts) -> Report:
 def infrastructure(facts: Facts) -> Report:
     """One row a configuration: how many of its attempts an infrastructure error ended."""
     rates = error_rates(facts.scope.visible, names_in(facts.scope))
-    # What was launched here will have attempts; what came in by import never has.
-    is_ours = bool(facts.experiment.plan)
     empty = (
         _("No attempt has ended yet.")
-        if is_ours
+        if facts.experiment.plan  # what came in by import never has attempts
         else _(
             "No run of this experiment was carried out here; what came in by import does not say."
         )
@@ -239,7 +237,7 @@ def infrastructure(facts: Facts) -> Report:
                 rate.name,
                 rate.attempts,
                 rate.errors,
-                Cell(rate.share, note=_ends_words(rate.interval)),
+                Cell(rate.share, note=" – ".join(map(percent, rate.interval or ()))),
                 *(rate.interval or (None, None)),
                 rate.never_through,
                 "; ".join(f"{found.attempts} {found.words}" for found in rate.faults) or None,
@@ -251,10 +249,6 @@ def infrastructure(facts: Facts) -> Report:
         ],
         empty="" if rates.overall.attempts else empty,
     )
-
-
-def _ends_words(ends: tuple[float, float] | None) -> str:
-    return f"{percent(ends[0])} – {percent(ends[1])}" if ends else ""
 
 
 _FIELDS: Sequence[tuple[str, str, Words]] = (

@@ -263,9 +263,8 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
     if request.GET.get("a") and request.GET.get("b"):
         facts, compared = _comparison(request)
         page = compare_page(compared, read_value(request, "cell", PairCell), request.GET)
-        listed = [*(run for pair in page["rows"] for run in pair)]
-        listed += [run for side in page["alone"] for run in side]
-        record_verdicts(request, facts.source, [run.run for run in listed])
+        listed = [run.run for runs in (*page["rows"], *page["alone"]) for run in runs]
+        record_verdicts(request, facts.source, listed)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "comparison": compared, "kept": kept}
         context |= {"choices": facts.choices, "source": facts.source}

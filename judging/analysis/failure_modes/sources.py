@@ -1,4 +1,4 @@
-"""Failure modes of runs in the database, by source: what shares and lists are made of."""
+"""Failure modes by source: in words, and of runs in the database, for shares and lists."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import forms
@@ -44,8 +44,7 @@ class ProposalForm(forms.Form):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class Open(NamedTuple):
     """A proposal that nobody has decided about yet."""
 
     number: int
@@ -53,8 +52,7 @@ class Open:
     form: ProposalForm
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(NamedTuple):
     """A model that can be asked, and what that is expected to cost; None where unknown."""
 
     name: str
@@ -131,23 +129,13 @@ def proposals_page(task: Task, sent: Any = None) -> ProposalsPage:
 
 
 def _open(made: ProposalsMade, sent: Any) -> list[Open]:
-    return [
-        Open(
-            number=number,
-            rationale=each.rationale,
-            form=ProposalForm(
-                sent,
-                prefix=f"proposal-{number}",
-                initial={
-                    "name": each.name,
-                    "weight": f"{each.weight:g}",
-                    "is_ordered": each.is_ordered,
-                },
-            ),
-        )
-        for number, each in enumerate(made.proposals)
-        if number not in made.decisions
-    ]
+    found = []
+    for number, each in enumerate(made.proposals):
+        if number not in made.decisions:
+            initial = each.model_dump() | {"weight": f"{each.weight:g}"}
+            form = ProposalForm(sent, prefix=f"proposal-{number}", initial=initial)
+            found.append(Open(number, each.rationale, form))
+    return found
 
 
 def _offers(task: Task, runs: Sequence[UUID]) -> tuple[list[Offer], str]:

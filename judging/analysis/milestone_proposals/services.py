@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from uuid import UUID
 
 from django.conf import settings as site
@@ -11,7 +12,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, JsonValue
 
 from judging.evaluators.contract import NO_VERDICT, REASONS
-from judging.evaluators.judges.milestones import MilestoneProposer, ProposalSettings, Proposed
+from judging.evaluators.judges.milestones import MilestoneProposer, ProposalSettings
 from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.registry import Unasked
 from judging.evaluators.whole_runs import trajectory_of
@@ -23,6 +24,8 @@ from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.interface import LanguageModel, Request
 from webagent.milestones.findings import Definition
 from webagent.placeholders import resolve_text
+
+ACCEPTED, REJECTED = "accepted", "rejected"
 
 
 class ProposalParams(BaseModel):
@@ -71,7 +74,11 @@ class MilestoneProposals(Learning):
         proposer = MilestoneProposer(language_model=model, settings=asked_model)
         found = proposer.propose(task, runs)
         made = ProposalsMade.model_validate(
-            {"proposals": _rows(found), "stage": found.stage.as_dict(), "runs": params.runs}
+            {
+                "proposals": [*map(asdict, found.proposals)],
+                "stage": found.stage.as_dict(),
+                "runs": params.runs,
+            }
         )
         if found.proposals:
             return Learned(result=made.model_dump(mode="json"))
@@ -102,24 +109,6 @@ def request_for(task: Task, run_ids: Sequence[UUID], model: str) -> Request:
     settings = ProposalSettings(model=model)
     proposer = MilestoneProposer(language_model=Unasked(), settings=settings)
     return proposer.requests(*told(task, run_ids, settings))[0]
-
-
-def _rows(found: Proposed) -> list[dict[str, JsonValue]]:
-    return [
-        {
-            "name": each.name,
-            "rationale": each.rationale,
-            "weight": each.weight,
-            "is_ordered": each.is_ordered,
-        }
-        for each in found.proposals
-    ]
-
-
-learns(LearningJob.Kind.MILESTONES, MilestoneProposals())
-
-
-ACCEPTED, REJECTED = "accepted", "rejected"
 
 
 class ProposalRefusedError(Exception):
@@ -184,3 +173,6 @@ def _undecided(item: LearningItem, numbers: Sequence[int] | Mapping[int, object]
 def _decide(item: LearningItem, made: ProposalsMade, decisions: Mapping[int, str]) -> None:
     made.decisions |= decisions
     LearningItem.objects.filter(pk=item.pk).update(result=made.model_dump(mode="json"))
+
+
+learns(LearningJob.Kind.MILESTONES, MilestoneProposals())

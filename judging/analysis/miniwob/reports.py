@@ -46,7 +46,6 @@ from webagent.environment.miniwob_suite import (
     TASK_SET,
     StepsNeeded,
     exclusion_of,
-    steps_of,
 )
 
 OWN, PUBLISHED = "own runs", "published"
@@ -79,15 +78,12 @@ def _show_rate(rate: Rate | float | None) -> Shown:
     return Shown(percent(rate.group.rate(rate.rule).value), f"{percent_ends(found)} {method}")
 
 
-def _show_origin(origin: str) -> Shown:
-    return Shown(gettext("own runs") if origin == OWN else gettext("Published, not computed here"))
-
-
 def _show_steps(key: str) -> Shown:
     return Shown(str(steps_words(StepsNeeded(key) if key in set(StepsNeeded) else None)))
 
 
-_ORIGIN = text("origin", _("figures"), show=_show_origin)
+_ORIGINS = {OWN: _("own runs"), PUBLISHED: _("Published, not computed here")}
+_ORIGIN = text("origin", _("figures"), show=lambda origin: Shown(str(_ORIGINS[origin])))
 _RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
 _STEPS = text("steps", _("task takes"), show=_show_steps)
 _RATE = [
@@ -202,7 +198,9 @@ def tasks(facts: Facts) -> Report:
             [
                 one.name,
                 each.task,
-                _kind(each.task),
+                str(
+                    EXCLUSIONS[why] if (why := exclusion_of(each.task)) else steps_words(each.steps)
+                ),
                 each.steps.value if each.steps else _EXCLUDED,
                 each.runs,
                 *(cell(one, each.task, alone.pooled(rule)) for rule in Rule),
@@ -300,8 +298,3 @@ def _of_rule(rule: Rule, sign: str) -> Column:
         RULES[rule],
         spread=lambda share: [share.count, *value_and_ends(share)],
     )
-
-
-def _kind(task: str) -> str:
-    why = exclusion_of(task)
-    return str(EXCLUSIONS[why] if why else steps_words(steps_of(task)))

@@ -31,6 +31,7 @@ from webagent.milestones.findings import in_order as findings_in_order
 
 TICKS = "ticks"
 _EVALUATOR = "evaluator-"
+_OF_NONE = digest_of(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +120,8 @@ def progress_choices(runs: QuerySet[Any]) -> list[ProgressChoice]:
         .annotate(n=Count("*"))
     )
     versions = in_order(EvaluatorVersion.objects.filter(pk__in=spoken))
-    people = [ProgressChoice(ProgressSource(), ticked)] if ticked else []
-    return people + [ProgressChoice(ProgressSource(each), spoken[each.pk]) for each in versions]
+    found = [ProgressChoice(ProgressSource(each), spoken[each.pk]) for each in versions]
+    return [ProgressChoice(ProgressSource(), ticked), *found] if ticked else found
 
 
 def default_progress_source(choices: Sequence[ProgressChoice]) -> ProgressSource:
@@ -202,7 +203,6 @@ def progress_by(
     if source.evaluator is None:
         return _ticked(runs, milestones, study)
     digests = {task: digest_of(of_task) for task, of_task in milestones.items()}
-    of_none = digest_of(())
     rows = Evaluation.objects.filter(
         evaluator=source.evaluator, is_current=True, run__in=runs.order_by().values("pk")
     ).values_list("run", "run__task", "details")
@@ -212,7 +212,7 @@ def progress_by(
         stored = stored_progress(details)
         if stored is None:
             found[run] = Missing.NO_VERDICT
-        elif stored.milestones_hash and stored.milestones_hash != digests.get(task, of_none):
+        elif stored.milestones_hash and stored.milestones_hash != digests.get(task, _OF_NONE):
             found[run] = Missing.STALE
         else:
             found[run] = _evaluated_progress(stored)
@@ -267,8 +267,7 @@ def _ticked(
             stale.add(run.pk)
         else:
             said[run.pk].append(whole)
-    without: dict[UUID, RunProgress | Missing] = dict.fromkeys(stale, Missing.STALE)
-    return without | {run: _mean(each) for run, each in said.items()}
+    return dict.fromkeys(stale, Missing.STALE) | {run: _mean(each) for run, each in said.items()}
 
 
 def ticked_progress(
