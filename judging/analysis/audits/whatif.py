@@ -11,13 +11,23 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.utils.translation import gettext
+
 from judging.analysis.audits.cells import Shown, items_in_cells, shown
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS
 from judging.analysis.audits.whatif_settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
-from judging.evaluators.matchers import OnPatchedTasks, TaskVersion
+from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
+from judging.evaluators.matching.outcome import (
+    EvaluatorIdentity,
+    MatchEvaluation,
+    MatchOutcome,
+    MatchTask,
+)
+from judging.evaluators.matching.repaired.matcher import RepairedMatcher
+from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, Rule
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
@@ -26,8 +36,6 @@ from judging.statistics.figures import Share
 from runs.models import Run, Task
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from judging.analysis.audits.cells import JudgedItem
 
 MOST_RUNS = 5000
@@ -64,6 +72,45 @@ def change(now: Cell, then: Cell) -> Change | None:
     return _CHANGES.get((now, then)) or (Change.GAINED if then.has_verdict else Change.LOST)
 
 
+@dataclass(slots=True, kw_only=True)
+class Recomputed:
+    """`computed` of `total` counted runs; fewer where the limit of runs or time came first."""
+
+    total: int = 0
+    computed: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_partial(self) -> bool:
+        return self.computed < self.total
+
+    def over(self, study: Study, setting: Setting) -> Iterator[tuple[JudgedItem, Task | None]]:
+        """The counted items with what the stored version said and all that evaluators read, as
+        many as the limits allow; each with the newest version of its task, if that is read.
+        """
+        items = items_in_cells(study, setting.version, list(Shown))
+        items = items.defer(None).defer("run__record", "run__task__record")
+        self.total = items.count()
+        started = monotonic()
+        for pair in _with_tasks(items.iterator(chunk_size=CHUNK), setting):
+            if self.computed >= MOST_RUNS or monotonic() - started > MOST_SECONDS:
+                break
+            self.computed += 1
+            yield pair
+        self.seconds = monotonic() - started
+
+
+def _with_tasks(
+    items: Iterator[JudgedItem], setting: Setting
+) -> Iterator[tuple[JudgedItem, Task | None]]:
+    if setting.tasks is not TaskVersion.PATCHED:
+        yield from ((item, None) for item in items)
+        return
+    while chunk := list(islice(items, CHUNK)):
+        newest = Task.objects.newest_versions({item.run.task_id for item in chunk})
+        yield from ((item, newest.get(item.run.task_id, item.run.task)) for item in chunk)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
     """A run that would move, and what decided before and after."""
@@ -79,15 +126,9 @@ class Flip:
 
 
 @dataclass(slots=True, kw_only=True)
-class Compared:
-    """A study's runs under an evaluator as stored and as switched.
+class Compared(Recomputed):
+    """A study's runs under an evaluator as stored and as switched."""
 
-    `computed` of `total` counted runs; fewer where the limit of runs or time came first.
-    """
-
-    total: int
-    computed: int = 0
-    seconds: float = 0.0
     cells_now: Counter[Cell] = field(default_factory=Counter)
     cells_then: Counter[Cell] = field(default_factory=Counter)
     flips: dict[Change, list[Flip]] = field(default_factory=dict)
@@ -98,10 +139,6 @@ class Compared:
     def commonest_reasons(self) -> list[tuple[str, int]]:
         """The same as pairs, the commonest first: templates cannot ask a counter."""
         return self.reasons.most_common()
-
-    @property
-    def is_partial(self) -> bool:
-        return self.computed < self.total
 
     @property
     def now(self) -> ConfusionMatrix:
@@ -119,12 +156,8 @@ class Compared:
     @property
     def rates(self) -> tuple[Share, Share, Share]:
         """Success rates by the evaluator now and then, over its verdicts, and by the reference."""
-        now, then = self.now, self.then
-        return (
-            now.pass_rate,
-            then.pass_rate,
-            then.prevalence,
-        )
+        then = self.then
+        return self.now.pass_rate, then.pass_rate, then.prevalence
 
 
 def compare(study: Study, setting: Setting) -> Compared:
@@ -134,22 +167,14 @@ def compare(study: Study, setting: Setting) -> Compared:
         UnknownEvaluatorError: the program has moved on from the evaluator.
     """
     preview = Preview.of(setting)
-    items = judged_items(study, setting)
-    compared = Compared(total=items.count())
-    started = monotonic()
-    for item, task in with_tasks(items.iterator(chunk_size=CHUNK), setting):
-        if compared.computed >= MOST_RUNS or monotonic() - started > MOST_SECONDS:
-            break
+    compared = Compared()
+    for item, task in compared.over(study, setting):
         _add(compared, item, preview.finding(item, task))
-    compared.seconds = monotonic() - started
     return compared
 
 
 def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
-    succeeded = item.verdict.verdict == SUCCESS
-    now = cell(succeeded, PASSED_BY_VERDICT.get(item.said_verdict or ""))
-    then = cell(succeeded, PASSED_BY_VERDICT.get(finding.verdict))
-    compared.computed += 1
+    now, then = _cell(item, item.said_verdict or ""), _cell(item, finding.verdict)
     compared.cells_now[now] += 1
     compared.cells_then[then] += 1
     if not then.has_verdict:
@@ -169,22 +194,8 @@ def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
         )
 
 
-def judged_items(study: Study, setting: Setting) -> QuerySet[JudgedItem]:
-    """The counted items with what the stored version said, and all that evaluators read."""
-    items = items_in_cells(study, setting.version, list(Shown))
-    return items.defer(None).defer("run__record", "run__task__record")
-
-
-def with_tasks(
-    items: Iterator[JudgedItem], setting: Setting
-) -> Iterator[tuple[JudgedItem, Task | None]]:
-    """Each item with the newest version of its task, where the setting reads that."""
-    if setting.tasks is not TaskVersion.PATCHED:
-        yield from ((item, None) for item in items)
-        return
-    while chunk := list(islice(items, CHUNK)):
-        newest = Task.objects.newest_versions({item.run.task_id for item in chunk})
-        yield from ((item, newest.get(item.run.task_id, item.run.task)) for item in chunk)
+def _cell(item: JudgedItem, verdict: str) -> Cell:
+    return cell(item.verdict.verdict == SUCCESS, PASSED_BY_VERDICT.get(verdict))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,3 +233,82 @@ class Preview:
         if task is not None and isinstance(self.evaluator, OnPatchedTasks | Pipeline):
             return self.evaluator.evaluate_on(run, task)
         return self.evaluator.evaluate(run)
+
+
+@dataclass(slots=True, kw_only=True)
+class Lever:
+    """One rule, and how many runs would move if it alone were switched the other way."""
+
+    rule: Rule
+    is_on: bool
+    setting: Setting
+    """The setting with the rule switched so."""
+    changes: Counter[Change]
+
+    @property
+    def description(self) -> str:
+        return gettext(DESCRIPTIONS[self.rule])
+
+    @property
+    def others(self) -> int:
+        """Verdicts that would come or go."""
+        return self.changes[Change.GAINED] + self.changes[Change.LOST]
+
+
+@dataclass(slots=True, kw_only=True)
+class Levers(Recomputed):
+    """The rules that change anything, those that move most runs first."""
+
+    levers: list[Lever] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Recording:
+    """A repaired matcher that remembers which rules its last verdict asked about."""
+
+    matcher: RepairedMatcher
+    consulted: frozenset[Rule] = frozenset()
+
+    @property
+    def identity(self) -> EvaluatorIdentity:
+        return self.matcher.identity
+
+    def evaluate(self, task: MatchTask, outcome: MatchOutcome) -> MatchEvaluation:
+        found, self.consulted = self.matcher.evaluate_recording(task, outcome)
+        return found
+
+
+def levers(study: Study, setting: Setting) -> Levers:
+    """What every single rule would change from here, as far as the limits of runs and time go.
+
+    A rule that a verdict did not ask about cannot change it, so only those are tried, each alone.
+
+    Raises:
+        UnknownEvaluatorError: the program has moved on from the evaluator.
+    """
+    enabled = setting.rules or frozenset()
+    recording = _Recording(RepairedMatcher(rules=enabled))
+
+    def in_place_of(evaluator: Evaluator) -> Evaluator:
+        if isinstance(evaluator, MatcherEvaluator):
+            missing = str(evaluator.identity.config.get("missing_answer", ""))
+            recording.matcher = RepairedMatcher(rules=enabled, missing_answer=missing)
+        return MatcherEvaluator(recording)
+
+    preview = Preview.of(setting, matcher=in_place_of)
+    as_set = recording.matcher
+    changes: dict[Rule, Counter[Change]] = {}
+    found = Levers()
+    for item, task in found.over(study, setting):
+        recording.matcher, recording.consulted = as_set, frozenset()
+        here = _cell(item, preview.finding(item, task).verdict)
+        for rule in recording.consulted:
+            recording.matcher = replace(as_set, rules=as_set.rules ^ {rule})
+            there = _cell(item, preview.finding(item, task).verdict)
+            if (moved := change(here, there)) is not None:
+                changes.setdefault(rule, Counter())[moved] += 1
+    found.levers = [
+        Lever(rule=rule, is_on=rule in enabled, setting=setting.toggled(rule), changes=moves)
+        for rule, moves in sorted(changes.items(), key=lambda each: (-each[1].total(), each[0]))
+    ]
+    return found

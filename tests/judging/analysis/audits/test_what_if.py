@@ -11,10 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.analysis.audits import whatif
-from judging.analysis.audits.whatif import Change, Compared, compare
-from judging.analysis.audits.whatif_pages import switchable
-from judging.analysis.audits.whatif_rules import levers
+from judging.analysis.audits.whatif import Change, Compared, compare, levers
 from judging.analysis.audits.whatif_settings import Setting, read_setting, setting_of, switched
+from judging.analysis.audits.whatif_views import switchable
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule
@@ -334,7 +333,7 @@ class TestLevers:
     def test_the_most_comes_first(self, world: audited.Audited) -> None:
         strict = evaluated(world, "webarena-strict")
         found = levers(world.study, setting_of(strict))
-        totals = [lever.total for lever in found.levers]
+        totals = [lever.changes.total() for lever in found.levers]
         assert totals == sorted(totals, reverse=True)
         assert all(not lever.is_on for lever in found.levers)
 
