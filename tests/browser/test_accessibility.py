@@ -16,7 +16,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import reverse
 from playwright.sync_api import Page, Request
 
-from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.population import Shown, items_in_cells
 from judging.demo import recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo

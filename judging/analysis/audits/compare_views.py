@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.comparison import (
     ON_FAILURE,
     ON_SUCCESS,
@@ -30,11 +29,12 @@ from judging.analysis.audits.comparison_reports import (
 )
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY
+from judging.analysis.audits.population import Shown
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.views import as_part
-from judging.analysis.pictures_flips import FlipsBar, flips_picture
+from judging.analysis.pictures_bars import FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell
 from judging.analysis.reports.views import as_file, check_address

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from django.db.models import Avg, Count, Sum
 
-from judging.analysis.audits.cells import Shown, shown
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import GROUPINGS, SUCCESS, counted_items
+from judging.analysis.audits.population import GROUPINGS, SUCCESS, Shown, counted_items, shown
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, with_verdicts
 from judging.models import Evaluation, Study
 from judging.models.labels import Success

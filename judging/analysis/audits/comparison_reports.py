@@ -10,7 +10,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.cells import Shown as Verdict
 from judging.analysis.audits.comparison import (
     Addition,
     Comparison,
@@ -19,6 +18,7 @@ from judging.analysis.audits.comparison import (
     compare_all,
 )
 from judging.analysis.audits.facts import RUNS, AuditFacts
+from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource
 from judging.analysis.reports.columns import in_files, on_pages, text

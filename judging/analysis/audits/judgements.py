@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from django.db.models import QuerySet
 
-from judging.analysis.audits.cells import shown
 from judging.analysis.audits.explanations import Explanation, explain
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import FAILURE, SUCCESS
+from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.models import (
     Assignment,
     Evaluation,

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_noop
 
-from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.population import (
     FAILURE,
     INFEASIBLE,
     SUCCESS,
     Population,
     References,
+    Shown,
     counted_items,
     population_of,
     references_by_task,

@@ -11,21 +11,22 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from judging.analysis.audits.cells import (
+from judging.analysis.audits.judgements import judgements_of, opened_items
+from judging.analysis.audits.population import (
+    LEFT_OUT,
+    Group,
     Neighbours,
     Shown,
+    items_in,
     items_in_cells,
     neighbours,
     read_cells,
 )
-from judging.analysis.audits.judgements import judgements_of, opened_items
-from judging.analysis.audits.population import LEFT_OUT, Group, items_in
 from judging.analysis.audits.selection import read_selection, selected_items
 from judging.analysis.audits.tables import CellTable
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
-from judging.analysis.causes.forms import CauseForm
-from judging.analysis.causes.pages import TAG, walked_pane
+from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
 from judging.analysis.causes.sums import read_tag_filter, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.cause_pages import walked_failure

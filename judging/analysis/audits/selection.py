@@ -21,8 +21,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 from django.urls import reverse
 
-from judging.analysis.audits.cells import Shown, cell_by, read_cells
-from judging.analysis.audits.population import GROUPINGS, counted_items
+from judging.analysis.audits.population import GROUPINGS, Shown, cell_by, counted_items, read_cells
 from judging.analysis.audits.verdict_sources import (
     FAILED,
     PASSED,

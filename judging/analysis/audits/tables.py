@@ -24,7 +24,7 @@ from judging.models import Cause, EvaluatorVersion, Repair, Study
 from runs.interface.words import cell, verdict
 
 if TYPE_CHECKING:
-    from judging.analysis.audits.cells import JudgedItem
+    from judging.analysis.audits.population import JudgedItem
     from judging.analysis.audits.selection import SelectedItem
     from judging.analysis.causes.sums import TaggedItem
 

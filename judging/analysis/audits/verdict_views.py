@@ -16,9 +16,8 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.population import GROUPINGS, counted_items
+from judging.analysis.audits.population import GROUPINGS, Shown, counted_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import (
     ANY,

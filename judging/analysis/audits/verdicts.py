@@ -11,11 +11,10 @@ from django.db.models import Expression
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.cells import Shown, items_in_cells, shown
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.facts import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK, AuditFacts
 from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
-from judging.analysis.audits.population import SUCCESS
+from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
 from judging.analysis.audits.selection import Selection, selected_items
 from judging.analysis.audits.verdict_sources import (
     STEPS,

@@ -13,10 +13,9 @@ from uuid import UUID
 
 from django.utils.translation import gettext
 
-from judging.analysis.audits.cells import Shown, items_in_cells, shown
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import SUCCESS
+from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
 from judging.analysis.audits.whatif_settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
@@ -36,7 +35,7 @@ from judging.statistics.figures import Share
 from runs.models import Run, Task
 
 if TYPE_CHECKING:
-    from judging.analysis.audits.cells import JudgedItem
+    from judging.analysis.audits.population import JudgedItem
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0

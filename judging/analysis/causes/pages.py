@@ -1,22 +1,25 @@
-"""What pages show of the causes of errors, made ready for their templates."""
+"""What pages show of the causes of errors, and the forms that tag one error or many."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.db.models import Q
+from django.forms.boundfield import BoundWidget
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.cells import Shown, items_in_cells, read_cells
-from judging.analysis.causes.forms import CauseForm
+from judging.analysis.audits.population import Shown, items_in_cells, read_cells
+from judging.analysis.causes.services import Tagging
 from judging.analysis.causes.sums import (
     REPAIRABLE,
     UNTAGGED,
@@ -26,11 +29,16 @@ from judging.analysis.causes.sums import (
     causes_of,
     with_tags,
 )
-from judging.analysis.pictures_causes import CauseBar, causes_picture
-from judging.models import CauseTag, EvaluatorVersion, Repair, Study, StudyItem
+from judging.analysis.pictures_bars import CauseBar, causes_picture
+from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study, StudyItem
 from judging.statistics.figures import Share
+from judging.studies.forms import note_field
 from runs.models import User
+from runs.models.parsing import read_number
 
+MAX_NOTE = 5000
+CAUSE_KEYS = "1234567890-"
+REPAIR_KEYS = "qwe"
 TAG = "judging.add_causetag"
 RATES: Mapping[str, Promise] = {
     "now": gettext_lazy("by the evaluator now"),
@@ -40,6 +48,68 @@ RATES: Mapping[str, Promise] = {
     "all_repaired": gettext_lazy("and the repairable FPs did not"),
     "reference": gettext_lazy("by the reference"),
 }
+
+
+class CauseForm(forms.Form):
+    """Causes and the place of the repair; at least one cause, exactly one place."""
+
+    causes = forms.MultipleChoiceField(
+        label=gettext_lazy("Causes"),
+        choices=Cause.choices,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": gettext_lazy("Choose at least one cause.")},
+    )
+    repair = forms.ChoiceField(
+        label=gettext_lazy("The repair belongs to"),
+        choices=Repair.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose where the repair belongs, or neither.")},
+    )
+    note = note_field(MAX_NOTE)
+
+    @classmethod
+    def about(cls, tag: CauseTag | None) -> CauseForm:
+        """The form as the tag has it; blank where there is none."""
+        if tag is None:
+            return cls()
+        return cls(initial={"causes": tag.causes, "repair": tag.repair, "note": tag.note})
+
+    @property
+    def tagging(self) -> Tagging:
+        """What a valid form says."""
+        return Tagging(
+            causes=frozenset(Cause(cause) for cause in self.cleaned_data["causes"]),
+            repair=Repair(self.cleaned_data["repair"]),
+            note=self.cleaned_data["note"],
+        )
+
+    def keyed_causes(self) -> Iterator[tuple[BoundWidget, str]]:
+        """The causes to choose from, each with its key."""
+        return zip(self["causes"], CAUSE_KEYS, strict=True)
+
+    def keyed_repairs(self) -> Iterator[tuple[BoundWidget, str]]:
+        """The places to choose from, each with its key."""
+        return zip(self["repair"], REPAIR_KEYS, strict=True)
+
+
+class SelectedErrorsForm(CauseForm):
+    """The same for the chosen rows of a cell; what is no error of the cell is not tagged."""
+
+    def clean(self) -> None:
+        if not self.chosen:
+            raise forms.ValidationError(_("Select runs in the table first."))
+
+    @property
+    def chosen(self) -> list[int]:
+        """Ids of the chosen study items."""
+        given = self.data.getlist("item") if isinstance(self.data, QueryDict) else []
+        return [pk for text in given if (pk := read_number(text)) is not None]
+
+
+class UndoForm(forms.Form):
+    """Which batch is taken back."""
+
+    batch = forms.UUIDField()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.analysis.audits.facts import (
     COUNT,
     EVALUATOR,
@@ -21,6 +20,7 @@ from judging.analysis.audits.facts import (
     VALUE,
     AuditFacts,
 )
+from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, TagFilter, with_tags
 from judging.analysis.reports.columns import counted
 from judging.analysis.reports.report import Column, Report

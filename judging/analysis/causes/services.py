@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.population import Shown, items_in_cells
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study, StudyItem
 from runs.models import User
 

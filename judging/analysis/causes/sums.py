@@ -13,9 +13,8 @@ from django.db.models import F, FilteredRelation, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.cells import Shown
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
-from judging.analysis.audits.population import FAILURE, SUCCESS
+from judging.analysis.audits.population import FAILURE, SUCCESS, Shown
 from judging.models import (
     Cause,
     CauseTag,
@@ -32,7 +31,7 @@ from runs.models import Task
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
-    from judging.analysis.audits.cells import Said
+    from judging.analysis.audits.population import Said
 
     class SaidAndTagged(Said):
         """What `with_tags` adds to an item of a cell."""

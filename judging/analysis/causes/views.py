@@ -13,8 +13,16 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.causes.forms import CauseForm, SelectedErrorsForm, UndoForm
-from judging.analysis.causes.pages import TAG, CausePane, cause_pane, cause_panels, next_untagged
+from judging.analysis.causes.pages import (
+    TAG,
+    CauseForm,
+    CausePane,
+    SelectedErrorsForm,
+    UndoForm,
+    cause_pane,
+    cause_panels,
+    next_untagged,
+)
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblinding

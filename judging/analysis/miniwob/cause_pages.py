@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.cells import Neighbours, neighbours
+from judging.analysis.audits.population import Neighbours, neighbours
 from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.miniwob.causes import sampled
 from judging.analysis.miniwob.forms import FailureCauseForm

@@ -13,7 +13,7 @@ from judging.analysis.audits.matrices import Audit, Resampled, corrected_rates
 from judging.analysis.audits.population import LEFT_OUT
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
-from judging.analysis.pictures_causes import CauseBar, causes_picture
+from judging.analysis.pictures_bars import CauseBar, causes_picture
 from judging.models import Cause, ReferenceVerdict, Repair, Study
 from judging.portability.study_report.choices import People, evaluator_page
 from judging.studies.protocols import cause_choices, render_markdown

@@ -8,10 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.cells import shown
 from judging.analysis.audits.explanations import explain
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import FAILURE, SUCCESS
+from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.models import (
     CauseTag,
     DisputeMessage,

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from judging.analysis.audits.cells import Shown, items_in_cells
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import EvaluatorAudit, audit_of, resampled
+from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import with_tags
 from judging.models import Cause, Repair, Study, StudyItem
 from judging.portability.study_report.choices import (

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from judging.analysis.audits.cells import Shown, items_in_cells, neighbours, read_cells
+from judging.analysis.audits.population import Shown, items_in_cells, neighbours, read_cells
 from runs.models import Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk

@@ -8,8 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.explanations import decided_by, explain
-from judging.analysis.audits.stages import stages_of
+from judging.analysis.audits.explanations import decided_by, explain, stages_of
 from judging.models import Evaluation
 from tests.judging.analysis import audited
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.cells import Shown, items_in_cells
+from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.analysis.causes.sums import (
     CauseAudit,

@@ -1,0 +1,258 @@
+"""Bars: what a second evaluator repairs and breaks, causes of errors, anomalies of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils import formats
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from runs.interface.pictures import as_picture, canvas
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH, MARGIN = 380, 8
+_INK, _MUTED, _LINE, _AXIS = "#1a1c20", "#585e67", "#dfe0dd", "#858b94"
+_MEANING = {"fn": "#8b2780", "fp": "#a84a00", "success": "#00695c", "failure": "#95120b"}
+"""For the picture on its own; in a page, style sheets paint by class."""
+
+
+def _draw(
+    axes: Axes, left: float, top: float, width: float, height: float, *, kind: str, url: str
+) -> None:
+    """A bar of a kind (`fn`, or `fn.fixed`), which leads to the runs that it counts."""
+    # As `canvas` does: Matplotlib is loaded by those who draw.
+    from matplotlib.patches import Rectangle
+
+    bar = Rectangle(
+        (left, top),
+        width,
+        height,
+        color=_MEANING[kind.partition(".")[0]],
+        linewidth=0,
+        url=url or None,
+        gid=f".bar.{kind}",
+    )
+    axes.add_patch(bar)
+
+
+Count = tuple[int, str]
+"""How many runs, and where they are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipsBar:
+    """The flips of one group of runs."""
+
+    name: str
+    fixed_fn: Count
+    fixed_fp: Count
+    new_fn: Count
+    new_fp: Count
+
+    @property
+    def fixed(self) -> int:
+        return self.fixed_fn[0] + self.fixed_fp[0]
+
+    @property
+    def new(self) -> int:
+        return self.new_fn[0] + self.new_fp[0]
+
+
+FLIPS_ROW, FLIPS_BAR = 40, 12
+
+
+def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
+    """One bar a group from a middle line: repaired errors right of it, new ones left of it."""
+    most_new = max((bar.new for bar in bars), default=0)
+    most = max((bar.fixed for bar in bars), default=0) + most_new or 1
+    scale = (WIDTH - 2 * MARGIN) / most
+    middle = MARGIN + most_new * scale
+    height = FLIPS_ROW * len(bars) + 22
+    titles: dict[str, str] = {}
+    with canvas(WIDTH, height) as (figure, axes):
+        axes.plot([middle, middle], [18, height - 22], color=_AXIS, lw=1, gid=".grid")
+        for index, bar in enumerate(bars):
+            top = index * FLIPS_ROW
+            axes.text(MARGIN, top + 14, bar.name, size=13, color=_INK, gid=".name")
+            axes.text(
+                WIDTH - MARGIN,
+                top + 14,
+                _flip_words(bar),
+                size=12,
+                ha="right",
+                color=_MUTED,
+                gid=".words",
+            )
+            for side, parts in (
+                (1, (("fn", bar.fixed_fn), ("fp", bar.fixed_fp))),
+                (-1, (("fn", bar.new_fn), ("fp", bar.new_fp))),
+            ):
+                at = middle
+                for kind, (count, url) in parts:
+                    width = count * scale
+                    if not count:
+                        continue
+                    left = at if side > 0 else at - width
+                    name = f"{kind}.{'fixed' if side > 0 else 'new'}"
+                    _draw(axes, left, top + 20, width, FLIPS_BAR, kind=name, url=url)
+                    if url:
+                        titles[url] = f"{bar.name}: {_flip_part(side, kind, count)}"
+                    at += side * width
+        if most_new:
+            axes.text(
+                middle - 4,
+                height - 6,
+                _("new errors"),
+                size=11,
+                ha="right",
+                color=_MUTED,
+                gid=".axis",
+            )
+        axes.text(middle + 4, height - 6, _("repaired"), size=11, color=_MUTED, gid=".axis")
+        return as_picture(figure, label, titles)
+
+
+def _flip_part(side: int, kind: str, count: int) -> str:
+    words = {
+        (1, "fn"): _("%(n)s FN repaired"),
+        (1, "fp"): _("%(n)s FP repaired"),
+        (-1, "fn"): _("%(n)s new FN"),
+        (-1, "fp"): _("%(n)s new FP"),
+    }[side, kind]
+    return words % {"n": formats.number_format(count)}
+
+
+def _flip_words(bar: FlipsBar) -> str:
+    parts = [
+        _flip_part(side, kind, count)
+        for side, kind, (count, _url) in (
+            (1, "fn", bar.fixed_fn),
+            (1, "fp", bar.fixed_fp),
+            (-1, "fn", bar.new_fn),
+            (-1, "fp", bar.new_fp),
+        )
+        if count
+    ]
+    return ", ".join(parts) or _("no flips")
+
+
+@dataclass(frozen=True, slots=True)
+class CauseBar:
+    """How many errors have a cause, and where the runs of each kind are listed."""
+
+    name: str
+    fn: int
+    fp: int
+    fn_url: str
+    fp_url: str
+
+
+CAUSE_ROW, CAUSE_BAR = 34, 10
+CAUSE_NUMBERS = 96
+"""Kept free at the right, for the counts."""
+
+
+def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
+    """One bar a cause, false negatives first and false positives after them, with their counts."""
+    height = CAUSE_ROW * len(bars) + MARGIN
+    most = max((bar.fn + bar.fp for bar in bars), default=1) or 1
+    with canvas(WIDTH, height) as (figure, axes):
+        scale = (WIDTH - 2 * MARGIN - CAUSE_NUMBERS) / most
+        titles: dict[str, str] = {}
+        for index, bar in enumerate(bars):
+            top = index * CAUSE_ROW
+            axes.text(MARGIN, top + 15, bar.name, size=13, color=_INK, gid=".name")
+            left = float(MARGIN)
+            for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
+                if not count:
+                    continue
+                width = count * scale
+                _draw(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
+                titles[url] = f"{bar.name}: {formats.number_format(count)} {kind.upper()}"
+                left += width + 1
+            axes.text(left + 4, top + 29, _cause_counts(bar), size=12, color=_MUTED, gid=".words")
+        return as_picture(figure, label, titles)
+
+
+def _cause_counts(bar: CauseBar) -> str:
+    parts = [
+        f"{formats.number_format(n)} {kind}" for n, kind in ((bar.fn, "FN"), (bar.fp, "FP")) if n
+    ]
+    return " + ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionsBar:
+    """Runs with so many detections, and where they are listed."""
+
+    name: str
+    runs: int
+    url: str
+
+
+HEIGHT, GAP = 200, 28
+TOP, BOTTOM = 44, 158
+
+
+def detections_picture(
+    successes: Sequence[DetectionsBar], failures: Sequence[DetectionsBar], *, label: str
+) -> SafeString:
+    """Two histograms on one scale, the number over each bar."""
+    most = max([1, *(bar.runs for bar in (*successes, *failures))])
+    width = (WIDTH - 2 * MARGIN - GAP) / 2
+    titles: dict[str, str] = {}
+    with canvas(WIDTH, HEIGHT) as (figure, axes):
+        sides = (("success", _("successes"), successes), ("failure", _("failures"), failures))
+        for number, (kind, title, bars) in enumerate(sides):
+            left = MARGIN + number * (width + GAP)
+            axes.text(left, 14, title, size=13, color=_INK, gid=".name")
+            axes.plot([left, left + width], [BOTTOM, BOTTOM], color=_LINE, lw=1, gid=".grid")
+            step = width / max(len(bars), 1)
+            for place, bar in enumerate(bars):
+                x, height = left + place * step, bar.runs / most * (BOTTOM - TOP)
+                middle = x + step / 2
+                _draw(
+                    axes,
+                    x + 0.14 * step,
+                    BOTTOM - height,
+                    0.72 * step,
+                    height,
+                    kind=kind,
+                    url=bar.url if bar.runs else "",
+                )
+                if bar.runs and bar.url:
+                    titles[bar.url] = f"{title}, {bar.name}: {formats.number_format(bar.runs)}"
+                count = formats.number_format(bar.runs)
+                axes.text(
+                    middle,
+                    BOTTOM - height - 5,
+                    count,
+                    size=12,
+                    ha="center",
+                    color=_MUTED,
+                    gid=".words",
+                )
+                axes.text(
+                    middle,
+                    BOTTOM + 15,
+                    bar.name,
+                    size=11,
+                    ha="center",
+                    color=_MUTED,
+                    gid=".axis",
+                )
+        axes.text(
+            WIDTH / 2,
+            HEIGHT - 6,
+            _("anomalies noticed in a run"),
+            size=11,
+            ha="center",
+            color=_MUTED,
+            gid=".axis",
+        )
+        return as_picture(figure, label, titles)
