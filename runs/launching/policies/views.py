@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -18,12 +17,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import OfferedAgents
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
-from runs.interface.paging import RowCount, count_rows
+from runs.interface.paging import count_rows
 from runs.launching.policies.forms import PolicyForm, initial_of
 from runs.launching.policies.rerun_views import policy_numbered
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms
 from runs.launching.policies.services import PolicyError, save_policy
-from runs.launching.policies.words import PartInWords, Saving, in_words, saving_in, sentences
+from runs.launching.policies.words import Saving, in_words, saving_in, sentences
 from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
@@ -34,51 +33,18 @@ MOST_RUNS = 50
 MOST_COUNTED = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One version, and how its sentences differ from those of the version before."""
-
-    policy: RetryPolicy
-    added: list[str]
-    removed: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What became of the runs under a policy that hide nothing from the person.
-
-    Attempts that a later one replaced are left out.
-    """
-
-    n: int
-    outcomes: list[tuple[str, int]]
-    rescued: int
-    """Successes after at least one recovery."""
-    stopped: int
-    saved: Saving
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPolicy:
-    """The last version of a policy on the page of all."""
-
-    policy: RetryPolicy
-    parts: list[PartInWords]
-    n_runs: RowCount
-
-
-def listed_policies(user: User) -> list[ListedPolicy]:
+def listed_policies(user: User) -> list[dict[str, Any]]:
     """Every policy by its name, in words."""
     runs = _shown_runs(visibility_of(user))
     versions = defaultdict[str, list[int]](list)
     for pk, name in RetryPolicy.objects.values_list("pk", "name"):
         versions[name].append(pk)
     return [
-        ListedPolicy(
-            policy,
-            in_words(body_of(policy)),
-            count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
-        )
+        {
+            "policy": policy,
+            "parts": in_words(body_of(policy)),
+            "n_runs": count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
+        }
         for policy in RetryPolicy.objects.latest_versions().select_related("created_by")
     ]
 
@@ -100,14 +66,18 @@ def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
     }
 
 
-def versions_of(name: str) -> list[Version]:
-    """All versions of a policy, newest first."""
+def versions_of(name: str) -> list[dict[str, Any]]:
+    """All versions, newest first, with the sentences that differ from the version before."""
     rows = list(RetryPolicy.objects.filter(name=name).select_related("created_by"))
     rows.sort(key=lambda row: row.version)
     said = [sentences(body_of(row)) for row in rows]
     before: list[list[str]] = [said[0], *said[:-1]]
     return [
-        Version(row, [s for s in now if s not in old], [s for s in old if s not in now])
+        {
+            "policy": row,
+            "added": [s for s in now if s not in old],
+            "removed": [s for s in old if s not in now],
+        }
         for row, now, old in zip(rows, said, before, strict=True)
     ][::-1]
 
@@ -153,7 +123,8 @@ def _shown_runs(visibility: Visibility) -> Any:
     return runs.filter(is_blind=False, is_anonymous=False)
 
 
-def _usage(runs: QuerySet[Any]) -> Usage:
+def _usage(runs: QuerySet[Any]) -> dict[str, Any]:
+    """What became of the runs; `rescued` are successes after at least one recovery."""
     rows = runs.values_list(
         "shown_outcome", "shown_end_reason", "shown_cost", "n_steps", "record__extra__recovery"
     ).order_by("-created_at")[:MOST_COUNTED]
@@ -167,7 +138,13 @@ def _usage(runs: QuerySet[Any]) -> Usage:
         if end_reason == Run.EndReason.HARNESS_LOOP_STOP:
             stopped += 1
             saved += saving_in(told, n_steps, cost)
-    return Usage(outcomes.total(), outcomes.most_common(), rescued, stopped, saved)
+    return {
+        "n": outcomes.total(),
+        "outcomes": outcomes.most_common(),
+        "rescued": rescued,
+        "stopped": stopped,
+        "saved": saved,
+    }
 
 
 may_rerun = permission_required("runs.rerun_run", raise_exception=True)

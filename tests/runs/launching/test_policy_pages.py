@@ -110,8 +110,8 @@ def test_an_edit_makes_the_next_version_and_keeps_the_old(engineer: Client) -> N
     policy.refresh_from_db()
     assert body_of(policy).run.steps == 20
     versions = versions_of("Mine")
-    assert "One run: at most 21 steps." in versions[0].added
-    assert "One run: at most 20 steps." in versions[0].removed
+    assert "One run: at most 21 steps." in versions[0]["added"]
+    assert "One run: at most 20 steps." in versions[0]["removed"]
     page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
     assert "There is a newer version." in page
     assert "<ins>One run: at most 21 steps.</ins>" in page
