@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -59,49 +59,16 @@ _Message = Problem | RunBundle | BlobBatch | Exception | None
 """What the other process says: what it read, what it wrote, why it could not; None at the end."""
 
 
-def can_read_ahead(source: RunSource) -> bool:
+def can_read_ahead(source: object) -> TypeGuard[RunSource]:
     """Whether another process would help with these, and can be had."""
     return (
         sys.platform == "linux"
+        and isinstance(source, RunSource)
         and source.total >= FEWEST_RUNS
         and len(os.sched_getaffinity(0)) > 1
         # Connections to a store elsewhere do not survive a fork.
         and isinstance(blob_storage(), BlobFileStorage)
     )
-
-
-class ReadingHere:
-    """Runs that are read when they are asked for."""
-
-    def __init__(self, found: Iterable[RunBundle | Problem]) -> None:
-        self._found = found
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
-
-    def __iter__(self) -> Iterator[ReadRun | Problem]:
-        for item in self._found:
-            yield item if isinstance(item, Problem) else ReadRun(item)
-
-    def read_inline(self) -> bool:
-        """It is alone."""
-        return False
-
-
-def reading(
-    found: Iterable[RunBundle | Problem], wanted: Wanted, *, thumbnails_follow: bool = False
-) -> ReadingHere | ReadingAhead:
-    """The way to read them: ahead where that helps. Iterate once, inside `with`.
-
-    Args:
-        wanted: asked of each run once it is read, in this process.
-    """
-    if isinstance(found, RunSource) and can_read_ahead(found):
-        return ReadingAhead(found, wanted, thumbnails_follow=thumbnails_follow)
-    return ReadingHere(found)
 
 
 class ReadingAhead:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from runs.catalogue.milestones.services import store_milestones
 from runs.catalogue.tasks.rows import differs
 from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
-from runs.imports.reading_ahead import reading
+from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.session import ImportSession, write_files
 from runs.knowledge.hints.writing import store_hints
 from runs.models import (
@@ -94,19 +94,23 @@ def import_runs(
         _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
         return _unknown(bundle)
 
+    ahead = None
+    if can_read_ahead(found):
+        ahead = ReadingAhead(found, wanted, thumbnails_follow=thumbnails_follow)
     try:
-        with reading(found, wanted, thumbnails_follow=thumbnails_follow) as runs:
-            for item in runs:
+        with ahead or nullcontext():
+            for item in ahead or found:
                 if isinstance(item, Problem):
                     yield item
                     continue
-                bundle = item.bundle
+                run = item if isinstance(item, ReadRun) else ReadRun(item)
+                bundle = run.bundle
                 try:
                     yield import_bundle(
-                        bundle, item.files, experiment_name=experiment_name, session=session
+                        bundle, run.files, experiment_name=experiment_name, session=session
                     )
                 except ConflictError as error:
-                    if not runs.read_inline():
+                    if ahead is None or not ahead.read_inline():
                         yield error.rejection(bundle.source, bundle.source)
                 except StoringError as error:
                     yield error.rejection(bundle.source, bundle.source)
