@@ -77,11 +77,6 @@ class Detector:
         seen = self.n(DetectorCell.MARKED_SEEN)
         return Share(seen, seen + self.n(DetectorCell.UNMARKED_SEEN), Reason.NOTHING_SEEN)
 
-    @property
-    def counts(self) -> Sequence[tuple[DetectorCell, int]]:
-        """Every cell with its runs."""
-        return [(cell, self.n(cell)) for cell in CELLS]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detected:
