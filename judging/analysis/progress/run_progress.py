@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.judgements import RunJudgements
 from judging.analysis.progress.sources import ticked_progress
-from judging.evaluators.milestones import StoredProgress, stored_progress
+from judging.evaluators.milestones import StoredFinding, stored_progress
 from judging.models import Evaluation, Label
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Run
-from webagent.milestones.findings import Definition, digest_of
+from webagent.milestones.findings import Definition, Finding, digest_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,28 +76,15 @@ def _evaluated(
     for evaluation in evaluations:
         stored = stored_progress(evaluation.details)
         if stored is not None and stored.milestones_hash == digest:
-            yield _stored(evaluation, stored, [one.name for one in milestones])
-
-
-def _stored(evaluation: Evaluation, stored: StoredProgress, names: Sequence[str]) -> Curve:
-    told = {one.name for one in stored.milestones}
-    return Curve(
-        label=str(evaluation.evaluator),
-        rates=stored.progress.by_step,
-        maximum=stored.progress.maximum,
-        final=stored.progress.final,
-        milestones=[
-            Reached(
-                name=one.name,
-                at=one.achieved_at,
-                lost=one.lost_at,
-                why=one.rationale,
-                again=one.regained,
+            known = {one.name for one in stored.milestones}
+            yield Curve(
+                label=str(evaluation.evaluator),
+                rates=stored.progress.by_step,
+                maximum=stored.progress.maximum,
+                final=stored.progress.final,
+                milestones=[_reached(one, one.regained) for one in stored.milestones],
+                not_told=[one.name for one in milestones if one.name not in known],
             )
-            for one in stored.milestones
-        ],
-        not_told=[name for name in names if name not in told],
-    )
 
 
 def _ticked(
@@ -105,16 +92,18 @@ def _ticked(
 ) -> Iterator[Curve]:
     for label, words in labels:
         found = ticked_progress(label, milestones, run.n_steps)
-        if found is None:
-            continue
-        findings, progress = found
-        yield Curve(
-            label=words,
-            rates=progress.by_step,
-            maximum=progress.maximum,
-            final=progress.final,
-            milestones=[
-                Reached(name=one.name, at=one.achieved_at, lost=one.lost_at, why=one.rationale)
-                for one in findings
-            ],
-        )
+        if found is not None:
+            findings, progress = found
+            yield Curve(
+                label=words,
+                rates=progress.by_step,
+                maximum=progress.maximum,
+                final=progress.final,
+                milestones=[_reached(one) for one in findings],
+            )
+
+
+def _reached(one: Finding | StoredFinding, again: Sequence[tuple[int, int | None]] = ()) -> Reached:
+    return Reached(
+        name=one.name, at=one.achieved_at, lost=one.lost_at, why=one.rationale, again=again
+    )
