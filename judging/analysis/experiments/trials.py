@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db.models import CharField, Count, OuterRef, Subquery
@@ -28,8 +27,7 @@ from judging.statistics.success import (
 from runs.models import Run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtK:
+class AtK(NamedTuple):
     """The figures for one k. `best` is None without a selector."""
 
     k: int
@@ -50,14 +48,11 @@ class _Choices(NamedTuple):
     coverage: Coverage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFigures:
+class TrialFigures(NamedTuple):
     """One configuration for every k that some task has enough trials for."""
 
     configuration: Configuration
     rows: Sequence[AtK]
-    trials: Sequence[tuple[int, int]]
-    """How many tasks have so many trials with a verdict: (trials, tasks), fewest first."""
     coverage: Coverage | None
     """Of how many of these runs the selector says anything; None without a selector."""
 
@@ -75,20 +70,14 @@ def _trials(configuration: Configuration, choices: _Choices | None) -> TrialFigu
     most = min(max((n for n, _ in trials), default=0), LARGEST_K)
     rows = [
         AtK(
-            k=k,
-            pass_at=mean_pass_at_k(trials, k),
-            pass_hat=mean_pass_hat_k(trials, k),
-            best=mean_best_of_k(choices.tasks, k) if choices is not None else None,
+            k,
+            mean_pass_at_k(trials, k),
+            mean_pass_hat_k(trials, k),
+            mean_best_of_k(choices.tasks, k) if choices else None,
         )
         for k in range(1, most + 1)
     ]
-    sizes = Counter(n for n, _ in trials)
-    return TrialFigures(
-        configuration=configuration,
-        rows=rows,
-        trials=sorted(sizes.items()),
-        coverage=choices.coverage if choices is not None else None,
-    )
+    return TrialFigures(configuration, rows, choices.coverage if choices else None)
 
 
 def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choices]:
