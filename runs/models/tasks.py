@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import BooleanField, Case, CharField, Exists, F, OuterRef, Q, Value, When
+from django.db.models import BooleanField, Case, CharField, F, Q, Value, When
 from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
@@ -64,18 +64,19 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.order_by(*NATURAL_ORDER)
 
     def is_infeasible(self, task: str) -> Q:
-        """Whether the task that a row leads to is infeasible, asked row by row.
+        """Whether the task that a row leads to is infeasible.
 
-        As it is, or in a version that patches made of it.
+        As it is, or in a version that patches made of it. Those are few and found by an index.
 
         Args:
             task: the path of the relation.
         """
-        marked = self.exclude(infeasible_reason="").order_by()
+        marked = self.filter(infeasible_reason__gt="").order_by()
         links = ["__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)]
         found = Q()
         for link in ("pk", *links):
-            found |= Q(Exists(marked.filter(**{link: OuterRef(task)})))
+            keys = marked.filter(**{f"{link}__isnull": False}).values(link)
+            found |= Q(**{f"{task}__in": keys})
         return found
 
     def is_sealed(self, user: User, task: str) -> Q:
@@ -223,6 +224,9 @@ class Task(models.Model):
                 Length("external_id"),
                 F("external_id"),
                 name="task_by_kind",
+            ),
+            models.Index(
+                fields=["id"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
             ),
         ]
         ordering = ["task_set", "external_id"]
