@@ -26,7 +26,7 @@ from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.registry import AgentKind
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, TextPart
 from webagent.llm.registry import ModelEntry
-from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
+from webagent.recovery.retry_policy import AgentChoice, Comparison, PolicyBody, RecoveryPolicy
 
 CAREFUL = "stub-careful-1"
 FORGETFUL = "stub-forgetful-1"
@@ -240,7 +240,12 @@ def policy_body() -> PolicyBody:
     """Loops of 6 to 10 steps, or 4 times "done": back by two steps, and 6 for the careful one."""
     other = AgentChoice.model_validate({"name": GENERIC, "config": settings_of(CAREFUL)})
     recovery = RecoveryPolicy(
-        loop_shortest=6, loop_longest=10, false_completions=4, steps_before=2, other_steps=6
+        loop_shortest=6,
+        loop_longest=10,
+        false_completions=4,
+        steps_before=2,
+        other_steps=6,
+        compare=Comparison.ACTIONS_AND_PAGE,
     )
     return PolicyBody(recovery=recovery, other_agent=other)
 

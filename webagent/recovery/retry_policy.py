@@ -294,7 +294,12 @@ class PolicyBody(_Part):
     @property
     def content_hash(self) -> str:
         """SHA-256: equal for policies that do the same."""
-        return _digest(self.to_json())
+        document = self.to_json()
+        recovery = document["recovery"]
+        # Policies from before this was a choice do not name it.
+        if isinstance(recovery, dict) and recovery["compare"] == Comparison.ACTIONS_AND_PAGE:
+            del recovery["compare"]
+        return _digest(document)
 
     def to_json(self) -> dict[str, JsonValue]:
         """The whole document, defaults included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from decimal import Decimal
 from typing import Any
 
@@ -32,6 +33,7 @@ from webagent.recovery.retry_policy import (
     RerunWhen,
     WaitingSteps,
 )
+from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +76,7 @@ def test_a_policy_saved_before_the_choice_compares_pages_too() -> None:
     read = body_of(old)
     assert read.recovery is not None
     assert read.recovery.compare is Comparison.ACTIONS_AND_PAGE
+    assert read.content_hash == hashlib.sha256(hashed_json(body)).hexdigest()
     assert save_policy(name="Old", body=read, is_new=False) == old
 
 
