@@ -24,9 +24,9 @@ from tests.runs.storage.stores import use_store
 
 SENDS = {"delay", "delay_on_commit", "apply_async", "apply_async_on_commit", "send_task"}
 MAY_SEND = {
-    ("runs/queue/messages.py", "dispatch"): "takes rows that are there",
-    ("runs/queue/messages.py", "wake_workers"): "asks for rows that are there",
-    ("runs/queue/messages.py", "ask_for"): "names no row",
+    ("runs/queue/workers.py", "dispatch"): "takes rows that are there",
+    ("runs/queue/workers.py", "wake_workers"): "asks for rows that are there",
+    ("runs/queue/workers.py", "ask_for"): "names no row",
     ("judging/evaluating/tasks.py", "_dispatch_run"): "handed to on_commit",
     ("judging/evaluating/tasks.py", "_dispatch"): "handed to on_commit",
 }

@@ -257,6 +257,7 @@ CELERY_IMPORTS = (
     "judging.portability.study_report.downloads",
     "runs.api.idempotency",
     "runs.imports.importing",
+    "runs.imports.thumbnailing",
     "runs.knowledge.hints.writing",
     "runs.knowledge.learning",
     "runs.knowledge.web.jobs",
