@@ -36,20 +36,6 @@ def study_named(named: str) -> Study:
     return study
 
 
-def experiment_named(named: str) -> Experiment:
-    """The experiment of that name, or else of that number.
-
-    Raises:
-        CommandError: there is none.
-    """
-    found = Experiment.objects.filter(name=named).first()
-    if found is None and (number := read_number(named)) is not None:
-        found = Experiment.objects.filter(pk=number).first()
-    if found is None:
-        raise CommandError(f"there is no experiment {named}")
-    return found
-
-
 def verdict_source(named: str) -> Source:
     """The source of verdicts of that name.
 

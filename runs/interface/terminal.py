@@ -16,6 +16,7 @@ from rich.progress import (
 )
 
 from runs.models import Experiment
+from runs.models.parsing import read_number
 
 
 @contextmanager
@@ -33,12 +34,14 @@ def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
 
 
 def experiment_named(name: str) -> Experiment:
-    """The experiment of this name.
+    """The experiment of this name, or else of this number.
 
     Raises:
         CommandError: there is none.
     """
     found = Experiment.objects.filter(name=name).first()
+    if found is None and (number := read_number(name)) is not None:
+        found = Experiment.objects.filter(pk=number).first()
     if found is None:
         raise CommandError(f"There is no experiment {name!r}.")
     return found

@@ -36,7 +36,8 @@ export class Timeline {
     this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
     this.listen();
     this.hideGivenUp(localStorage.getItem(HIDES_GIVEN_UP) === "yes");
-    const first = this.follows ? this.count - 1 : this.indexInAddress() ?? this.firstShown;
+    const startsAtEnd = this.follows || this.data.starts_at_end;
+    const first = this.indexInAddress() ?? (startsAtEnd ? this.count - 1 : this.firstShown);
     const shown = this.go(first, { keepsAddress: true, byItself: true });
     shown.finally(() => {
       this.isReady = true;
@@ -145,7 +146,8 @@ export class Timeline {
   }
 
   play() {
-    if (this.playing || this.index >= this.count - 1) return;
+    if (this.playing) return;
+    if (this.index >= this.count - 1) this.go(this.firstShown);
     this.playing = setInterval(() => {
       if (!this.root.isConnected || this.index >= this.count - 1) this.pause();
       else this.move(1);

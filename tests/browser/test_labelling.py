@@ -53,7 +53,8 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
     study, user = make_work()
     page = open_page(f"/studies/{study.pk}/annotate/", user)
     page.wait_for_selector(READY)
-    press(page, "j", "j", "2", "Shift+Digit1", "Shift+Digit2", "Shift+Digit2", "f", "+", "-", "r")
+    expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")  # where it ended
+    press(page, "k", "2", "Shift+Digit1", "Shift+Digit2", "Shift+Digit2", "f", "+", "-", "r")
     page.keyboard.type("1 4 jk f s u ? stays text")
     press(page, "Escape", "c")
     page.keyboard.type("odd step")

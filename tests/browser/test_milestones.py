@@ -56,7 +56,7 @@ def test_milestones_are_ticked_and_drawn_while_stepping(open_page: OpenPage) -> 
     page = open_page(f"/studies/{study.pk}/annotate/", user)
     page.wait_for_selector("[data-annotate]:not([data-waits])")
     legend = page.locator(".progress-legend")
-    for keys in ("jm", "jjl", "2"):
+    for keys in ("gjm", "jjl", "2"):
         for key in keys:
             page.keyboard.press(key)
     page.keyboard.press("Enter")  # one milestone is open still

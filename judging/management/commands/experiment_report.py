@@ -13,7 +13,8 @@ from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import experiment_named, verdict_source, write_files
+from judging.management.arguments import verdict_source, write_files
+from runs.interface.terminal import experiment_named
 
 
 class Command(BaseCommand):

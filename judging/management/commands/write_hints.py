@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_ids
-from judging.management.arguments import dollars, experiment_named, verdict_source
+from judging.management.arguments import dollars, verdict_source
+from runs.interface.terminal import experiment_named
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
 from runs.models import LearningJob

@@ -108,7 +108,7 @@ class _Report:
         if self._labelled is not None:
             open_labels = set(self._labelled.values_list("pk", flat=True))
         numbers = list(items.values_list("position", flat=True))
-        before_each, after_each = [None, *numbers[:-1]], [*numbers[1:], None]
+        before_each, after_each = [None, *numbers][:-1], [*numbers, None][1:]
         ordered = items.iterator(ITEMS_AT_ONCE)
         for item, before, after in zip(ordered, before_each, after_each, strict=True):
             context = run_page_of(

@@ -152,7 +152,7 @@ def annotate_context(
         "progress": progress_of(study=study, user=user, candidates=candidates),
         "given": label_just_given(study, user),
         "comments": own_comments(assignment),
-        **timeline_context(run, user),
+        **timeline_context(run, user, starts_at_end=True),
     }
 
 

@@ -156,3 +156,9 @@ def test_the_command_writes_once(study, tmp_path):
         call_command("export_report", str(study.pk), out=out)
     assert zipfile.is_zipfile(out)
     assert AuditEntry.objects.get(kind="study.exported").after == "report"
+
+
+def test_a_study_without_runs_has_a_report_too(db: None) -> None:
+    study = make_study(runs=[make_run()])
+    study.items.all().delete()
+    assert set(pages_of(report_of(study))) == {"report/index.html"}
