@@ -106,6 +106,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="cause_undo",
     ),
     path("audit/", audit.audit_home, name="audit_home"),
+    path("audit/newest/", audit.audit_newest, name="audit_newest"),
     path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/figures/", audit.audit_figures, name="audit_figures"),

@@ -88,6 +88,11 @@ class Audit:
         return [each for each in self.evaluators if each.matrix.decided]
 
     @property
+    def by_errors(self) -> Sequence[EvaluatorAudit]:
+        """The same, those that are wrong most often first."""
+        return sorted(self.speaking, key=lambda each: -(each.matrix.fn + each.matrix.fp))
+
+    @property
     def silent(self) -> Sequence[EvaluatorAudit]:
         """Evaluators that have nothing to say of any run here: of them there are no figures."""
         return [each for each in self.evaluators if not each.matrix.decided]

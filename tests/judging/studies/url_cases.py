@@ -226,6 +226,7 @@ case("judging:dispute_decide", dispute_id=DISPUTES, post=lambda _: {"verdict": "
 CELLS = ["fn", "fp", "tp", "tn", "none", "tp-fn"]
 case("judging:audit_home")
 case("judging:audit", study_id=STUDIES)
+case("judging:audit_newest")
 case("judging:audit_pictures", study_id=STUDIES)
 case("judging:audit_agreement", study_id=STUDIES)
 case("judging:audit_figures", study_id=STUDIES)

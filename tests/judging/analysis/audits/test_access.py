@@ -38,7 +38,8 @@ def test_anonymous_is_sent_to_log_in(mixed: audited.Audited) -> None:
 
 def test_without_the_permission_it_is_forbidden(mixed: audited.Audited) -> None:
     client = client_of(audited.person("stranger"))
-    for address in [reverse("judging:audit_home"), *addresses(mixed)]:
+    homes = [reverse("judging:audit_home"), reverse("judging:audit_newest")]
+    for address in [*homes, *addresses(mixed)]:
         assert client.get(address).status_code == 403, address
 
 
@@ -55,6 +56,8 @@ def test_whoever_is_blind_on_one_run_sees_no_figure(mixed: audited.Audited, part
         assert not re.search(r"\d|TP|FN", words.replace(mixed.study.name, ""))
     home = client.get(reverse("judging:audit_home")).content.decode()
     assert "15" not in re.sub(r"<[^>]+>", " ", home)
+    newest = client.get(reverse("judging:audit_newest")).content.decode()
+    assert mixed.study.name not in newest
 
 
 def test_blind_through_another_study_counts_too(paper: audited.Audited) -> None:
