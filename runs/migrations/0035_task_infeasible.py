@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             model_name="task",
             index=models.Index(
                 condition=models.Q(("infeasible_reason__gt", "")),
-                fields=["id"],
+                fields=["original"],
                 name="task_infeasible",
             ),
         ),

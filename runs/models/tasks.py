@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import BooleanField, Case, CharField, F, Q, Value, When
+from django.db.models import BooleanField, Case, CharField, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Length
 from django.utils.translation import gettext_lazy as _
 
@@ -64,9 +64,9 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.order_by(*NATURAL_ORDER)
 
     def is_infeasible(self, task: str) -> Q:
-        """Whether the task that a row leads to is infeasible.
+        """Whether the task that a row leads to is infeasible, asked row by row.
 
-        As it is, or in a version that patches made of it. Those are few and found by an index.
+        As it is, or in a version that patches made of it: those have an index of their own.
 
         Args:
             task: the path of the relation.
@@ -75,8 +75,7 @@ class TaskQuerySet(models.QuerySet["Task"]):
         links = ["__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)]
         found = Q()
         for link in ("pk", *links):
-            keys = marked.filter(**{f"{link}__isnull": False}).values(link)
-            found |= Q(**{f"{task}__in": keys})
+            found |= Q(Exists(marked.filter(**{link: OuterRef(task)})))
         return found
 
     def is_sealed(self, user: User, task: str) -> Q:
@@ -226,7 +225,7 @@ class Task(models.Model):
                 name="task_by_kind",
             ),
             models.Index(
-                fields=["id"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
+                fields=["original"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
             ),
         ]
         ordering = ["task_set", "external_id"]

@@ -38,7 +38,7 @@ BOUNDED = {
     "webagent.llm.openai_responses.read": "one document, read by pydantic",
     "webagent.llm.wire.read_shape": "one document, read by pydantic",
     "webagent.milestones.findings.find_milestones": "100 milestones at most",
-    "judging.evaluators.judges.references.read_reference": "keys of a task's specification",
+    "judging.evaluators.matching.specification.read_reference": "keys of a task's specification",
     "judging.evaluators.stored_judge.read_replies": "a list of pieces, each looked at once",
     "judging.evaluators.judges.asking.read_json": "a judge's reply, of few tokens",
     "judging.evaluators.matching.repaired.mentions.find_mentions": "an answer of bounded length",

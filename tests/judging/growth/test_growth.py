@@ -88,6 +88,7 @@ GROWING = {
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
         ("judging:audit_home", ""): PLANNED,
+        ("judging:audit_home", "page"): PLANNED,
         ("runs:knowledge_list", "run"): PLANNED,
         ("runs:run_list", "status"): PLANNED,
     },
