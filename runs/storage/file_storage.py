@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import shutil
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 
 UNFINISHED = ".part"
 """Ending of files still being written; what a killed process left behind has it too."""
+TRIES, MOMENT_S = 3, 0.01
 FEW = 16
 """So many files and folders are synced one by one."""
 Unsynced = dict[str, bool]
@@ -211,7 +213,14 @@ def _make_folder(folder: str) -> list[str]:
 
 
 def _sync(path: str, sync: Callable[[int], object]) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    for tries_left in reversed(range(TRIES)):
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+            break
+        except FileNotFoundError:  # a clean-up has it aside for a moment
+            if not tries_left:
+                raise
+            time.sleep(MOMENT_S)
     try:
         sync(descriptor)
     finally:

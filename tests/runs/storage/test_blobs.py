@@ -292,6 +292,24 @@ def test_many_files_are_synced_together_before_a_row_names_them(store, monkeypat
     assert Blob.objects.count() == file_storage.FEW
 
 
+def test_a_file_that_a_clean_up_looks_at_is_synced_a_moment_later(store, monkeypatch):
+    synced, moments = [], []
+
+    def put_back(seconds):
+        moments.append(seconds)
+        aside.rename(file)
+
+    batch = BlobBatch()
+    batch.add(b"content", "application/octet-stream")
+    (file,) = files_in(store)
+    aside = file.rename(file.with_name(f"aside{UNFINISHED}"))
+    monkeypatch.setattr(time, "sleep", put_back)
+    monkeypatch.setattr(os, "fsync", lambda at: synced.append(os.readlink(f"/proc/self/fd/{at}")))
+    batch.save()
+    assert len(moments) == 1
+    assert str(file) in synced
+
+
 @pytest.mark.parametrize("n", [1, file_storage.FEW])
 def test_what_cannot_be_synced_is_taken_back_but_for_what_was_there_before(store, monkeypatch, n):
     before = store_blob(b"before", "application/octet-stream")
