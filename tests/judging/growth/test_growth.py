@@ -214,8 +214,10 @@ def test_no_page_grows_with_the_rest_of_the_site(
     site.grow_to(FEW)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
+    _have_words_indexed()
     few = dict(_looked_at(site.world, viewers))
     site.multiply(TIMES)
+    _have_words_indexed()
     grown: list[tuple[float, str]] = []
     known = set(GROWING[connection.vendor])
     found = set()
@@ -228,6 +230,16 @@ def test_no_page_grows_with_the_rest_of_the_site(
                 grown.append((growth, f"{growth:.1f} times: {kind}: {before}; then {after}"))
     assert not grown, "\n".join(line for _growth, line in sorted(grown, reverse=True))
     assert {known for known in known - found if known[0].startswith(ADDRESSES)} == set()
+
+
+def _have_words_indexed() -> None:
+    """Put into the indexes of words what PostgreSQL puts there in the background, at any time."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT gin_clean_pending_list(c.oid) FROM pg_class c"
+                " JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'gin' AND c.relkind = 'i'"
+            )
 
 
 def _have_indexes_read() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -22,7 +24,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No waiting, and our own signal handlers afterwards."""
+    """No waiting, and our own signal handlers afterwards.
+
+    The supervisor collects garbage: what other tests left open must not be found in these.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
     monkeypatch.setattr(supervisor, "LONGEST_PAUSE_S", 0.01)
     monkeypatch.setattr(supervisor, "TICK_S", 0.02)
     before = [signal.getsignal(number) for number in SIGNALS]

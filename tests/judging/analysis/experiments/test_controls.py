@@ -109,5 +109,5 @@ def test_command_takes_a_task_set() -> None:
     assert out.getvalue().strip() == "miniwob 1, controls: 3 runs queued"
     with pytest.raises(CommandError, match="no task set nothing"):
         call_command("run_controls", "--task-set", "nothing")
-    with pytest.raises(CommandError, match="no experiment nothing"):
+    with pytest.raises(CommandError, match="no experiment 'nothing'"):
         call_command("run_controls", "--experiment", "nothing")

@@ -76,7 +76,7 @@ def test_one_table_and_what_cannot_be_done(two: Experiment, tmp_path: Path) -> N
     assert report("Two models", "--format", "csv", "--table", "runs").count("\n") == 661
     with pytest.raises(CommandError, match="one CSV file holds one table"):
         report("Two models", "--format", "csv")
-    with pytest.raises(CommandError, match="no experiment nowhere"):
+    with pytest.raises(CommandError, match="no experiment 'nowhere'"):
         report("nowhere")
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(CommandError, match="cannot be written"):
