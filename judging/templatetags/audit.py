@@ -184,7 +184,7 @@ def side_name(side: Side) -> Promise:
 @register.filter
 def about(seconds: float) -> str:
     """A rough time: 7 min, 40 min (in fives from 20 on), 2 h, 3 h."""
-    minutes = round(seconds / 60)
+    minutes = round(float(seconds) / 60)  # an exact number may have thousands of digits
     if minutes >= 90:
         hours = round(minutes / 60)
         return ngettext("%(n)d h", "%(n)d h", hours) % {"n": hours}

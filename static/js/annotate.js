@@ -252,13 +252,16 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
 });
 
-page.addEventListener("step-changed", () => {
+function showCommentStep() {
   if (document.activeElement !== commentText && !commentText.value) commentStep.value = String(timeline()?.step?.i ?? 0);
-});
+}
+
+page.addEventListener("step-changed", showCommentStep);
 page.addEventListener("ready", becomeReady);
 
 function becomeReady() {
   isReady = true;
+  showCommentStep();
   page.removeAttribute("data-waits");
   page.dataset.isReady = "";
   showMarks();

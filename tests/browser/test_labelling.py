@@ -54,6 +54,7 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
     page = open_page(f"/studies/{study.pk}/annotate/", user)
     page.wait_for_selector(READY)
     expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")  # where it ended
+    expect(page.locator("[name=step_index]")).to_have_value("3")
     press(page, "k", "2", "Shift+Digit1", "Shift+Digit2", "Shift+Digit2", "f", "+", "-", "r")
     page.keyboard.type("1 4 jk f s u ? stays text")
     press(page, "Escape", "c")
