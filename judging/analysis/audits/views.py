@@ -56,7 +56,8 @@ def audit_newest(request: AppRequest) -> HttpResponse:
     """What the evaluators of the newest studies get wrong, for the home page."""
     studies = Study.objects.order_by("-created_at", "-pk")[:LOOKED_AT]
     rows = listed_studies(request.user, list(studies))
-    audits = [AuditFacts(row.study).audit for row in rows if row.counted][:NEWEST]
+    counted = [row.study for row in rows if row.counted][:NEWEST]
+    audits = [AuditFacts(study).audit for study in counted]
     return render(
         request,
         "judging/analysis/audits/audit_newest.html",
