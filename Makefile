@@ -3,17 +3,15 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
+CATALOGUE := locale/ja/LC_MESSAGES/django.mo
 
 .PHONY: run test check quick quick-check quick-tests
 .PHONY: pure sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
-.PHONY: catalogue install format messages reference lock benchmarks clean
+.PHONY: install format messages reference lock benchmarks clean
 
-run: install ## sets up everything, loads the demo, serves on http://127.0.0.1:8000
+run: $(INSTALLED) $(CATALOGUE) ## sets up everything, loads the demo, serves on http://127.0.0.1:8000
 	@scripts/find_browser.sh || true
-	@$(PYTHON) scripts/messages.py compile
-	@$(PYTHON) manage.py migrate --verbosity 0
-	@$(PYTHON) manage.py load_demo --if-empty
-	@exec $(PYTHON) manage.py serve
+	@exec $(PYTHON) manage.py serve --first "load_demo --if-empty"
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
 # so they begin with the longest of the others. Only that has two processes: each more collects the
@@ -50,7 +48,7 @@ check: $(INSTALLED_DEV) ## lint, types, import directions, migrations, messages,
 	$(PYTHON) scripts/messages.py check
 	$(PYTHON) scripts/audit_dependencies.py
 
-TESTS := $(INSTALLED_DEV) catalogue
+TESTS := $(INSTALLED_DEV) $(CATALOGUE)
 PYTEST := scripts/with_scratch.sh .venv/bin/pytest
 PYTEST_WITH_SERVICES := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest
 
@@ -93,7 +91,7 @@ format: $(INSTALLED_DEV) ## formats the source
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
-catalogue: $(INSTALLED_DEV)
+$(CATALOGUE): $(CATALOGUE:.mo=.po) scripts/messages.py | $(INSTALLED)
 	@$(PYTHON) scripts/messages.py compile
 
 messages: $(INSTALLED_DEV) ## collects new interface texts into locale/ja

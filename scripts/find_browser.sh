@@ -4,8 +4,13 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-found() { why=$(.venv/bin/python -m webagent.environment 2>&1); }
+FOUND=.venv/.browser  # its path, when it was found last: looking takes Playwright a second
 
+found() {
+    why=$(.venv/bin/python -m webagent.environment 2>&1) && printf '%s\n' "$why" >"$FOUND"
+}
+
+[ -x "$(cat "$FOUND" 2>/dev/null)" ] && exit 0
 found && exit 0
 echo "Reruns need a browser. Installing Chromium …"
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -6,7 +6,9 @@ from celery import Celery
 from kombu.transport import TRANSPORT_ALIASES
 
 # By name and not by setting: addresses keep their meaning, such as rediss:// that of encryption.
-TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), "runs.queue.broker:RedisTransport"))
+TRANSPORT_ALIASES.update(
+    dict.fromkeys(("redis", "rediss"), "runs.queue.redis_broker:RedisTransport")
+)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webagent.settings.local")
 

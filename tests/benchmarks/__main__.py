@@ -27,6 +27,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     pages,
     relating,
     rerunning,
+    starting,
     stepping,
     vision,
     walk,
@@ -44,6 +45,7 @@ MODULES = (
     browsers,
     rerunning,
     vision,
+    starting,
 )
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-from runs.queue.broker import FileChannel, FileTransport
+from runs.queue.file_broker import FileChannel, FileTransport
 
 
 def deafen(pid: int, control_folder: Path) -> None:

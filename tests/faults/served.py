@@ -39,11 +39,11 @@ class Served:
         assert self.process is not None
         return self.process.pid
 
-    def start(self, **environment: str) -> None:
+    def start(self, *options: str, **environment: str) -> None:
         """Start it, without waiting for it."""
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
+                [sys.executable, "manage.py", "serve", *options],
                 cwd=ROOT,
                 env={**self.site.environment, "PORT": str(self.port), **environment},
                 stdout=log,

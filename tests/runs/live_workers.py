@@ -256,7 +256,7 @@ def _broker(environment: dict[str, str], directory: Path) -> Celery:
     }
     broker.conf.update(
         broker_url="filesystem://localhost",
-        broker_transport="runs.queue.broker:FileTransport",
+        broker_transport="runs.queue.file_broker:FileTransport",
         broker_transport_options=folders,
     )
     return broker

@@ -224,7 +224,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "socket_keepalive": True,
 }
 if not ENV.REDIS_URL:
-    CELERY_BROKER_TRANSPORT = "runs.queue.broker:FileTransport"
+    CELERY_BROKER_TRANSPORT = "runs.queue.file_broker:FileTransport"
     for name in ("messages", "control"):
         make_folder(QUEUE_DIR / name)
     CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from tests.faults.served import Served, name_of, processes_of
 from tests.runs.live_workers import ROOT, Site, wait_until
@@ -69,3 +70,14 @@ def test_it_serves_keeps_its_parts_up_and_leaves_nothing(site: Site, served: Ser
 def test_when_it_is_killed_its_parts_end_by_themselves(site: Site, served: Served):
     os.kill(served.pid, signal.SIGKILL)
     wait_until(lambda: processes_of(site) == {}, 60, f"the end of {processes_of(site)}")
+
+
+def test_what_is_to_be_done_first_is_done_on_the_migrated_database(site: Site):
+    served = Served(site)
+    served.start("--first", "create_user ada.l --role engineer")
+    try:
+        served.wait()
+        assert get_user_model().objects.filter(username="ada.l").exists()
+    finally:
+        served.stop()
+        served.kill()

@@ -18,7 +18,7 @@ from kombu import Connection, Consumer, Exchange, Queue
 
 from runs.imports.importing import dispatch_imports
 from runs.models import ImportJob
-from runs.queue.broker import RedisTransport
+from runs.queue.redis_broker import RedisTransport
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
 from tests.runs.factories import make_user
@@ -130,7 +130,7 @@ def test_a_table_of_queues_that_was_not_written_to_its_end_stops_no_worker(
         "control_folder": str(control),
     }
     with Connection(
-        "filesystem://", transport="runs.queue.broker:FileTransport", transport_options=options
+        "filesystem://", transport="runs.queue.file_broker:FileTransport", transport_options=options
     ) as connection:
         for name in ("default", "default", "other"):
             Queue(name, Exchange(exchange), name, channel=connection.channel()).declare()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import http.client
+import shlex
 import socket
 import time
 from argparse import ArgumentParser
@@ -33,12 +34,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--browsers", type=int, default=settings.BROWSERS, help="runs at a time"
         )
+        parser.add_argument(
+            "--first",
+            metavar="COMMAND",
+            help="a command to run on the migrated database before serving, with its options",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = options["host"], options["port"]
         _demand_free_port(host, port)
         wait_for_database(self._say)
         call_command("migrate", interactive=False, verbosity=0)
+        if options["first"]:
+            call_command(*shlex.split(options["first"]))
         collect_static_files()
         prepare_to_fork()
         announcement = _Announcement(host, port, self._say)

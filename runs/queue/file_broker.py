@@ -1,4 +1,4 @@
-"""Celery's transports, mended where they let a worker down."""
+"""Celery's transport over files, mended where it let a worker down."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import fcntl
 import os
 import time
 import uuid
-from contextlib import suppress
 from pathlib import Path
-from queue import Empty
 from typing import Any
 
-from kombu.transport import filesystem, redis
+from kombu.transport import filesystem
 from kombu.transport.filesystem import exchange_queue_t
 from kombu.utils.json import dumps
 
@@ -54,20 +52,3 @@ class FileTransport(filesystem.Transport):
     """Celery over a folder."""
 
     Channel = FileChannel
-
-
-class RedisChannel(redis.Channel):
-    """Closes to its end, whatever has become of its connections."""
-
-    def close(self) -> None:
-        """Take in the reply that is waited for, if it still comes; then close."""
-        if self._in_poll:  # type: ignore[attr-defined]  # the stubs have none of this
-            with suppress(Empty, *self.connection_errors):  # type: ignore[attr-defined]  # untyped
-                self._brpop_read()  # type: ignore[attr-defined]  # untyped base class
-        super().close()
-
-
-class RedisTransport(redis.Transport):
-    """Celery over Redis."""
-
-    Channel = RedisChannel
