@@ -23,7 +23,7 @@ class StudyDownload(LeasedWork):
     study = models.ForeignKey(Study, models.CASCADE, related_name="downloads")
     kind = models.CharField(max_length=10, choices=Kind)
     choices = models.JSONField(default=dict)
-    """What a report leaves out, and its language: `judging.portability.study_report.choices`."""
+    """What a report leaves out, and its language: `judging.portability.study_report.downloads`."""
     size = models.BigIntegerField(default=0)
 
     class Meta(LeasedWork.Meta):

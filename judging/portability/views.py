@@ -26,8 +26,8 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.table_writing import DATA_FORMATS
-from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import KEPT_DAYS, start_download
+from judging.portability.study_report.pages import Choices
 from judging.studies.access import for_auditors, record_unblindings
 from judging.studies.pages import MANAGE
 from runs.exports.views import attachment

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.analysis.audits.verdict_sources import STEPS
-from judging.analysis.miniwob.cause_pages import FAULTS
+from judging.analysis.miniwob.causes import FAULTS
 from judging.analysis.miniwob.services import draw_sample, tag_cause
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named

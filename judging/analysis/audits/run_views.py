@@ -29,7 +29,7 @@ from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
 from judging.analysis.causes.sums import read_tag_filter, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
-from judging.analysis.miniwob.cause_pages import walked_failure
+from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.progress.run_progress import curves_of
 from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS

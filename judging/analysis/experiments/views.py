@@ -32,8 +32,7 @@ from judging.analysis.experiments.pictures import QUESTIONS, draw
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
 from judging.analysis.experiments.selection import Selection, read_selection
-from judging.analysis.failure_modes.forms import FailureForm
-from judging.analysis.failure_modes.pages import with_failure_modes
+from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.progress.figures import progressed

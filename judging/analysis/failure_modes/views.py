@@ -1,5 +1,7 @@
 """How runs failed: people's words on one run and on many, and the shares of a study."""
 
+from __future__ import annotations
+
 from uuid import UUID
 
 from django.contrib import messages
@@ -21,8 +23,13 @@ from judging.analysis.audits.failure_modes import (
     failure_modes,
     read_selection,
 )
-from judging.analysis.failure_modes.forms import ChosenRunsForm, FailureForm
-from judging.analysis.failure_modes.pages import REVIEW, failure_pane, with_failure_modes
+from judging.analysis.failure_modes.pages import (
+    REVIEW,
+    ChosenRunsForm,
+    FailureForm,
+    failure_pane,
+    with_failure_modes,
+)
 from judging.analysis.failure_modes.services import (
     ReviewResult,
     Statement,

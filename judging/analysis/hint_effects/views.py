@@ -1,13 +1,17 @@
 """What hints changed in an experiment: heat maps, the tasks behind a cell, files."""
 
-from typing import Any
+from __future__ import annotations
 
+from typing import Any, cast
+
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods, require_safe
 
 from judging.analysis.experiments.access import (
@@ -19,7 +23,7 @@ from judging.analysis.experiments.access import (
     render_facts,
 )
 from judging.analysis.experiments.population import Scope
-from judging.analysis.hint_effects.forms import HintWritingForm
+from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
 from judging.analysis.hint_effects.page import (
     all_undecided,
     baseline_share,
@@ -28,11 +32,17 @@ from judging.analysis.hint_effects.page import (
 )
 from judging.analysis.hint_effects.pictures import MAPS, heat_map
 from judging.analysis.hint_effects.reports import HINTS
-from judging.analysis.hint_effects.source_runs import listed, source_ids, writing_estimate
+from judging.analysis.hint_effects.source_runs import (
+    SourceRunQuery,
+    listed,
+    source_ids,
+    writing_estimate,
+)
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_picture
 from judging.evaluators.registry import how_to_configure
 from runs.catalogue.agents.choices import (
+    ModelOffer,
     ModelUnavailableError,
     offered_models,
     usable_entry,
@@ -40,8 +50,91 @@ from runs.catalogue.agents.choices import (
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.launching.experiments.hint_plans import Condition
+from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.paid_work import WorkRefusedError
+from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import Level, Relatedness
+
+MOST_OFFERED = 300
+"""Experiments in the menu."""
+
+
+class HintWritingForm(forms.Form):
+    """Where sources come from, whose verdicts count, and what is written by which model."""
+
+    task_set = forms.ChoiceField(label=gettext_lazy("Task set"), required=False)
+    experiment = forms.ModelChoiceField(
+        queryset=Experiment.objects.none(),
+        label=gettext_lazy("Experiment"),
+        required=False,
+        empty_label=gettext_lazy("all runs, imported ones and people's too"),
+    )
+    agent = forms.ChoiceField(label=gettext_lazy("Agent or person"), required=False)
+    verdict = forms.ChoiceField(
+        label=gettext_lazy("Verdict source"),
+        help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
+    )
+    levels = forms.MultipleChoiceField(
+        label=gettext_lazy("Levels"),
+        choices=HintLevel.choices,
+        initial=HintLevel.values,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    model = forms.ChoiceField(label=gettext_lazy("Language model"))
+    max_cost = CostLimitField()
+
+    def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._user = user
+        experiments = Experiment.objects.visible_to(user).order_by("-created_at", "-pk")
+        chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
+        chosen.queryset = experiments
+        chosen.choices = self._newest(experiments)
+        names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
+        self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
+        agents = SourceRunQuery(user=user).agents()
+        self._offer("agent", [("", _("any")), *((name, name) for name in agents)])
+        sources = SourceRunQuery(user=user).choices()
+        self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
+        self.fields["verdict"].initial = default_source(sources).key
+        self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
+
+    @property
+    def source_query(self) -> SourceRunQuery:
+        """Which runs may be sources, of a valid form."""
+        asked = self.cleaned_data
+        return SourceRunQuery(
+            user=self._user,
+            task_set=asked["task_set"],
+            experiment=asked["experiment"],
+            agent=asked["agent"],
+        )
+
+    @property
+    def source(self) -> Source:
+        """Who says that they succeeded."""
+        return read_source(self.cleaned_data["verdict"])
+
+    @property
+    def levels_asked(self) -> list[Level]:
+        return [Level(each) for each in self.cleaned_data["levels"]]
+
+    def _newest(self, experiments: QuerySet[Experiment]) -> list[tuple[Any, str]]:
+        """The menu: the newest, and the one that is asked for however old it is."""
+        offered = list(experiments[:MOST_OFFERED])
+        asked = str(self["experiment"].value() or "")
+        if asked.isdecimal() and len(asked) < 18:
+            offered += [row for row in experiments.filter(pk=int(asked)) if row not in offered]
+        nobody = str(self.fields["experiment"].empty_label)  # type: ignore[attr-defined]
+        return [("", nobody), *((row.pk, str(row)) for row in offered)]
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = values
+
+
+def _in_words(choice: Choice) -> str:
+    verdicts = f"{choice.verdicts}+" if choice.is_more else choice.verdicts
+    return f"{choice.source.name} ({verdicts})"
 
 
 @require_safe

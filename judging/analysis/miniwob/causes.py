@@ -1,26 +1,65 @@
-"""Why failures failed, configuration by configuration: what people say of the sample."""
+"""Why failures failed, configuration by configuration: what people say of the sample, and how
+they are led through it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.forms.boundfield import BoundWidget
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.audits.population import Neighbours, neighbours
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.population import Scope
+from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.miniwob.figures import NOTE
+from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.reports import OWN, PUBLISHED, rule_note
 from judging.analysis.reports.columns import counted
 from judging.analysis.reports.report import Column, Report, Value, Words
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.figures import Share
+from judging.studies.access import TAG_FAILURES
+from judging.studies.forms import note_field
+from runs.models import Experiment, User
+from runs.models.parsing import read_number
+
+LONGEST_NOTE = 2000
+
+
+KEYS = "123"
+
+
+class FailureCauseForm(forms.Form):
+    """Exactly one cause, and a note."""
+
+    cause = forms.ChoiceField(
+        label=_("What failed"),
+        choices=FailureCause.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Choose one.")},
+    )
+    note = note_field(LONGEST_NOTE)
+
+    @classmethod
+    def about(cls, tag: FailureCauseTag | None) -> FailureCauseForm:
+        """The form as the tag has it; blank where there is none, whatever is proposed."""
+        initial = {} if tag is None else {"cause": tag.cause, "note": tag.note}
+        return cls(initial=initial, auto_id="why_%s")
+
+    def keyed_causes(self) -> Iterator[tuple[BoundWidget, str]]:
+        """The causes to choose from, each with its key."""
+        return zip(self["cause"], KEYS, strict=True)
+
 
 PUBLISHED_CAUSES = (("gpt-3.5-turbo-16k", (21, 70, 9)), ("gpt-4", (42, 49, 9)))
 """Of 100 failures drawn at random, by cause, as the source printed them."""
@@ -179,4 +218,80 @@ def causes(facts: Facts) -> Report:
             ),
             str(NOTE),
         ],
+    )
+
+
+MOST_FINDINGS = 5
+FAULTS: dict[str, Promise] = {
+    Fault.NOT_DETECTED.value: _("was not detected"),
+    Fault.MISREAD.value: _("was misread"),
+    Fault.OTHER_KIND.value: _("was told as another kind"),
+}
+DEFINITIONS: dict[FailureCause, Promise] = {
+    FailureCause.VISION: _("What it was told of the screen was wrong, or left out what mattered."),
+    FailureCause.REASONING: _("It was told the screen rightly, and decided wrongly."),
+    FailureCause.OTHER: _("The environment, the judging of the task, or something else."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCausePane:
+    """One failure of a sample: its form, what is proposed, and what was said."""
+
+    sample: FailureSample
+    row: SampledFailure
+    history: Sequence[FailureCauseTag]
+    """What was said of the run, the newest first."""
+    neighbours: Neighbours
+
+    @property
+    def form(self) -> FailureCauseForm:
+        """As it stands."""
+        return FailureCauseForm.about(self.current)
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What speaks for the proposal: a handful of elements that were needed and not seen."""
+        found = (self.row.proposal or {}).get("findings", [])[:MOST_FINDINGS]
+        return [each | {"fault": FAULTS[each["fault"]]} for each in found]
+
+    @property
+    def current(self) -> FailureCauseTag | None:
+        """What counts; None where nothing does, or it was taken back."""
+        return next((each for each in self.history if each.is_current and each.cause), None)
+
+    @property
+    def definitions(self) -> list[tuple[str, Promise]]:
+        return [(str(cause.label), words) for cause, words in DEFINITIONS.items()]
+
+
+def scope_to_tag(user: User, experiment_pk: int) -> Scope | None:
+    """What the person may know of the experiment; None where they may know of none of its runs.
+
+    Its very name would tell them who acted.
+    """
+    experiment = Experiment.objects.visible_to(user).filter(pk=experiment_pk).first()
+    scope = experiment and scope_for(user, experiment)
+    return scope if scope and scope.visible.exists() else None
+
+
+def walked_failure(user: User, sample: str, run_id: UUID) -> FailureCausePane | None:
+    """The form for a run of the sample that an address names; None if not for this person."""
+    number = read_number(sample)
+    drawn = None if number is None else FailureSample.objects.filter(pk=number).first()
+    if drawn is None or not user.has_perm(TAG_FAILURES):
+        return None
+    scope = scope_to_tag(user, drawn.experiment_id)
+    if scope is None:
+        return None
+    rows = sampled(scope, [drawn]).order_by("position")
+    beside = neighbours(rows, run_id)
+    if beside is None:
+        return None
+    said = FailureCauseTag.objects.filter(run=run_id).select_related("by")
+    return FailureCausePane(
+        sample=drawn,
+        row=rows.select_related("run__task").defer("run__record", "run__evidence").get(run=run_id),
+        history=list(said.order_by("-at", "-id")),
+        neighbours=beside,
     )

@@ -1,8 +1,11 @@
-"""Why failures of MiniWoB++ failed: samples of them, and tagging one after the other."""
+"""Why failures of MiniWoB++ failed: drawing samples of them, and tagging one after the other."""
+
+from __future__ import annotations
 
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
@@ -10,6 +13,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
@@ -17,14 +21,43 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import RunResult, Scope, scope_for
 from judging.analysis.experiments.sources import Source
-from judging.analysis.miniwob.cause_pages import FailureCausePane, scope_to_tag, walked_failure
-from judging.analysis.miniwob.causes import causes_of, failure_rows, next_untold
-from judging.analysis.miniwob.forms import FailureCauseForm, SampleForm
-from judging.analysis.miniwob.services import NoFailuresError, draw_sample, tag_cause, undo_cause
+from judging.analysis.miniwob.causes import (
+    FailureCauseForm,
+    FailureCausePane,
+    causes_of,
+    failure_rows,
+    next_untold,
+    scope_to_tag,
+    walked_failure,
+)
+from judging.analysis.miniwob.services import (
+    MAX_SEED,
+    SIZE,
+    NoFailuresError,
+    draw_sample,
+    tag_cause,
+    undo_cause,
+)
 from judging.models import FailureCause
 from judging.studies.access import TAG_FAILURES
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.models import AgentConfiguration
+
+
+class SampleForm(forms.Form):
+    """How many failures of which configuration are drawn, by which seed."""
+
+    agent = forms.IntegerField(widget=forms.HiddenInput)
+    size = forms.IntegerField(
+        label=gettext_lazy("How many"), min_value=1, max_value=1000, initial=SIZE
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed"),
+        min_value=0,
+        max_value=MAX_SEED - 1,
+        required=False,
+        widget=forms.NumberInput(attrs={"placeholder": gettext_lazy("drawn")}),
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

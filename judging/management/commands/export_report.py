@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judging.management.arguments import study_named
-from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import STUDY_EXPORTED
 from runs.accounts.audit_log import record_entry

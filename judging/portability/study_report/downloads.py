@@ -1,4 +1,4 @@
-"""Making a study's report or bundle in the background, and keeping it for some days."""
+"""A study's report or bundle: made in the background, and kept for some days."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from judging.models import Study, StudyDownload, StudyDownloadPart
 from judging.portability.study_bundles.services import write_study
-from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import AUDIT, STUDY_EXPORTED, record_unblindings, studies_hidden_from
 from judging.studies.blinding import items_with_open_labels
@@ -31,7 +31,6 @@ from runs.storage.blobs import BlobBatch
 from webagent.trajectory.bundles import BlobError
 
 logger = logging.getLogger(__name__)
-
 PART_BYTES = 8 * 1024 * 1024
 KEPT_DAYS = 7
 ZIP = "application/zip"

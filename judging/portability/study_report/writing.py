@@ -17,16 +17,17 @@ from judging.analysis.audits.matrices import EvaluatorAudit, audit_of, resampled
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import with_tags
 from judging.models import Cause, Repair, Study, StudyItem
-from judging.portability.study_report.choices import (
+from judging.portability.study_report.pages import (
     FOLDER,
     INDEX,
     Choices,
     People,
+    overview,
+    pages_of,
     picture,
     run_page,
+    run_page_of,
 )
-from judging.portability.study_report.overview import overview, pages_of
-from judging.portability.study_report.run_pages import run_page_of
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.trajectory.native.writer import Sink, ZipSink
 

@@ -17,8 +17,8 @@ from django.utils import timezone, translation
 
 from judging.models import Evaluation, Label, LabelImport, Study, StudyMember, Unblinding
 from judging.portability.judgements.label_files import import_labels
-from judging.portability.label_imports import forms as forms
 from judging.portability.label_imports import services as label_importing
+from judging.portability.label_imports import views
 from judging.portability.label_imports.services import (
     carry_out,
     store_after_look,
@@ -223,7 +223,7 @@ def test_what_became_bad_since_the_look_stores_nothing(client, engineer):
 def test_a_file_that_is_no_table_is_told_beside_its_field(
     client, engineer, settings, monkeypatch, content, words
 ):
-    monkeypatch.setattr(forms, "MOST_BYTES", 200)
+    monkeypatch.setattr(views, "MOST_BYTES", 200)
     answer = send(client, content)
     page = answer.content.decode()
     assert answer.status_code == 422

@@ -14,13 +14,13 @@ from django.utils import timezone
 from judging.models import Study, StudyDownload, StudyMember, Unblinding
 from judging.portability.study_bundles.services import import_study, write_study
 from judging.portability.study_report import downloads as study_downloads
-from judging.portability.study_report.choices import Choices
 from judging.portability.study_report.downloads import (
     KEPT_DAYS,
     carry_out,
     start_download,
     sweep_downloads,
 )
+from judging.portability.study_report.pages import Choices
 from runs.imports.importing import import_upload
 from runs.imports.services import import_after_look, start_import
 from runs.models import User

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from judging.models import DisputeMessage, StepComment, Study
-from judging.portability.study_report.choices import Choices
+from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from runs.models import AuditEntry
 from tests.judging.factories import (

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.milestone_proposals.pages import successful_runs
+from judging.analysis.milestone_proposals.views import successful_runs
 from runs.catalogue.milestones.services import set_milestones
 from runs.knowledge.learning import carry_out
 from runs.models import LearningJob, Milestone, Run, Task

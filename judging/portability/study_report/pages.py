@@ -1,0 +1,306 @@
+"""The pages of a report, and what it tells of whom: the overview, and one page for each run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from string import ascii_uppercase
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
+from judging.analysis.audits.explanations import explain
+from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, Resampled, corrected_rates
+from judging.analysis.audits.population import FAILURE, LEFT_OUT, SUCCESS, shown
+from judging.analysis.audits.verdict_sources import stubs_of
+from judging.analysis.causes.sums import CauseAudit, causes_of
+from judging.analysis.pictures_bars import CauseBar, causes_picture
+from judging.models import (
+    Cause,
+    CauseTag,
+    DisputeMessage,
+    Evaluation,
+    EvaluatorVersion,
+    Label,
+    ReferenceVerdict,
+    Repair,
+    StepComment,
+    Study,
+    StudyItem,
+)
+from judging.statistics.confusion import cell
+from judging.studies.protocols import cause_choices, render_markdown
+from runs.models import Step, User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What may be left out."""
+
+    names: bool = True
+    """Names of people; without them they are A, B, C."""
+    thoughts: bool = True
+    """What the agents thought."""
+    language: str = "en"
+
+
+class People:
+    """How the people of a study are called: by name, or by a letter that stays the same in it."""
+
+    def __init__(self, study: Study, *, named: bool) -> None:
+        usernames = User.objects.filter(
+            pk__in=study.members.order_by().values("user")
+        ) | User.objects.filter(labels__item__study=study)
+        known = sorted(set(usernames.values_list("username", flat=True)))
+        self._names = {
+            name: name if named else _("person %(letter)s") % {"letter": letter}
+            for name, letter in zip(known, _letters(), strict=False)
+        }
+        self._named = named
+
+    def __call__(self, username: str) -> str:
+        """The name to print; of somebody from outside the study no letter is known."""
+        if username in self._names or not username:
+            return self._names.get(username, "")
+        return username if self._named else _("somebody else")
+
+
+def _letters() -> Iterable[str]:
+    """A, B, …, Z, AA, AB, …"""
+    number = 0
+    while True:
+        letters, rest = "", number
+        while rest >= 0:
+            letters = ascii_uppercase[rest % 26] + letters
+            rest = rest // 26 - 1
+        yield letters
+        number += 1
+
+
+FOLDER = "report"
+
+
+INDEX = "index.html"
+
+
+def run_page(number: int) -> str:
+    """The page of the run with this number in the study."""
+    return f"runs/{number:04d}.html"
+
+
+def evaluator_page(number: int) -> str:
+    """The page of the evaluator that is named as this one of the report."""
+    return f"evaluators/{number:02d}.html"
+
+
+def picture(sha256: str) -> str:
+    """A picture, by its hash."""
+    return f"pictures/{sha256[:20]}.webp"
+
+
+TEXT_CHARS = 6000
+"""Of a thought, an action or an error; what is longer is cut, and says so."""
+
+
+def run_page_of(
+    item: StudyItem, *, choices: Choices, people: People, tells_labels: bool
+) -> dict[str, Any]:
+    """What the page shows of an item read with its run, task, agent and verdict.
+
+    Args:
+        tells_labels: whether the labels of the run are open to whoever asked for the report.
+    """
+    run = item.run
+    reference: ReferenceVerdict | None = getattr(item, "verdict", None)
+    labels = _labels(item, people) if tells_labels else []
+    return {
+        "item": item,
+        "run": run,
+        "reference": reference,
+        "decided_by": people(reference.decided_by.username)
+        if reference and reference.decided_by
+        else "",
+        "labels": labels,
+        "messages": _messages(item, people) if tells_labels else [],
+        "evaluations": _evaluations(item, reference.verdict if reference else ""),
+        "steps": _steps(item, choices, people, tells_labels=tells_labels),
+        "thoughts": choices.thoughts,
+    }
+
+
+def _labels(item: StudyItem, people: People) -> list[dict[str, Any]]:
+    """Each label with its annotator's name and its causes in words."""
+    names = dict(cause_choices(item.study.taxonomy))
+    labels = (
+        Label.objects.independent()
+        .filter(item=item)
+        .select_related("annotator", "guideline")
+        .prefetch_related("ticks__milestone")
+        .order_by("submitted_at", "pk")
+    )
+    return [
+        {
+            "by": people(label.annotator.username),
+            "label": label,
+            "causes": [str(names.get(cause, cause)) for cause in label.causes],
+        }
+        for label in labels
+    ]
+
+
+def _messages(item: StudyItem, people: People) -> list[tuple[str, DisputeMessage]]:
+    messages = DisputeMessage.objects.filter(dispute__item=item).select_related("author")
+    return [(people(message.author.username), message) for message in messages]
+
+
+def _evaluations(item: StudyItem, reference: str) -> list[dict[str, Any]]:
+    """Each evaluator's verdict, its cell, and how its error is tagged."""
+    said = (
+        Evaluation.objects.filter(run=item.run_id, is_current=True)
+        .exclude(evaluator__kind=EvaluatorVersion.Kind.MODES)
+        .select_related("evaluator")
+        .order_by("evaluator__name", "evaluator__version", "evaluator__config_hash")
+    )
+    current = CauseTag.objects.filter(item=item, is_current=True).exclude(repair="")
+    tags = {(tag.evaluator_name, tag.error): tag for tag in current}
+    cells = [_cell(each.verdict, reference) for each in said]
+    return [
+        {
+            "evaluation": each,
+            "cell": place,
+            "explanation": explain(each),
+            "tag": tags.get((each.evaluator.name, place)),
+        }
+        for each, place in zip(said, cells, strict=True)
+    ]
+
+
+def _cell(verdict: str, reference: str) -> str:
+    if reference not in (SUCCESS, FAILURE):
+        return ""
+    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))
+
+
+def _steps(
+    item: StudyItem, choices: Choices, people: People, *, tells_labels: bool
+) -> list[dict[str, Any]]:
+    comments: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    if tells_labels:
+        remarks = StepComment.objects.filter(item=item, is_repeat=False)
+        for remark in remarks.select_related("author"):
+            comments[remark.step_index].append((people(remark.author.username), remark.text))
+    steps = item.run.steps.select_related("screenshot__thumbnail").defer("record")
+    return [_step(step, choices, comments[step.index]) for step in steps.order_by("index")]
+
+
+def _step(step: Step, choices: Choices, comments: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """One step; `thumbnail` is its picture as a blob, None where there is none."""
+    thumbnail = step.screenshot.thumbnail if step.screenshot else None
+    return {
+        "step": step,
+        "thumbnail": thumbnail,
+        "picture": picture(thumbnail.pk) if thumbnail else "",
+        "thought": _cut(step.thought) if choices.thoughts else "",
+        "action": _cut(step.action),
+        "error": _cut(step.error),
+        "comments": comments,
+    }
+
+
+def _cut(text: str) -> str:
+    if len(text) <= TEXT_CHARS:
+        return text
+    left_out = len(text) - TEXT_CHARS
+    return f"{text[:TEXT_CHARS]}… " + _("(%(n)d more characters)") % {"n": left_out}
+
+
+def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -> dict[str, Any]:
+    """What the page shows; figures come from where the site's own pages have them."""
+    pages = pages_of(audit)
+    newest = study.guidelines.order_by("-version").first()
+    origins = dict(ReferenceVerdict.Origin.choices)
+    groups = audit.population.groups
+    return {
+        "study": study,
+        "audit": audit,
+        "guideline": newest,
+        "guideline_html": render_markdown(newest.text) if newest else "",
+        "causes": [name for _key, name in cause_choices(study.taxonomy)],
+        "members": [
+            (people(member.user.username), member.get_part_display())
+            for member in study.members.select_related("user").order_by("part", "user__username")
+        ],
+        "stubs": stubs_of(study),
+        "n_runs": sum(groups.values()),
+        "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
+        "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
+        "agreement": named(agreement_of(study), people),
+        "evaluators": [(pages[each.evaluator.pk], each) for each in audit.speaking],
+        "figures": [
+            (kind, [(found, _cells(pages, found)) for found in row])
+            for kind, row in figures_of(audit, intervals)
+        ],
+        "shares_tasks": intervals.shares_tasks,
+        "corrected": corrected_rates(audit),
+        "pictures": [
+            (BY_KEY[key], question, draw(audit, key, intervals, partial(_cells, pages)))
+            for key, question in QUESTIONS.items()
+            if audit.speaking
+        ],
+        "explained": [
+            _causes(found, pages[found.audit.evaluator.pk])
+            for found in causes_of(study, audit)
+            if found.errors.total
+        ],
+    }
+
+
+def pages_of(audit: Audit) -> dict[int, str]:
+    """The page of each evaluator that has a verdict, by its key."""
+    return {
+        each.evaluator.pk: evaluator_page(number)
+        for number, each in enumerate(audit.speaking, start=1)
+    }
+
+
+def named(agreement: Agreement, people: People) -> Agreement:
+    """The same with everybody under the name that the report gives them."""
+
+    def pair(found: Pair) -> Pair:
+        return replace(found, first=people(found.first), second=people(found.second))
+
+    return replace(
+        agreement,
+        annotators=[people(name) for name in agreement.annotators],
+        pairs=[pair(found) for found in agreement.pairs],
+        repeats=[pair(found) for found in agreement.repeats],
+    )
+
+
+def _cells(pages: Mapping[int, str], found: Measured) -> str:
+    """Where the runs behind a figure are listed."""
+    return f"{pages[found.audit.evaluator.pk]}#{found.measure.cells.split('-')[0]}"
+
+
+def _causes(found: CauseAudit, page: str) -> dict[str, Any]:
+    """Why one evaluator was wrong, drawn and in numbers."""
+    causes = [(str(Cause(cause).label), n.fn, n.fp) for cause, n in found.by_cause.items()]
+    bars = [
+        CauseBar(name=name, fn=fn, fp=fp, fn_url=f"{page}#fn", fp_url=f"{page}#fp")
+        for name, fn, fp in causes
+    ]
+    return {
+        "page": page,
+        "found": found,
+        "drawn": causes_picture(bars, label=str(found.audit.evaluator)) if bars else None,
+        "causes": causes,
+        "repairs": [
+            (str(Repair(repair).label), n.fn, n.fp)
+            for repair, n in found.by_repair.items()
+            if n.total
+        ],
+    }
