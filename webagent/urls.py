@@ -5,25 +5,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.i18n import set_language
 
-RUNS = [
-    "accounts",
-    "imports",
-    "exports",
-    "viewer",
-    "launching",
-    "operations",
-    "catalogue",
-    "knowledge",
-]
-runs = [path("", include(f"runs.{feature}.urls")) for feature in RUNS]
-
 urlpatterns = [
     path("", include("runs.accounts.log_in")),
     path("language/", login_not_required(set_language), name="set_language"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("judging.api.urls")),
     path("", include("judging.urls")),
-    path("", include((runs, "runs"))),
+    path("", include("runs.urls")),
 ]
 
 handler400 = "runs.operations.error_views.bad_request"

@@ -16,8 +16,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from judging.demo.stub_judge import OWN_WORDS
-from runs.catalogue.tasks.offered import Selection, tasks_of
 from runs.launching.experiments.plans import Plan, read_seeds
+from runs.launching.experiments.selection import Selection, tasks_of
 from runs.launching.policies.services import save_policy
 from runs.models import RetryPolicy
 from webagent.agents.generic.agent import NAME as GENERIC

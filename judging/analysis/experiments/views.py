@@ -51,8 +51,8 @@ from judging.analysis.reports.views import (
     record_reading,
 )
 from judging.analysis.reports.writing import FORMATS
-from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.parsing import read_number

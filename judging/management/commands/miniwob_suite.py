@@ -20,9 +20,9 @@ from judging.analysis.miniwob.tasks import propose_waiting
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_document, write_text
 from judging.management.arguments import at_most, interruptible
-from runs.catalogue.tasks.offered import PlanError, Selection, read_names, tasks_of
 from runs.interface.terminal import progress_bar
 from runs.launching.experiments.plans import Plan, read_agent, seed_list
+from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.services import (
     active_runs,
     carry_out_experiment,

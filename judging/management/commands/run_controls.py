@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from judging.analysis.experiments.controls import launch_controls
-from runs.catalogue.tasks.offered import PlanError
 from runs.interface.terminal import experiment_named
+from runs.launching.experiments.selection import PlanError
 from runs.models import Task, TaskSet
 
 

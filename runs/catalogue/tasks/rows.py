@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -15,6 +16,7 @@ from runs.models import Task, TaskSet
 from runs.models.audit_log import TASKS_IMPORTED
 from runs.models.tasks import task_key
 from runs.storage.records import MAX_INT, goal_text, stored_json
+from webagent.environment import registry
 from webagent.placeholders import resolve
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
@@ -285,3 +287,20 @@ def _differences_text(differences: list[str], task_set: TaskSet) -> str:
             *(["  and more"] if more > 0 else []),
         ]
     )
+
+
+def task_set_choices() -> list[str]:
+    """What `Selection.task_set` may be: installed suites first, then stored sets."""
+    installed = {_set_label(suite_set(name)) for name in registry.suites()}
+    stored = [str(row) for row in TaskSet.objects.order_by("name", "version")]
+    return [*registry.suites(), *(words for words in stored if words not in installed)]
+
+
+@cache
+def suite_set(name: str) -> TaskSetRecord:
+    """The set that the tasks of a suite belong to."""
+    return registry.task_record(registry.task_names(name)[0]).task_set
+
+
+def _set_label(record: TaskSetRecord) -> str:
+    return f"{record.name} {record.version}"

@@ -12,7 +12,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
 
 from runs.catalogue.agents.choices import shown_settings, value_in_words
-from runs.catalogue.tasks.offered import task_set_choices
+from runs.catalogue.tasks.rows import task_set_choices
 from runs.interface.filters import distinct_values
 from runs.interface.paging import BoundedPaginator
 from runs.knowledge.web.sets import BUDGET, HURT_AT, runs_with

@@ -9,14 +9,7 @@ from typing import Any, TypeVar
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from runs.catalogue.tasks.offered import (
-    PlanError,
-    Selection,
-    kind_of,
-    read_names,
-    task_set_choices,
-    tasks_of,
-)
+from runs.catalogue.tasks.rows import task_set_choices
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
     Plan,
@@ -24,6 +17,7 @@ from runs.launching.experiments.plans import (
     experiment_agent_choices,
     read_seeds,
 )
+from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, RetryPolicy, Task, User
 from webagent.agents.generic.settings import MAX_STEPS

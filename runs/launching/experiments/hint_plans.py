@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.hints.lookup import described, key_of
 from runs.launching.experiments.plans import Plan
+from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import Launched, launch_experiment, stored_task
 from runs.models import (
     Experiment,

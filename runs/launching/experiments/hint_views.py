@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest
 from runs.interface.words import verdict_words
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
@@ -24,6 +23,7 @@ from runs.launching.experiments.hint_plans import (
     plan_hints,
 )
 from runs.launching.experiments.plans import hint_agent_choices
+from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import plan_problem
 from runs.launching.experiments.views import LaunchPage
 from runs.launching.reruns.views import may_rerun

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.choices import agent_in_words, for_task_set, model_agents
 from runs.catalogue.agents.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
-from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
+from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, RetryPolicy, Run, Task, User
 from runs.models.visibility import visibility_of
 from webagent.agents.agent import Advisable

@@ -20,9 +20,9 @@ from runs.catalogue.agents.runnable import (
     store_agent,
     task_name,
 )
-from runs.catalogue.tasks.offered import PlanError
 from runs.catalogue.tasks.rows import store_task, task_columns
 from runs.launching.experiments.plans import Plan, demand_size
+from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.starting import unready_words
 from runs.launching.running import execute
 from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, RunStatus, Task, User

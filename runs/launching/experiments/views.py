@@ -12,12 +12,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.tasks.offered import PlanError
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import BoundedPaginator
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm, first_problem
 from runs.launching.experiments.progress import progress_of, progress_of_each
+from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import (
     cancel_experiment,
     launch_experiment,

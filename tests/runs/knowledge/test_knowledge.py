@@ -13,7 +13,6 @@ from django.db.models import Q
 
 from runs.catalogue.agents.choices import model_registry
 from runs.catalogue.agents.runnable import store_agent
-from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.services import (
     LeakingEntryError,
@@ -25,6 +24,7 @@ from runs.knowledge.web.services import (
 )
 from runs.knowledge.web.sets import logs_of, runs_with, with_knowledge
 from runs.launching.experiments.plans import read_agent
+from runs.launching.experiments.selection import PlanError
 from runs.models import KnowledgeEntry, KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
 from tests.judging.evaluating.asked_models import models_file

@@ -14,10 +14,10 @@ from django.utils import timezone
 from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import value_in_words
-from runs.catalogue.tasks.offered import PlanError
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.pages import config_line
 from runs.launching.experiments.plans import read_agent
+from runs.launching.experiments.selection import PlanError
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from tests.judging.evaluating.asked_models import models_file
 from tests.runs.factories import make_agent, make_experiment, make_run, make_user

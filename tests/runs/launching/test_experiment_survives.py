@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from runs.catalogue.tasks.offered import Selection, tasks_of
 from runs.exports.services import export_runs
 from runs.launching.experiments.plans import Plan, Seeds, read_agent
+from runs.launching.experiments.selection import Selection, tasks_of
 from runs.launching.experiments.services import launch_experiment
 from runs.models import Experiment, Run, RunStatus
 from tests.faults.services import Redis

@@ -13,11 +13,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from runs.catalogue.tasks.offered import PlanError, Selection, task_set_choices, tasks_of
+from runs.catalogue.tasks.rows import task_set_choices
 from runs.launching.experiments import services as experiments
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.plans import MAX_RUNS, Plan, Seeds, read_agent, read_seeds
 from runs.launching.experiments.progress import progress_of
+from runs.launching.experiments.selection import PlanError, Selection, tasks_of
 from runs.launching.experiments.services import (
     Launched,
     cancel_experiment,

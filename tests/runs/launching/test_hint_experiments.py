@@ -10,7 +10,6 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
-from runs.catalogue.tasks.offered import PlanError
 from runs.launching.experiments.hint_plans import (
     HintPlan,
     HintPool,
@@ -18,6 +17,7 @@ from runs.launching.experiments.hint_plans import (
     plan_hints,
 )
 from runs.launching.experiments.plans import Seeds
+from runs.launching.experiments.selection import PlanError
 from runs.models import (
     AgentConfiguration,
     Hint,

@@ -10,13 +10,13 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from runs.catalogue.tasks.offered import PlanError
 from runs.launching.experiments.hint_plans import (
     HintPlan,
     HintPool,
     launch_hint_experiment,
     plan_hints,
 )
+from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import plan_problem
 from runs.launching.management.commands.run_experiment import add_plan_arguments, read_plan
 from runs.models import Hint, LearningJob

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from django.utils.translation import gettext as _
 
+from runs.catalogue.tasks.rows import suite_set, task_set_choices
 from runs.models import Task, TaskSet, User
 from runs.models.tasks import TaskQuerySet, task_key
-from webagent.environment.registry import suites, task_names, task_record
-from webagent.trajectory.records import TaskSetRecord
+from webagent.environment.registry import suites, task_names
 
 MAX_NAMED = 5
 _BETWEEN = re.compile(r"[\s,;]+")
@@ -42,13 +41,6 @@ class Selection:
     kinds: Sequence[str] = ()
     picked: Sequence[str] = ()
     feasible_only: bool = True
-
-
-def task_set_choices() -> list[str]:
-    """What `Selection.task_set` may be: installed suites first, then stored sets."""
-    installed = {_words(_suite_set(name)) for name in suites()}
-    stored = [str(row) for row in TaskSet.objects.order_by("name", "version")]
-    return [*suites(), *(words for words in stored if words not in installed)]
 
 
 def tasks_of(selection: Selection, user: User | None) -> tuple[Task, ...]:
@@ -92,7 +84,7 @@ def _of_set(name: str, user: User | None) -> list[Task]:
 
 def _of_suite(name: str, user: User | None) -> list[Task]:
     """Every task of an installed suite; what has no row yet comes as one that is not stored."""
-    record = _suite_set(name)
+    record = suite_set(name)
     task_set = TaskSet.objects.filter(name=record.name, version=record.version).first()
     stored = {}
     if task_set is not None:
@@ -145,13 +137,3 @@ def _stored_set(words: str) -> TaskSet | None:
     newest_first = TaskSet.objects.order_by("-created_at", "-pk")
     found = next((row for row in newest_first if str(row) == words), None)
     return found or newest_first.filter(name=words).first()
-
-
-@cache
-def _suite_set(name: str) -> TaskSetRecord:
-    """The set that the tasks of a suite belong to."""
-    return task_record(task_names(name)[0]).task_set
-
-
-def _words(record: TaskSetRecord) -> str:
-    return f"{record.name} {record.version}"
