@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,27 @@ def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | No
     return _figure(_kappa(list(zip(first, second, strict=True))))
 
 
+def pooled_kappa(ratings: Ratings) -> Figure:
+    """One kappa for any number of raters who each saw some of the runs: over all their pairs.
+
+    (A − E) / (N − E) over pairs of raters on the runs that both labelled: N = Σ n of a pair,
+    A = Σ of its runs with the same label, E = Σ n·pe with pe of Cohen's kappa, from how often each
+    of the two gives each label on these runs. So a pair counts by its runs, and a pair that gave
+    but one label leaves the figure defined. Cohen's kappa where there are two raters, Conger's
+    where each labelled every run.
+
+    Args:
+        ratings: shape (runs, raters), a column a rater.
+
+    Raises:
+        ValueError: rows have different lengths.
+
+    Source: Conger (1980), Psychological Bulletin 88; pooling by observed and expected agreement:
+        De Vries, Elliott, Kanouse and Teleki (2008), Field Methods 20.
+    """
+    return _figure(_kappa(ratings))
+
+
 def krippendorff_alpha(ratings: Ratings) -> Figure:
     """Krippendorff's alpha for nominal labels, any number of raters, missing labels allowed.
 
@@ -134,7 +156,7 @@ def agreement_interval(
     if coefficient is Coefficient.RAW:
         sums = _raw(ratings)
     elif coefficient is Coefficient.KAPPA:
-        sums = _kappa([(row[0], row[1]) for row in _two_columns(ratings)])
+        sums = _kappa(ratings)
     elif coefficient is Coefficient.ALPHA:
         sums = _alpha(ratings)
     else:
@@ -150,12 +172,6 @@ def _figure(sums: _Sums | Undefined) -> Figure:
         return sums
     value = float(sums.statistic(sums.whole)[0])
     return Undefined(Reason.ONE_CLASS) if np.isnan(value) else value
-
-
-def _two_columns(ratings: Ratings) -> Ratings:
-    if any(len(row) != 2 for row in ratings):
-        raise ValueError("Cohen's kappa takes exactly two raters")
-    return ratings
 
 
 def _counts(ratings: Ratings) -> tuple[Floats, list[Hashable]]:
@@ -186,29 +202,36 @@ def _raw(ratings: Ratings) -> _Sums | Undefined:
     return _Sums(kinds, np.column_stack([share, paired]), lambda s: divide(s[:, 0], s[:, 1]))
 
 
-def _kappa(pairs: Sequence[tuple[Hashable | None, Hashable | None]]) -> _Sums | Undefined:
-    kinds = _Kinds.of(pairs)
-    if not any(None not in pair for pair in kinds.rows):
-        return Undefined(Reason.NO_PAIRS)
-    labels = list(
-        dict.fromkeys(label for pair in kinds.rows for label in pair if label is not None)
-    )
-    index = {label: column for column, label in enumerate(labels)}
+def _kappa(ratings: Ratings) -> _Sums | Undefined:
+    """From the table of each pair of raters: runs by what the one said and what the other."""
+    kinds = _Kinds.of(ratings)
+    if len({len(row) for row in kinds.rows}) > 1:
+        raise ValueError("kappa takes a column a rater")
+    labels = dict.fromkeys(label for row in kinds.rows for label in row if label is not None)
+    index = {label: place for place, label in enumerate(labels)}
     size = len(labels)
-    cells = np.zeros((len(kinds.rows), size * size))
-    for row, (first, second) in enumerate(kinds.rows):
-        if first is not None and second is not None:
-            cells[row, index[first] * size + index[second]] = 1
+    pairs: dict[tuple[int, int], int] = {}
+    given = []
+    for number, row in enumerate(kinds.rows):
+        seen = [(rater, index[label]) for rater, label in enumerate(row) if label is not None]
+        for (one, first), (other, second) in combinations(seen, 2):
+            given.append((number, pairs.setdefault((one, other), len(pairs)), first, second))
+    if not pairs:
+        return Undefined(Reason.NO_PAIRS)
+    cells = np.zeros((len(kinds.rows), len(pairs), size, size))
+    for place in given:
+        cells[place] = 1
 
     def kappa(sums: Floats) -> Floats:
-        table = sums.reshape(-1, size, size)
-        whole = table.sum(axis=(1, 2))
-        agreeing = np.trace(table, axis1=1, axis2=2)
-        chance = (table.sum(axis=2) * table.sum(axis=1)).sum(axis=1)
-        # Multiplied through by n²: counts stay whole numbers, so one class gives exactly 0.
-        return divide(whole * agreeing - chance, whole * whole - chance)
+        tables = sums.reshape(-1, len(pairs), size, size)
+        runs = tables.sum(axis=(2, 3))
+        agreeing = np.trace(tables, axis1=2, axis2=3).sum(axis=1)
+        # Products before quotients: counts stay whole numbers, so one class gives exactly 0.
+        products = (tables.sum(axis=3) * tables.sum(axis=2)).sum(axis=2)
+        chance = np.nan_to_num(divide(products, runs)).sum(axis=1)
+        return divide(agreeing - chance, runs.sum(axis=1) - chance)
 
-    return _Sums(kinds, cells, kappa)
+    return _Sums(kinds, cells.reshape(len(cells), -1), kappa)
 
 
 def _alpha(ratings: Ratings) -> _Sums | Undefined:

@@ -17,12 +17,21 @@ from judging.statistics.agreement import (
     cohen_kappa,
     gwet_ac1,
     krippendorff_alpha,
+    pooled_kappa,
     raw_agreement,
 )
 from judging.statistics.figures import Interval, Reason, Undefined
 
 T = TypeVar("T")
 PARADOX = [("s", "s")] * 8 + [("s", "f"), ("f", "s")]
+# Krippendorff (2011), section C: twelve units, four observers, nominal data.
+OBSERVERS = (
+    (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None),
+    (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3),
+    (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None),
+    (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None),
+)
+UNITS = list(zip(*OBSERVERS, strict=True))
 
 
 def columns(ratings: Sequence[tuple[T, T]]) -> tuple[list[T], list[T]]:
@@ -44,12 +53,8 @@ def test_kappa_derived_by_hand_for_three_categories():
 
 
 def test_alpha_of_krippendorffs_own_example():
-    # Krippendorff (2011), nominal data of four observers with missing labels: 0.743
-    a = [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None]
-    b = [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3]
-    c = [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None]
-    d = [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None]
-    assert krippendorff_alpha(list(zip(a, b, c, d, strict=True))) == pytest.approx(0.743, abs=5e-4)
+    # Nominal data of four observers with missing labels: 0.743
+    assert krippendorff_alpha(UNITS) == pytest.approx(0.743, abs=5e-4)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +166,134 @@ def test_bootstrap_of_one_class_has_no_interval():
     assert agreement_interval(Coefficient.RAW, [], [], seed=1) == Undefined(Reason.NO_PAIRS)
 
 
-def test_kappa_takes_two_raters():
-    with pytest.raises(ValueError, match="two raters"):
-        agreement_interval(Coefficient.KAPPA, [("s", "s", "f")], ["t"], seed=1)
+def test_alpha_of_krippendorffs_two_observers():
+    # Krippendorff (2011), section B: twelve units, nominal data: 1 - 23*6/448 = 0.692
+    meg, owen = "aabbdcccedda", "babbbccceddd"
+    assert krippendorff_alpha(list(zip(meg, owen, strict=True))) == pytest.approx(0.692, abs=5e-4)
+
+
+def test_kappa_of_cohens_own_example():
+    # Cohen (1960), table 1, proportions of 200 cases: po = .70, pe = .41, kappa = .492
+    table = [[88, 10, 2], [14, 40, 6], [18, 10, 12]]
+    ratings = [
+        (row, column) for row in range(3) for column in range(3) for _ in range(table[row][column])
+    ]
+    assert len(ratings) == 200
+    assert raw_agreement(ratings) == pytest.approx(0.70)
+    assert cohen_kappa(*columns(ratings)) == pytest.approx(0.492, abs=5e-4)
+
+
+def test_ac1_of_gwets_own_example():
+    # Gwet (2008), 125 subjects of whom nearly all are positive: kappa -.0234, AC1 .9408
+    ratings = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
+    assert cohen_kappa(*columns(ratings)) == pytest.approx(-0.0234, abs=5e-5)
+    assert gwet_ac1(ratings) == pytest.approx(0.9408, abs=5e-5)
+
+
+def test_ac1_of_gwets_four_raters():
+    # Gwet (2014), Handbook of Inter-Rater Reliability, gives 0.77544 for these data in table 2.11
+    # (those of Krippendorff); his package irrCAC prints it as `cac.raw4raters`.
+    assert gwet_ac1(UNITS) == pytest.approx(0.77544, abs=5e-6)
+
+
+def test_pooled_kappa_by_hand():
+    """Pairs ab on 4 runs, ac on 2, bc on 2, where they say the same on 3, 1 and 2 of them.
+
+    By chance ab agree on (2·3 + 2·1)/4 = 2, ac on (1·2 + 1·0)/2 = 1, bc on (1·1 + 1·1)/2 = 1:
+    (6 − 4) / (8 − 4).
+    """
+    ratings = [
+        ("s", "s", None),
+        ("s", "s", None),
+        ("f", "f", None),
+        ("f", "s", None),
+        ("s", None, "s"),
+        ("f", None, "s"),
+        (None, "s", "s"),
+        (None, "f", "f"),
+    ]
+    assert pooled_kappa(ratings) == pytest.approx(0.5)
+
+
+def test_pooled_kappa_of_raters_who_label_everything_is_congers():
+    """Conger (1980): po and pe are the means over pairs."""
+    ratings = [("s", "s", "f"), ("f", "f", "f"), ("s", "f", "s"), ("s", "s", "s"), ("f", "s", "f")]
+    sides = list(zip(*ratings, strict=True))
+    observed, chance = [], []
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        observed.append(np.mean([row[one] == row[other] for row in ratings]))
+        chance.append(sum(sides[one].count(c) * sides[other].count(c) for c in "sf") / 25)
+    expected = (np.mean(observed) - np.mean(chance)) / (1 - np.mean(chance))
+    assert pooled_kappa(ratings) == pytest.approx(expected)
+
+
+def test_a_pair_of_one_class_is_pooled_and_not_lost():
+    # ab agree on all of 3 runs with one class, ac on 3 of 4: (6 − 3 − 2) / (7 − 3 − 2)
+    ratings = [("s", "s", None)] * 3
+    ratings += [("s", None, "s"), ("s", None, "s"), ("f", None, "f"), ("f", None, "s")]
+    assert pooled_kappa(ratings) == pytest.approx((6 - 3 - 2) / (7 - 3 - 2))
+
+
+def test_pooled_kappa_takes_a_column_a_rater():
+    with pytest.raises(ValueError, match="column"):
+        pooled_kappa([("s", "s", "f"), ("s", "f")])
+
+
+three_raters = st.lists(st.tuples(*[st.one_of(st.none(), labels)] * 3), min_size=1, max_size=30)
+SYMMETRIC = (raw_agreement, pooled_kappa, krippendorff_alpha, gwet_ac1)
+
+
+@given(three_raters, st.permutations(range(3)), st.randoms())
+def test_coefficients_do_not_depend_on_the_order_of_three_raters(ratings, order, random):
+    turned = [tuple(row[place] for place in order) for row in ratings]
+    random.shuffle(turned)
+    for function in SYMMETRIC:
+        found, expected = function(turned), function(ratings)
+        if isinstance(expected, Undefined):
+            assert found == expected
+        else:
+            assert found == pytest.approx(expected)
+
+
+@given(two_raters)
+def test_pooled_kappa_of_two_raters_is_cohens(ratings):
+    assert pooled_kappa(ratings) == cohen_kappa(*columns(ratings))
+
+
+@given(st.lists(st.tuples(labels, st.booleans()), min_size=2, max_size=30))
+def test_raters_who_always_agree_have_one(rows):
+    """Each run is seen by the first two raters or by all three."""
+    ratings = [(label, label, label if all_three else None) for label, all_three in rows]
+    assume(len({label for label, _ in rows}) > 1)
+    for function in SYMMETRIC:
+        assert function(ratings) == pytest.approx(1.0)
+
+
+@given(three_raters)
+def test_pooled_kappa_from_tables_of_pairs(ratings):
+    """By the definition, from each pair's own runs and its own chance agreement."""
+    agreeing = by_chance = both = 0.0
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        pairs = [(r[one], r[other]) for r in ratings if r[one] is not None and r[other] is not None]
+        names = {label for pair in pairs for label in pair}
+        both += len(pairs)
+        agreeing += sum(first == second for first, second in pairs)
+        for name in names:
+            first, second = (sum(pair[side] == name for pair in pairs) for side in (0, 1))
+            by_chance += first * second / len(pairs)
+    found = pooled_kappa(ratings)
+    if not both:
+        assert found == Undefined(Reason.NO_PAIRS)
+    elif both - by_chance < 1e-9:
+        assert found == Undefined(Reason.ONE_CLASS)
+    else:
+        assert found == pytest.approx((agreeing - by_chance) / (both - by_chance))
+
+
+def test_pooled_kappa_has_an_interval():
+    ratings = [("s", "s", None), ("f", None, "f"), (None, "s", "s"), ("s", "f", "s")] * 8
+    found = agreement_interval(Coefficient.KAPPA, ratings, list(range(32)), seed=3)
+    value = pooled_kappa(ratings)
+    assert isinstance(found, Interval)
+    assert isinstance(value, float)
+    assert found.low < value < found.high
