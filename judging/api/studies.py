@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
+from judging.analysis.audits.query import AuditQuery, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
@@ -21,6 +22,15 @@ from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, not_found
 from runs.api.runs import run_of
 from runs.models import Scope
+
+
+class Counting(BaseModel):
+    """How the figures of an audit count, as on its pages."""
+
+    unsure: Unsure = Field(
+        Unsure.IN, description="Whether “unsure” is an answer like others in agreement."
+    )
+
 
 READS = Bearer(Scope.VERDICTS_READ, AUDIT)
 LAUNCHES = Bearer(Scope.EVALUATIONS_LAUNCH, AUDIT, EVALUATE)
@@ -206,19 +216,21 @@ def list_evaluations(
     operation_id="read_audit_table",
     summary="Read a table of an audit",
 )
-def read_audit_table(request: ApiRequest, study_id: RowId, name: str) -> Any:
+def read_audit_table(
+    request: ApiRequest, study_id: RowId, name: str, counting: Query[Counting]
+) -> Any:
     """One of the tables that the page of the audit offers for download, by its name there:
     matrices, figures, corrected, agreement, pairs, steps, people, triangle, causes,
     success_rates, tagged_errors, detectors or failure_modes.
     """
-    known_only(request)
+    known_only(request, Counting)
     study = audited_study(request, study_id)
     if name not in REPORTS:
         raise not_found("table")
     if REPORTS.entries[name].lists_runs:
         items = study.items.all()
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return table_out(REPORTS.make(name, AuditFacts(study)))
+    return table_out(REPORTS.make(name, AuditFacts(study, AuditQuery(**dict(counting)))))
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:

@@ -62,8 +62,6 @@ def figure(measured: Measured | Agreed) -> str:
 @register.filter
 def why(measured: Measured | Agreed) -> str:
     """Why there is no figure, or no interval to one; empty where both are there."""
-    if isinstance(measured, Agreed) and measured.value is None:
-        return str(measured.why)
     for part in (measured.value, measured.interval):
         if isinstance(part, Undefined):
             return wording.why_undefined(part)

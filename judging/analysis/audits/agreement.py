@@ -1,9 +1,12 @@
-"""Do the annotators of a study agree? Before adjudication, over runs with all their labels."""
+"""Do the annotators of a study agree? Before adjudication, on each question of the protocol.
+
+Everything is over the runs with two labels or more: each annotator may have seen some of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -11,32 +14,39 @@ from django.db.models import Count, Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import Label, ReferenceVerdict, Study, StudyItem
-from judging.models.labels import Success
+from judging.analysis.audits.questions import (
+    SUCCESS,
+    UNSURE,
+    Answer,
+    Question,
+    answers_of,
+    questions_of,
+)
+from judging.models import ReferenceVerdict, Study, StudyItem
 from judging.statistics.agreement import (
     Coefficient,
     agreement_interval,
-    cohen_kappa,
     gwet_ac1,
     krippendorff_alpha,
+    pooled_kappa,
     raw_agreement,
 )
 from judging.statistics.figures import Figure, Interval, Undefined
 
-CATEGORIES = tuple(Success.values)
+Said = Mapping[tuple[int, int], Mapping[str, str]]
+"""What each annotator said, by name, of each thing: an item, and what of it is rated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
-    """One coefficient with its interval. `value` is None where it does not apply, with `why`."""
+    """One coefficient with its interval."""
 
     key: str
     name: Promise
     definition: Promise
-    value: Figure | None
+    value: Figure
     interval: Interval | Undefined | None
     is_share: bool = False
-    why: Promise | str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +59,7 @@ class Pair:
     figures: Sequence[Agreed]
     table: Mapping[tuple[str, str], int]
     """Runs by (label of the first, label of the second)."""
+    categories: Sequence[str]
 
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
@@ -62,25 +73,42 @@ class Pair:
     def labels(self) -> list[str]:
         """Labels that one of the two gave, in their usual order."""
         given = {label for pair in self.table for label in pair}
-        return [label for label in CATEGORIES if label in given]
+        return [label for label in self.categories if label in given]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnQuestion:
+    """How far annotators agree on one question."""
+
+    question: Question
+    annotators: Sequence[str]
+    runs: int
+    """Those on which at least two annotators answered it."""
+    answers: int
+    """So many answers they gave there."""
+    figures: Sequence[Agreed]
+    pairs: Sequence[Pair]
+    repeats: Sequence[Pair]
+    """Each annotator against themselves, on hidden repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """What a study says of its annotators before anything was adjudicated."""
 
-    annotators: Sequence[str]
-    runs: int
-    labels: int
-    figures: Sequence[Agreed]
-    pairs: Sequence[Pair]
-    repeats: Sequence[Pair]
-    """Each annotator against themselves, on hidden repeats."""
+    questions: Sequence[OnQuestion]
+    """Success first, then every other question that somebody answered."""
+    counts_unsure: bool
+    """Whether "unsure" is an answer like others; else a run counts without it."""
     disputed: int
     """Runs whose labels differed or forced a dispute, settled since or not."""
     waiting: int
     adjudicated: int
     consensus: int
+
+    @property
+    def success(self) -> OnQuestion:
+        return self.questions[0]
 
 
 _DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
@@ -90,7 +118,12 @@ _DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
     ),
     Coefficient.KAPPA: (
         _("Cohen's kappa"),
-        _("Agreement of two people beyond chance, chance being how often each gives each label."),
+        _(
+            "Agreement of two people beyond chance, chance being how often each gives each label. "
+            "Of more people it is pooled over pairs: (A − E) / (N − E), with the sums over pairs "
+            "of the runs that both labelled (N), of those on which they agree (A), and of those "
+            "on which they would by chance (E)."
+        ),
     ),
     Coefficient.ALPHA: (
         _("Krippendorff's alpha"),
@@ -98,42 +131,41 @@ _DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
     ),
     Coefficient.AC1: (
         _("Gwet's AC1"),
-        _("Agreement beyond chance that stays steady where one label prevails."),
+        _(
+            "Agreement beyond chance that stays steady where one label prevails. Takes the number "
+            "of answers that could be given."
+        ),
     ),
 }
 
+COEFFICIENTS = {key.value: name for key, (name, _definition) in _DEFINITIONS.items()}
+"""Their names by key."""
 
-def agreement_of(study: Study) -> Agreement:
-    """Agreement of a study's annotators, in three queries."""
-    rows = list(
-        Label.objects.filter(item__study=study)
-        .exclude(item__status=StudyItem.Status.OPEN)
-        .order_by("item__position", "annotator__username")
-        .values_list("item", "item__run__task", "annotator__username", "success", "is_repeat")
-    )
-    given: dict[int, dict[str, str]] = {}
-    again: dict[int, dict[str, str]] = {}
-    tasks: dict[int, int] = {}
-    for item, task, annotator, success, is_repeat in rows:
-        (again if is_repeat else given).setdefault(item, {})[annotator] = success
-        tasks[item] = task
-    annotators = sorted({name for labels in given.values() for name in labels})
-    ratings = [[labels.get(name) for name in annotators] for labels in given.values()]
-    clusters = [tasks[item] for item in given]
-    counts = _dispute_counts(study)
-    figures = _figures(ratings, clusters, study.pk)
+
+def agreement_of(study: Study, *, counts_unsure: bool = True) -> Agreement:
+    """Agreement of a study's annotators, in three queries.
+
+    Args:
+        counts_unsure: whether "unsure" is an answer like others, or none.
+    """
+    answers = answers_of(study)
+    if not counts_unsure:
+        answers = [each for each in answers if each.said != UNSURE]
+    by_question: dict[str, list[Answer]] = {}
+    for each in answers:
+        by_question.setdefault(each.question, []).append(each)
+    found = [
+        _on_question(
+            question if counts_unsure else question.without(UNSURE),
+            by_question.get(question.key, []),
+            study.pk,
+        )
+        for question in questions_of(study, answers)
+    ]
     return Agreement(
-        annotators=annotators,
-        runs=len(given),
-        labels=sum(len(labels) for labels in given.values()),
-        figures=figures,
-        pairs=[
-            pair
-            for first, second in combinations(annotators, 2)
-            if (pair := _pair(first, second, given, tasks, study.pk, figures)) is not None
-        ],
-        repeats=_repeats(annotators, given, again, tasks, study.pk),
-        **counts,
+        questions=[found[0], *(each for each in found[1:] if each.runs)],
+        counts_unsure=counts_unsure,
+        **_dispute_counts(study),
     )
 
 
@@ -147,100 +179,131 @@ def _dispute_counts(study: Study) -> dict[str, int]:
     )
 
 
-def _figures(
-    ratings: Sequence[Sequence[str | None]], clusters: Sequence[int], seed: int
-) -> list[Agreed]:
-    values: dict[Coefficient, Figure | None] = {
-        Coefficient.RAW: raw_agreement(ratings),
-        Coefficient.KAPPA: None,
-        Coefficient.ALPHA: krippendorff_alpha(ratings),
-        Coefficient.AC1: gwet_ac1(ratings, CATEGORIES),
-    }
-    if not ratings or len(ratings[0]) == 2:
-        columns = list(zip(*ratings, strict=True)) if ratings else [(), ()]
-        values[Coefficient.KAPPA] = cohen_kappa(columns[0], columns[1])
-    return [_agreed(each, value, ratings, clusters, seed) for each, value in values.items()]
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """The answers to one question, and what figures of them take."""
 
+    question: Question
+    said: Said
+    again: Said
+    tasks: Mapping[int, int]
+    seed: int
 
-def _agreed(
-    coefficient: Coefficient,
-    value: Figure | None,
-    ratings: Sequence[Sequence[str | None]],
-    clusters: Sequence[int],
-    seed: int,
-) -> Agreed:
-    name, definition = _DEFINITIONS[coefficient]
-    interval = None
-    if isinstance(value, float):
-        interval = agreement_interval(
-            coefficient, ratings, clusters, seed=seed, categories=CATEGORIES
+    @classmethod
+    def of(cls, question: Question, answers: Iterable[Answer], seed: int) -> _Rated:
+        said: dict[tuple[int, int], dict[str, str]] = {}
+        again: dict[tuple[int, int], dict[str, str]] = {}
+        tasks = {}
+        for each in answers:
+            place = (each.item, each.thing)
+            (again if each.is_repeat else said).setdefault(place, {})[each.annotator] = each.said
+            tasks[each.item] = each.task
+        return cls(question, said, again, tasks, seed)
+
+    def figures(
+        self,
+        things: Sequence[tuple[int, int]],
+        ratings: Sequence[Sequence[str | None]],
+        *,
+        has_intervals: bool = True,
+    ) -> list[Agreed]:
+        values = {
+            Coefficient.RAW: raw_agreement(ratings),
+            Coefficient.KAPPA: pooled_kappa(ratings),
+            Coefficient.ALPHA: krippendorff_alpha(ratings),
+            Coefficient.AC1: gwet_ac1(ratings, self.question.categories),
+        }
+        clusters = [self.tasks[item] for item, _thing in things] if has_intervals else None
+        return [self._agreed(each, value, ratings, clusters) for each, value in values.items()]
+
+    def _agreed(
+        self,
+        coefficient: Coefficient,
+        value: Figure,
+        ratings: Sequence[Sequence[str | None]],
+        clusters: Sequence[int] | None,
+    ) -> Agreed:
+        name, definition = _DEFINITIONS[coefficient]
+        interval = None
+        if isinstance(value, float) and clusters is not None:
+            interval = agreement_interval(
+                coefficient,
+                ratings,
+                clusters,
+                seed=self.seed,
+                categories=self.question.categories,
+            )
+        return Agreed(
+            key=coefficient.value,
+            name=name,
+            definition=definition,
+            value=value,
+            interval=interval,
+            is_share=coefficient is Coefficient.RAW,
         )
-    return Agreed(
-        key=coefficient.value,
-        name=name,
-        definition=definition,
-        value=value,
-        interval=interval,
-        is_share=coefficient is Coefficient.RAW,
-        why=_("defined for two annotators; see the pairs") if value is None else "",
-    )
 
-
-def _pair(
-    first: str,
-    second: str,
-    given: Mapping[int, Mapping[str, str]],
-    tasks: Mapping[int, int],
-    seed: int,
-    of_all: Sequence[Agreed],
-) -> Pair | None:
-    """The pair on the runs that both labelled; None where there are none.
-
-    Where that is every label there is, `of_all` are its figures and need not be made again.
-    """
-    both = [item for item, labels in given.items() if first in labels and second in labels]
-    if not both:
-        return None
-    ratings = [[given[item][first], given[item][second]] for item in both]
-    if 2 * len(both) == sum(len(labels) for labels in given.values()):
+    def pair(
+        self,
+        first: str,
+        second: str,
+        things: Sequence[tuple[int, int]],
+        ratings: Sequence[tuple[str, str]],
+        figures: Sequence[Agreed],
+    ) -> Pair:
         return Pair(
             first=first,
             second=second,
-            runs=len(both),
-            figures=of_all,
-            table=Counter((row[0], row[1]) for row in ratings),
+            runs=_runs(things),
+            figures=figures,
+            table=Counter(ratings),
+            categories=self.question.categories,
         )
-    return _of_ratings(first, second, ratings, [tasks[item] for item in both], seed)
 
 
-def _repeats(
-    annotators: Sequence[str],
-    given: Mapping[int, Mapping[str, str]],
-    again: Mapping[int, Mapping[str, str]],
-    tasks: Mapping[int, int],
-    seed: int,
-) -> list[Pair]:
-    found = []
-    for name in annotators:
-        twice = [item for item, labels in again.items() if name in labels and name in given[item]]
-        ratings = [[given[item][name], again[item][name]] for item in twice]
-        if ratings:
-            clusters = [tasks[item] for item in twice]
-            found.append(_of_ratings(name, name, ratings, clusters, seed))
-    return found
+MOST_WITH_INTERVALS = 15
+"""Pairs have intervals where they are at most so many, on success always: resampling takes long."""
 
 
-def _of_ratings(
-    first: str,
-    second: str,
-    ratings: Sequence[Sequence[str]],
-    clusters: Sequence[int],
-    seed: int,
-) -> Pair:
-    return Pair(
-        first=first,
-        second=second,
-        runs=len(ratings),
-        figures=_figures(ratings, clusters, seed),
-        table=Counter((row[0], row[1]) for row in ratings),
+def _on_question(question: Question, answers: Iterable[Answer], seed: int) -> OnQuestion:
+    rated = _Rated.of(question, answers, seed)
+    said = {thing: given for thing, given in rated.said.items() if len(given) > 1}
+    annotators = sorted({name for given in said.values() for name in given})
+    ratings = [[given.get(name) for name in annotators] for given in said.values()]
+    figures = rated.figures(list(said), ratings)
+    found = list(combinations(annotators, 2))
+    has_intervals = question.key == SUCCESS or len(found) <= MOST_WITH_INTERVALS
+    pairs = []
+    for first, second in found:
+        both = [thing for thing, given in said.items() if first in given and second in given]
+        labels = [(said[thing][first], said[thing][second]) for thing in both]
+        if len(found) > 1:
+            of_pair = rated.figures(both, labels, has_intervals=has_intervals)
+        else:  # Of two annotators the figures are those of all.
+            of_pair = figures
+        if both:
+            pairs.append(rated.pair(first, second, both, labels, of_pair))
+    return OnQuestion(
+        question=question,
+        annotators=annotators,
+        runs=_runs(said),
+        answers=sum(map(len, said.values())),
+        figures=figures,
+        pairs=pairs,
+        repeats=list(_repeats(rated)),
     )
+
+
+def _repeats(rated: _Rated) -> Iterable[Pair]:
+    for name in sorted({name for given in rated.again.values() for name in given}):
+        twice = [
+            thing
+            for thing, given in rated.again.items()
+            if name in given and name in rated.said.get(thing, {})
+        ]
+        labels = [(rated.said[thing][name], rated.again[thing][name]) for thing in twice]
+        if twice:
+            yield rated.pair(name, name, twice, labels, rated.figures(twice, labels))
+
+
+def _runs(things: Iterable[tuple[int, int]]) -> int:
+    return len({item for item, _thing in things})

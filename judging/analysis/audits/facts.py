@@ -19,6 +19,7 @@ from judging.analysis.audits.matrices import (
     resampled,
 )
 from judging.analysis.audits.people import Ceiling, ceiling_of
+from judging.analysis.audits.query import AuditQuery, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.report import Column, FileColumn
@@ -26,10 +27,11 @@ from judging.models import Study
 
 
 class AuditFacts:
-    """The audit of a study. Everything is read once."""
+    """The audit of a study, counted as a query says. Everything is read once."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, query: AuditQuery | None = None) -> None:
         self.study = study
+        self.query = query or AuditQuery()
 
     def title(self, about: str) -> str:
         return gettext("%(study)s: %(about)s") % {"study": self.study.name, "about": about}
@@ -56,7 +58,7 @@ class AuditFacts:
 
     @cached_property
     def agreement(self) -> Agreement:
-        return agreement_of(self.study)
+        return agreement_of(self.study, counts_unsure=self.query.unsure is Unsure.IN)
 
     @cached_property
     def ceiling(self) -> Ceiling:

@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.agreement import Agreed, Pair
+from judging.analysis.audits.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
 from judging.analysis.audits.detectors import CELLS, KINDS, DetectorCell
 from judging.analysis.audits.facts import (
     HIGH,
@@ -22,11 +22,13 @@ from judging.analysis.audits.facts import (
     AuditFacts,
 )
 from judging.analysis.audits.people import Against
+from judging.analysis.audits.query import UNSURE_WORDS, Unsure
+from judging.analysis.audits.questions import answer_words
 from judging.analysis.audits.selection import differing
 from judging.analysis.reports.columns import (
     ends,
+    figure_values,
     in_files,
-    method,
     number,
     on_pages,
     text,
@@ -40,41 +42,95 @@ from judging.statistics.figures import Undefined
 
 
 def agreement(facts: AuditFacts) -> Report:
-    """Agreement of all annotators, of each pair, and of each with themselves."""
-    found = facts.agreement
+    """Agreement on each question: of all annotators, of each pair, and of each with themselves."""
+    return agreement_report(facts.agreement)
+
+
+def agreement_report(found: Agreement) -> Report:
+    """The same of an agreement that is at hand."""
+    words = UNSURE_WORDS[Unsure.IN if found.counts_unsure else Unsure.OUT]
+    rows = [row for each in found.questions for row in _on_question(each)]
     return Report(
         columns=[
-            Column("kind", _("kind")),
-            Column("annotators", _("annotators")),
-            RUNS,
-            Column("figure", _("figure")),
+            in_files("kind", _("kind")),
+            text("annotators", _("annotators")),
+            Column("runs", RUNS.name, per_row=True),
+            text("figure", _("figure"), show=lambda key: Shown(str(COEFFICIENTS[key]))),
             Column(
                 "value",
                 VALUE.name,
                 parts=[VALUE, LOW, HIGH, METHOD, UNDEFINED],
                 spread=_spread_agreed,
+                show=_show_agreed,
+            ),
+            Column(
+                "question",
+                _("question"),
+                parts=[
+                    FileColumn("question", _("question")),
+                    FileColumn("categories", _("answers that could be given")),
+                ],
+                spread=lambda each: [each.question.key, len(each.question.categories)],
+                show=_show_question,
             ),
         ],
-        rows=[
-            *_agreed("all", gettext("all annotators"), found.runs, found.figures),
-            *(row for pair in found.pairs for row in _pair("pair", pair)),
-            *(row for pair in found.repeats for row in _pair("repeat", pair)),
+        rows=rows,
+        # Of two annotators the pair is all of them.
+        page_rows=[row for row in rows if row[0] != PAIR or len(row[-1].pairs) > 1],
+        notes=[
+            gettext("Over the runs that at least two annotators labelled; %(unsure)s.")
+            % {"unsure": words},
+            gettext(
+                "Kappa of more than two is pooled over pairs: (A − E) / (N − E), with N labelled "
+                "by both, A of them alike, E alike by chance, each summed over the pairs."
+            ),
         ],
+        layout=Layout(split="question", pivot="figure"),
     )
 
 
+PAIR = "pair"
+
+
+def _on_question(found: OnQuestion) -> Iterable[list[Any]]:
+    yield from _agreed("all", gettext("all annotators"), found.runs, found.figures, found)
+    for pair in found.pairs:
+        names = f"{pair.first}, {pair.second}"
+        yield from _agreed(PAIR, names, pair.runs, pair.figures, found)
+    for pair in found.repeats:
+        who = Cell(pair.first, note=gettext("the same run again"))
+        yield from _agreed("repeat", who, pair.runs, pair.figures, found)
+
+
+def _agreed(
+    kind: str, who: str | Cell, runs: int, figures: Iterable[Agreed], found: OnQuestion
+) -> Iterable[list[Any]]:
+    return [[kind, who, runs, each.key, each, found] for each in figures]
+
+
 def _spread_agreed(each: Agreed) -> list[Value]:
-    reason = why(each.value) or str(each.why) or None
-    return [number(each.value), *ends(each.interval), method(each.interval), reason]
+    return [*figure_values(each), why(each.value)]
 
 
-def _pair(kind: str, pair: Pair) -> Iterable[list[Any]]:
-    names = pair.first if pair.first == pair.second else f"{pair.first}, {pair.second}"
-    return _agreed(kind, names, pair.runs, pair.figures)
+def _show_agreed(each: Agreed) -> Shown:
+    if isinstance(each.value, Undefined):
+        return show(each.value)
+    if isinstance(each.interval, Undefined):
+        note = why_undefined(each.interval)
+    else:
+        note = interval_words(each.interval, is_share=each.is_share)
+    return Shown(figure_words(each.value, is_share=each.is_share), note)
 
 
-def _agreed(kind: str, names: str, runs: int, figures: Iterable[Agreed]) -> Iterable[list[Any]]:
-    return [[kind, names, runs, each.key, each] for each in figures]
+def _show_question(found: OnQuestion) -> Shown:
+    """`Looping · AC1 over 3 answers: yes, no, unsure`."""
+    given = found.question.categories
+    words = gettext("%(question)s · AC1 over %(n)s answers: %(answers)s")
+    answers = ", ".join(map(answer_words, given[:MOST_NAMED])) + ("…" * (len(given) > MOST_NAMED))
+    return Shown(words % {"question": found.question.name, "n": len(given), "answers": answers})
+
+
+MOST_NAMED = 6
 
 
 def people(facts: AuditFacts) -> Report:

@@ -15,6 +15,7 @@ from judging.analysis.audits.detectors import (
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people import ceiling_picture
 from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.views import facts_of
 from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS
 from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
@@ -39,9 +40,10 @@ READ = "progress of an audit"
 @for_auditors
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
-    facts = AuditFacts(study)
+    facts = facts_of(request, study)
     context = {
         "study": study,
+        "facts": facts,
         "annotators": facts.ceiling.annotators,
         "picture": ceiling_picture(study, facts.ceiling),
         "tables": html_tables(AUDIT.make("people", facts)),

@@ -13,6 +13,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of
 from judging.analysis.audits.population import FAILURE, INFEASIBLE, LEFT_OUT, SUCCESS, counted_items
+from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.reports import AUDIT, document
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
@@ -23,6 +24,7 @@ from judging.studies.access import for_auditors, record_unblindings, studies_hid
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
 from runs.models import User
+from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 50
 NEWEST, LOOKED_AT = 3, 10
@@ -151,8 +153,24 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
-    context = {"study": study, "agreement": AuditFacts(study).agreement}
+    facts = facts_of(request, study)
+    report = AUDIT.make("agreement", facts)
+    context = {
+        "study": study,
+        "agreement": facts.agreement,
+        "tables": html_tables(report),
+        "notes": report.notes,
+        "choices": facts.query.unsure_choices,
+    }
     return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
+
+
+def facts_of(request: AppRequest, study: Study) -> AuditFacts:
+    """The study's audit, counted as the address says."""
+    try:
+        return AuditFacts(study, read_audit_query(request.GET))
+    except ValueError as error:
+        raise BadQueryError(error) from error
 
 
 def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
@@ -170,7 +188,7 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     if AUDIT.entries[name].lists_runs:
         items = counted_items(study)
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return as_file(AUDIT.make(name, AuditFacts(study)), ending)
+    return as_file(AUDIT.make(name, facts_of(request, study)), ending)
 
 
 @require_safe
@@ -179,7 +197,7 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
     """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
         raise Http404
-    content = document(AuditFacts(study), ending)
+    content = document(facts_of(request, study), ending)
     return attached(content, FORMATS[ending].content_type, f"report.{ending}")
 
 

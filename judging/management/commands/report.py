@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.query import AuditQuery, Unsure
 from judging.analysis.audits.reports import AUDIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named, write_files
@@ -21,10 +22,17 @@ class Command(BaseCommand):
         parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("--format", choices=list(ENDINGS), default="markdown")
         parser.add_argument("--table", choices=list(AUDIT.entries), help="only this")
+        parser.add_argument(
+            "--unsure",
+            choices=[each.value for each in Unsure],
+            default=Unsure.IN.value,
+            help="whether agreement counts “unsure” as an answer",
+        )
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
-        facts, ending = AuditFacts(study_named(study)), ENDINGS[options["format"]]
+        query = AuditQuery(unsure=Unsure(options["unsure"]))
+        facts, ending = AuditFacts(study_named(study), query), ENDINGS[options["format"]]
         if out is not None:
             self._into_folder(facts, ending, table, out)
         elif table is not None:

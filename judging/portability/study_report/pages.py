@@ -15,10 +15,12 @@ from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
 from judging.analysis.audits.explanations import explain
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, Resampled, corrected_rates
+from judging.analysis.audits.people_reports import agreement_report
 from judging.analysis.audits.population import FAILURE, LEFT_OUT, SUCCESS, shown
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.pictures_bars import CauseBar, causes_picture
+from judging.analysis.reports.html import html_tables
 from judging.models import (
     Cause,
     CauseTag,
@@ -221,6 +223,8 @@ def _cut(text: str) -> str:
 def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -> dict[str, Any]:
     """What the page shows; figures come from where the site's own pages have them."""
     pages = pages_of(audit)
+    agreement = named(agreement_of(study), people)
+    by_question = agreement_report(agreement)
     newest = study.guidelines.order_by("-version").first()
     origins = dict(ReferenceVerdict.Origin.choices)
     groups = audit.population.groups
@@ -238,7 +242,9 @@ def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -
         "n_runs": sum(groups.values()),
         "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
         "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
-        "agreement": named(agreement_of(study), people),
+        "agreement": agreement,
+        "tables": html_tables(by_question),
+        "notes": by_question.notes,
         "evaluators": [(pages[each.evaluator.pk], each) for each in audit.speaking],
         "figures": [
             (kind, [(found, _cells(pages, found)) for found in row])
@@ -275,9 +281,15 @@ def named(agreement: Agreement, people: People) -> Agreement:
 
     return replace(
         agreement,
-        annotators=[people(name) for name in agreement.annotators],
-        pairs=[pair(found) for found in agreement.pairs],
-        repeats=[pair(found) for found in agreement.repeats],
+        questions=[
+            replace(
+                each,
+                annotators=[people(name) for name in each.annotators],
+                pairs=[pair(found) for found in each.pairs],
+                repeats=[pair(found) for found in each.repeats],
+            )
+            for each in agreement.questions
+        ],
     )
 
 

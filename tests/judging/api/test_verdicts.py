@@ -70,6 +70,16 @@ def test_verdicts_and_evaluations_are_listed_and_their_reader_noted(
     assert fields(caller.get(f"/studies/{study.pk}/evaluations?verdict=x")) == ["query.verdict"]
 
 
+def test_agreement_counts_as_the_query_says(study: Study, caller: Caller) -> None:
+    asked = f"/studies/{study.pk}/tables/agreement"
+    with_it = caller.get(asked).json()
+    without = caller.get(f"{asked}?unsure=out").json()
+    assert {row["categories"] for row in with_it["rows"]} == {4}
+    assert {row["categories"] for row in without["rows"]} == {3}
+    assert without["notes"][0].endswith("without “unsure”.")
+    assert fields(caller.get(f"{asked}?unsure=maybe")) == ["query.unsure"]
+
+
 @pytest.mark.parametrize("name", ["matrices", "figures", "triangle", "nothing"])
 def test_tables_are_those_of_the_page(study: Study, caller: Caller, name: str) -> None:
     answer = caller.get(f"/studies/{study.pk}/tables/{name}")

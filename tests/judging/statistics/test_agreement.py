@@ -229,8 +229,8 @@ def test_pooled_kappa_of_raters_who_label_everything_is_congers():
 
 def test_a_pair_of_one_class_is_pooled_and_not_lost():
     # ab agree on all of 3 runs with one class, ac on 3 of 4: (6 − 3 − 2) / (7 − 3 − 2)
-    ratings = [("s", "s", None)] * 3
-    ratings += [("s", None, "s"), ("s", None, "s"), ("f", None, "f"), ("f", None, "s")]
+    ratings = [["s", "s", None]] * 3
+    ratings += [["s", None, "s"], ["s", None, "s"], ["f", None, "f"], ["f", None, "s"]]
     assert pooled_kappa(ratings) == pytest.approx((6 - 3 - 2) / (7 - 3 - 2))
 
 
@@ -291,7 +291,8 @@ def test_pooled_kappa_from_tables_of_pairs(ratings):
 
 
 def test_pooled_kappa_has_an_interval():
-    ratings = [("s", "s", None), ("f", None, "f"), (None, "s", "s"), ("s", "f", "s")] * 8
+    ratings: list[list[str | None]] = [["s", "s", None], ["f", None, "f"], [None, "s", "s"]] * 8
+    ratings += [["s", "f", "s"]] * 8
     found = agreement_interval(Coefficient.KAPPA, ratings, list(range(32)), seed=3)
     value = pooled_kappa(ratings)
     assert isinstance(found, Interval)

@@ -90,6 +90,12 @@ def test_folder_holds_everything(study: Study, tmp_path: Path, form: str) -> Non
     assert said.strip() == f"{len(expected)} files in {tmp_path / 'new'}"
 
 
+def test_the_command_counts_as_it_is_told(study: Study) -> None:
+    text = report(study.name, "--table", "agreement", "--unsure", "out")
+    assert "; without “unsure”." in text
+    assert "“unsure” is an answer" in report(study.name, "--table", "agreement")
+
+
 def test_one_table_into_a_folder(study: Study, tmp_path: Path) -> None:
     report(study.name, "--format", "csv", "--table", "matrices", "--out", str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["matrices.csv"]

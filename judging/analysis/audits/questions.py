@@ -1,0 +1,198 @@
+"""What annotators were asked of a run, and how each answered: one row a thing that is rated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KT
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.models import Label, MilestoneTick, Study, StudyItem
+from judging.models.labels import Success
+from judging.studies.protocols import cause_choices
+
+SUCCESS = "success"
+UNSURE = Success.UNSURE.value
+YES, NO = "yes", "no"
+YES_NO = (YES, NO)
+IMPORTED: Mapping[str, tuple[str, ...]] = {
+    "side_effect": (*YES_NO, UNSURE),
+    "optimality": ("1", "2", "3", "4", UNSURE),
+    "looping": (*YES_NO, UNSURE),
+}
+"""Questions that labels from elsewhere may answer, with the answers that they offer."""
+_NAMES: Mapping[str, Promise] = {
+    SUCCESS: _("Success"),
+    "side_effect": _("Side effects"),
+    "optimality": _("Optimality"),
+    "looping": _("Looping"),
+    "failure_step": _("Step of the failure"),
+    "milestones": _("Milestones reached"),
+}
+_CAUSE, _FURTHER = "cause:", "answer:"
+_ORDER = (*_NAMES, _CAUSE, _FURTHER)
+CAUSES = 5
+"""Place of the causes in a row of `_rows`."""
+MOST = 20
+"""So many causes, the most frequent ones, and further answers of a label are questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question by its key, its name for people, and the answers that could be given."""
+
+    key: str
+    name: str
+    categories: tuple[str, ...]
+    """Known ones in their usual order, then others that occur; AC1 counts on them."""
+
+    def without(self, category: str) -> Question:
+        """The same question where that is no answer."""
+        return replace(self, categories=tuple(each for each in self.categories if each != category))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one annotator said of one thing: a run, or a milestone of it."""
+
+    question: str
+    item: int
+    thing: int
+    task: int
+    annotator: str
+    said: str
+    is_repeat: bool
+
+
+def answers_of(study: Study) -> list[Answer]:
+    """All answers of a study whose labels are no secret any more, in two queries.
+
+    While a study is open, a run's labels are secret until it has all of them.
+    """
+    open_run = Q(item__study__is_open=True, item__status=StudyItem.Status.OPEN)
+    labels = Label.objects.filter(item__study=study).exclude(open_run)
+    rows = list(_rows(labels))
+    causes = Counter(str(cause) for row in rows for cause in row[CAUSES])
+    named = [cause for cause, _n in causes.most_common(MOST)]
+    found = [answer for row in rows for answer in _of_label(named, *row)]
+    ticks = (
+        MilestoneTick.objects.filter(label__in=labels.order_by())
+        .order_by("label__item__position", "milestone__position", "milestone")
+        .values_list(
+            "label__item",
+            "label__item__run__task",
+            "label__annotator__username",
+            "label__is_repeat",
+            "milestone",
+            "achieved",
+        )
+    )
+    found += [
+        Answer("milestones", item, milestone, task, name, YES if reached else NO, again)
+        for item, task, name, again, milestone, reached in ticks
+    ]
+    return found
+
+
+def _rows(labels: QuerySet[Label]) -> QuerySet[Label, tuple[Any, ...]]:
+    record = "extra__record__"
+    return (
+        labels.annotate(**{key: KT(f"{record}{key}") for key in IMPORTED})
+        .order_by("item__position", "annotator__username")
+        .values_list(
+            "item",
+            "item__run__task",
+            "annotator__username",
+            "is_repeat",
+            "success",
+            "causes",
+            "failure_step",
+            f"{record}extra__answers",
+            *IMPORTED,
+        )
+    )
+
+
+def _of_label(
+    named: Sequence[str],
+    item: int,
+    task: int,
+    name: str,
+    is_repeat: bool,
+    success: str,
+    causes: Sequence[object],
+    step: int | None,
+    further: object,
+    *imported: str | int | None,
+) -> Iterator[Answer]:
+    def answer(question: str, said: object) -> Answer:
+        return Answer(question, item, 0, task, name, str(said), is_repeat)
+
+    yield answer(SUCCESS, success)
+    for key, said in zip(IMPORTED, imported, strict=True):
+        if said is not None and str(said).strip():
+            yield answer(key, _plain(said))
+    if success == Success.FAILURE:
+        if step is not None:
+            yield answer("failure_step", step)
+        for cause in named if causes else ():
+            yield answer(f"{_CAUSE}{cause}", YES if cause in causes else NO)
+    if isinstance(further, dict):
+        for key, said in list(further.items())[:MOST]:
+            if isinstance(said, str | int | float) and str(said).strip():
+                yield answer(f"{_FURTHER}{key}", _plain(said))
+
+
+def _plain(said: str | float) -> str:
+    if isinstance(said, bool):
+        return YES if said else NO
+    return str(said).strip().lower()
+
+
+def questions_of(study: Study, answers: Sequence[Answer]) -> list[Question]:
+    """The questions that somebody answered, success always and first."""
+    said: dict[str, set[str]] = {SUCCESS: set()}
+    for each in answers:
+        said.setdefault(each.question, set()).add(each.said)
+    causes = dict(cause_choices(study.taxonomy))
+
+    def place(key: str) -> tuple[int, str]:
+        kind = next(n for n, known in enumerate(_ORDER) if key == known or key.startswith(known))
+        return kind, key
+
+    return [
+        Question(key, _name(key, causes), _categories(key, said[key]))
+        for key in sorted(said, key=place)
+    ]
+
+
+def _name(key: str, causes: Mapping[str, object]) -> str:
+    if key.startswith(_CAUSE):
+        cause = key.removeprefix(_CAUSE)
+        return gettext("Cause of failure: %(cause)s") % {"cause": causes.get(cause, cause)}
+    return str(_NAMES[key]) if key in _NAMES else key.removeprefix(_FURTHER)
+
+
+def _categories(key: str, said: Iterable[str]) -> tuple[str, ...]:
+    if key == SUCCESS:
+        known: tuple[str, ...] = tuple(Success.values)
+    elif key == "milestones" or key.startswith(_CAUSE):
+        known = YES_NO
+    else:
+        known = IMPORTED.get(key, ())
+    others = sorted(set(said) - set(known), key=lambda word: (len(word), word))
+    return (*known, *others)
+
+
+def answer_words(said: str) -> str:
+    """An answer in the reader's language, where it is one of ours."""
+    return str(_WORDS.get(said, said))
+
+
+_WORDS: Mapping[str, str | Promise] = {**dict(Success.choices), YES: _("yes"), NO: _("no")}
