@@ -157,7 +157,7 @@ function takeStep() {
 
 function showCauses() {
   const chosen = fields("success").find((one) => one.checked);
-  page.querySelector("[data-why]").hidden = chosen?.value === "success";
+  page.querySelector("[data-why]").hidden = !chosen || chosen.value === "success";
 }
 
 async function leave() {

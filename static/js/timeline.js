@@ -256,6 +256,7 @@ export class Timeline {
       p: () => this.show("prompts"),
       o: () => this.show("seen"),
       x: () => this.show(this.view === "marked" ? "before" : "marked"),
+      e: () => this.stage.toggleChanges(),
       z: () => this.stage.toggleZoom(),
     }[event.key];
     if (!act) return;

@@ -55,6 +55,7 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
     page.wait_for_selector(READY)
     expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")  # where it ended
     expect(page.locator("[name=step_index]")).to_have_value("3")
+    expect(page.locator("[data-why]")).to_be_hidden()
     press(page, "k", "2", "Shift+Digit1", "Shift+Digit2", "Shift+Digit2", "f", "+", "-", "r")
     page.keyboard.type("1 4 jk f s u ? stays text")
     press(page, "Escape", "c")
@@ -105,6 +106,21 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
         "success",
         "unsure",
     ]
+
+
+def test_a_clear_run_takes_few_keys(open_page: OpenPage) -> None:
+    study, user = make_work(runs=2)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    success = ["1", "Enter"]
+    failure = ["2", "Shift+Digit1", "k", "f", "Enter"]
+    for *keys, last in (success, failure):
+        page.wait_for_selector(READY)
+        press(page, *keys)
+        submit(page, last)
+    expect(page.locator("h2").first).to_contain_text("All done. Thank you!")
+    given = Label.objects.order_by("submitted_at").values_list("success", "causes", "failure_step")
+    assert list(given) == [("success", [], None), ("failure", ["loop"], 2)]
 
 
 def test_what_a_refused_label_lacks_comes_into_view(open_page: OpenPage) -> None:

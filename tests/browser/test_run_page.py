@@ -11,7 +11,7 @@ from judging.studies.disputes.services import decide
 from runs.models import Run
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import adjudicators_of, make_dispute, make_evaluation, make_study
-from tests.runs.factories import make_run, make_text, make_user
+from tests.runs.factories import make_picture, make_run, make_text, make_user
 from tests.security.payloads import BREAKING_OUT, MARKUP
 
 pytestmark = pytest.mark.browser
@@ -223,3 +223,31 @@ def test_hostile_texts_stay_texts(open_page, transactional_db):
         assert (found, page.title() == "owned") == (0, False), path
     page.goto(f"/studies/{study.pk}/audit/")
     expect(page.locator("main")).to_contain_text("matcher")
+
+
+def test_what_changed_since_the_step_before_is_outlined(open_page, transactional_db):
+    words = ("empty", "empty", "filled in")
+    run = make_run(steps=[{"screenshot": make_picture(each)} for each in words])
+    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    expect(page.locator("[data-shot]")).to_be_visible()
+    found = page.locator("[data-changes-found]")
+    page.keyboard.press("e")
+    expect(found).to_have_text("no picture to compare")  # the first has none before it
+    page.keyboard.press("j")
+    expect(found).to_have_text("nothing changed")
+    page.keyboard.press("j")
+    expect(found).to_have_text("places changed: 1")
+    left, top, width, height = (
+        float(page.locator(".change").get_attribute(name)) for name in ("x", "y", "width", "height")
+    )
+    # The words stand at (20, 20), some 50 by 10 pixels.
+    assert 14 <= left <= 26
+    assert 14 <= top <= 26
+    assert 40 <= left + width <= 100
+    assert 26 <= top + height <= 44
+    page.reload()
+    page.keyboard.press("G")
+    expect(found).to_have_text("places changed: 1")  # it stays as it was chosen
+    page.keyboard.press("e")
+    expect(page.locator(".change")).to_have_count(0)
+    expect(found).to_be_empty()

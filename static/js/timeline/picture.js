@@ -1,4 +1,5 @@
 // A step's picture with its marks: fetched ahead, fitted into its frame, zoomed.
+import { changedBoxes } from "./changes.js";
 import { blobUrl, drawn } from "./words.js";
 
 const AHEAD = [1, 2, -1, 3];
@@ -44,6 +45,32 @@ export class Picture {
     this.size = step.size && isMarked ? step.size : spaceOf(picture, step.size);
     this.draw(isMarked ? step : {});
     this.fit();
+  }
+
+  // Outlines what is not as in the picture of this hash; how many places, null if it cannot be told.
+  async outlineChanges(sha256) {
+    const turn = this.turn;
+    const earlier = sha256 && this.keep(blobUrl(this.data, sha256));
+    const shown = this.kept.get(this.image.getAttribute("src"));
+    if (!earlier || !shown || this.shot.hidden) return null;
+    try {
+      await earlier.decode();
+    } catch {
+      return null;
+    }
+    if (turn !== this.turn) return null;
+    const ratio = this.size[0] / shown.naturalWidth;
+    const boxes = changedBoxes(earlier, shown);
+    this.clearChanges();
+    for (const box of boxes) {
+      const [x, y, width, height] = box.map((value) => value * ratio);
+      this.marks.prepend(drawn("rect", { class: "change", x, y, width, height, rx: 2 }));
+    }
+    return boxes.length;
+  }
+
+  clearChanges() {
+    for (const change of this.marks.querySelectorAll(".change")) change.remove();
   }
 
   hide() {

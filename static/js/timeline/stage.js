@@ -4,6 +4,7 @@ import { Picture } from "./picture.js";
 import { blobUrl, phrase } from "./words.js";
 
 const WAIT_MS = 150;
+const OUTLINES_CHANGES = "outlines-changes";
 
 export class Stage {
   constructor(root, data) {
@@ -12,6 +13,10 @@ export class Stage {
     this.position = part("position");
     this.texts = part("texts");
     this.zoomButton = part("zoom");
+    this.changesButton = part("changes");
+    this.changesFound = part("changes-found");
+    this.outlinesChanges = localStorage.getItem(OUTLINES_CHANGES) === "yes";
+    this.changesButton.setAttribute("aria-pressed", String(this.outlinesChanges));
     this.picture = new Picture(part("stage"), data);
     this.tree = new Tree(part("tree"), data);
     this.details = new Fragment(part("details"), data);
@@ -22,6 +27,7 @@ export class Stage {
     }
     if (this.parts.seen) this.seen = new Seen(this.parts.seen, data);
     this.zoomButton.addEventListener("click", () => this.toggleZoom());
+    this.changesButton.addEventListener("click", () => this.toggleChanges());
     this.picture.shot.addEventListener("click", (event) => this.toggleZoom(event));
   }
 
@@ -34,13 +40,38 @@ export class Stage {
       if (part) part.hidden = name !== view;
       if (part && name !== view) this[name].clear();
     }
+    this.index = index;
+    this.view = view;
+    this.changesFound.textContent = "";
     if (this.parts[view]) {
       this.picture.hide();
       return this[view].show(step);
     }
     const hashOf = (one) => ({ before: one.image, after: one.after, marked: one.marked ?? one.image })[view];
     await this.picture.show(hashOf(step), step, phrase(words[`${view}_alt`], { i: step.i }), view !== "after");
+    await this.tellChanges();
     this.picture.fetchAhead(index, hashOf);
+  }
+
+  // What is new on the picture: since the step before, or since the action if it shows the page after.
+  async tellChanges() {
+    const { steps, words } = this.data;
+    const { index, view } = this;
+    if (!this.outlinesChanges || this.parts[view]) return;
+    const earlier = view === "after" ? steps[index] : steps[index - 1];
+    const found = await this.picture.outlineChanges(earlier?.image);
+    if (this.index !== index || this.view !== view) return;
+    if (found === null) this.changesFound.textContent = words.changes_unknown;
+    else this.changesFound.textContent = found ? phrase(words.changes, { n: found }) : words.changes_none;
+  }
+
+  toggleChanges() {
+    this.outlinesChanges = !this.outlinesChanges;
+    localStorage.setItem(OUTLINES_CHANGES, this.outlinesChanges ? "yes" : "no");
+    this.changesButton.setAttribute("aria-pressed", String(this.outlinesChanges));
+    this.changesFound.textContent = "";
+    this.picture.clearChanges();
+    return this.tellChanges();
   }
 
   tellPosition(index) {
