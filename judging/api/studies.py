@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
-from judging.analysis.audits.query import AuditQuery, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
@@ -27,6 +27,10 @@ from runs.models import Scope
 class Counting(BaseModel):
     """How the figures of an audit count, as on its pages."""
 
+    no_verdict: NoVerdict = Field(
+        NoVerdict.LEFT_OUT,
+        description="Whether a run without a verdict is left out or counts against the evaluator.",
+    )
     unsure: Unsure = Field(
         Unsure.IN, description="Whether “unsure” is an answer like others in agreement."
     )

@@ -94,6 +94,17 @@ class ConfusionMatrix:
         """N: runs with a reference verdict."""
         return self.decided + self.no_verdict
 
+    def with_silence_as_error(self) -> ConfusionMatrix:
+        """The same where a run without a verdict is judged wrongly: a success missed, or a failure
+        let pass. It counts against the evaluator, never as a failure of the agent.
+        """
+        return ConfusionMatrix(
+            tp=self.tp,
+            fn=self.fn + self.no_verdict_on_success,
+            tn=self.tn,
+            fp=self.fp + self.no_verdict_on_failure,
+        )
+
     @property
     def coverage(self) -> Share:
         """Share of runs that the evaluator gave a verdict on."""

@@ -19,7 +19,7 @@ from judging.analysis.audits.matrices import (
     resampled,
 )
 from judging.analysis.audits.people import Ceiling, ceiling_of
-from judging.analysis.audits.query import AuditQuery, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.report import Column, FileColumn
@@ -42,7 +42,8 @@ class AuditFacts:
 
     @cached_property
     def audit(self) -> Audit:
-        return audit_of(self.study)
+        wrong = self.query.no_verdict is NoVerdict.WRONG
+        return audit_of(self.study, no_verdict_is_wrong=wrong)
 
     @cached_property
     def resampled(self) -> Resampled:

@@ -22,7 +22,14 @@ from judging.analysis.audits.facts import (
     VALUE,
     AuditFacts,
 )
-from judging.analysis.audits.matrices import Audit, Corrected, EvaluatorAudit, Resampled
+from judging.analysis.audits.matrices import (
+    LEAST_COVERAGE,
+    Audit,
+    Corrected,
+    EvaluatorAudit,
+    Resampled,
+)
+from judging.analysis.audits.query import NO_VERDICT_WORDS, NoVerdict
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
 from judging.analysis.reports.report import Column, FileColumn, Report, Value
@@ -125,6 +132,7 @@ MEASURES = (
         "tp-fn-tn-fp",
     ),
 )
+COVERAGE = MEASURES[0].key
 BY_KEY = {measure.key: measure for measure in MEASURES}
 QUESTIONS: dict[str, Promise] = {
     "fn_share": _("Which evaluator misses the most runs?"),
@@ -150,6 +158,13 @@ class Measured:
     share: Share | None = None
 
     @property
+    def cells(self) -> str:
+        """The cells whose runs the number opens."""
+        if self.audit.no_verdict_is_wrong and self.measure.key != COVERAGE:
+            return f"{self.measure.cells}-none"
+        return self.measure.cells
+
+    @property
     def is_share(self) -> bool:
         """Whether it reads as a percentage; the others are bare coefficients."""
         return self.share is not None or self.measure.key == "f1"
@@ -159,7 +174,7 @@ def measure(
     audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
 ) -> Measured:
     """The figure of the evaluator, with bootstrap intervals where they are given."""
-    figure = measure.of(audit.matrix)
+    figure = measure.of(audit.matrix if measure.key == COVERAGE else audit.scored)
     intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
     interval = intervals.get(measure.key)
     if isinstance(figure, Share):
@@ -196,12 +211,12 @@ def draw(
     kind = BY_KEY[key]
 
     def cells(found: Measured) -> str:
-        place = [audit.study.pk, found.audit.evaluator.pk, kind.cells]
+        place = [audit.study.pk, found.audit.evaluator.pk, found.cells]
         return reverse("judging:audit_cells", args=place)
 
     rows = [
         figure_row(
-            str(each.evaluator),
+            _drawn_name(each),
             found.value,
             found.interval,
             counted=found.share,
@@ -212,7 +227,17 @@ def draw(
         for found in [measure(each, kind, resampled)]
     ]
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
+    if audit.no_verdict_is_wrong:
+        label += f"; {NO_VERDICT_WORDS[NoVerdict.WRONG]}"
     return interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
+
+
+def _drawn_name(audit: EvaluatorAudit) -> str:
+    """Whoever has little coverage says so where figures are compared at a glance."""
+    if not audit.has_little_coverage:
+        return str(audit.evaluator)
+    words = gettext("coverage %(share)s") % {"share": percent(audit.matrix.coverage.value)}
+    return f"{audit.evaluator} ({words})"
 
 
 def matrices(facts: AuditFacts) -> Report:
@@ -225,6 +250,7 @@ def matrices(facts: AuditFacts) -> Report:
             Column("no_verdict", _("no verdict")),
             Column("coverage", _("coverage")),
             Column("no_verdict_because", _("no verdict because")),
+            LITTLE_COVERAGE,
         ],
         rows=[
             [
@@ -234,11 +260,26 @@ def matrices(facts: AuditFacts) -> Report:
                 each.matrix.no_verdict,
                 number(each.matrix.coverage.value),
                 "; ".join(f"{n} {gettext(reason)}" for reason, n in each.reasons) or None,
+                "yes" if each.has_little_coverage else None,
             ]
             for each in facts.audit.evaluators
         ],
-        notes=[_population_note(facts.audit)],
+        notes=[_population_note(facts.audit), *_coverage_notes(facts.audit)],
     )
+
+
+LITTLE_COVERAGE = Column("little_coverage", _("little coverage"))
+
+
+def _coverage_notes(audit: Audit) -> list[str]:
+    if not audit.set_apart:
+        return []
+    words = gettext(
+        "Set apart, after the others, with a verdict on fewer than %(least)s of the runs: "
+        "%(evaluators)s."
+    )
+    names = ", ".join(map(_drawn_name, audit.set_apart))
+    return [words % {"least": percent(LEAST_COVERAGE), "evaluators": names}]
 
 
 _CELLS = ("tp", "fn", "tn", "fp")
@@ -271,14 +312,32 @@ def figures(facts: AuditFacts) -> Report:
                 parts=[VALUE, LOW, HIGH, METHOD, *by_task, COUNT, TOTAL, UNDEFINED],
                 spread=_spread_measured,
             ),
+            Column("no_verdict", _("a run without a verdict")),
+            LITTLE_COVERAGE,
         ],
         rows=[
-            [each.evaluator, kind.key, kind.formula, measure(each, kind, facts.resampled)]
+            [
+                *(each.evaluator, kind.key, kind.formula, measure(each, kind, facts.resampled)),
+                facts.query.no_verdict.value,
+                "yes" if each.has_little_coverage else None,
+            ]
             for each in facts.audit.evaluators
             for kind in MEASURES
         ],
-        notes=[_population_note(facts.audit)],
+        notes=[
+            _population_note(facts.audit),
+            *rule_notes(facts.audit),
+        ],
     )
+
+
+def rule_notes(audit: Audit) -> list[str]:
+    """What is unusual about how figures count, and whose are set apart."""
+    wrong = gettext(
+        "No verdict counts as wrong: on a success as FN, on a failure as FP. It counts against the "
+        "evaluator, never as a failure of the agent; coverage is as it is."
+    )
+    return [*([wrong] if audit.no_verdict_is_wrong else []), *_coverage_notes(audit)]
 
 
 def _spread_measured(found: Measured) -> list[Value]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_noop
@@ -42,6 +42,10 @@ from judging.statistics.figures import (
     rogan_gladen_of,
 )
 
+LEAST_COVERAGE = 0.8
+"""Share of the runs that an evaluator must have a verdict on to be ranked with the others: whoever
+speaks only of easy runs has the best figures.
+"""
 NOT_EVALUATED = gettext_noop("not evaluated yet")
 NO_REASON = gettext_noop("no reason given")
 PASSED_BY_VERDICT: Mapping[str, bool | None] = {
@@ -59,6 +63,19 @@ class EvaluatorAudit:
     matrix: ConfusionMatrix
     reasons: Sequence[tuple[str, int]]
     """Why there is no verdict, and for how many runs; the most frequent first."""
+    no_verdict_is_wrong: bool = False
+    """Whether figures count a run without a verdict as judged wrongly, or leave it out."""
+
+    @property
+    def scored(self) -> ConfusionMatrix:
+        """The matrix that figures are computed from."""
+        return self.matrix.with_silence_as_error() if self.no_verdict_is_wrong else self.matrix
+
+    @property
+    def has_little_coverage(self) -> bool:
+        """Whether it speaks of so few runs that its figures stand apart from the others'."""
+        coverage = self.matrix.coverage.value
+        return not isinstance(coverage, Undefined) and coverage < LEAST_COVERAGE
 
     @property
     def success(self) -> list[tuple[Shown, Share]]:
@@ -81,6 +98,8 @@ class Audit:
     study: Study
     population: Population
     evaluators: Sequence[EvaluatorAudit]
+    """Those with little coverage after the others."""
+    no_verdict_is_wrong: bool = False
 
     @property
     def speaking(self) -> Sequence[EvaluatorAudit]:
@@ -89,8 +108,16 @@ class Audit:
 
     @property
     def by_errors(self) -> Sequence[EvaluatorAudit]:
-        """The same, those that are wrong most often first."""
-        return sorted(self.speaking, key=lambda each: -(each.matrix.fn + each.matrix.fp))
+        """The same, those that are wrong most often first; with little coverage, last."""
+        return sorted(
+            self.speaking,
+            key=lambda each: (each.has_little_coverage, -(each.matrix.fn + each.matrix.fp)),
+        )
+
+    @property
+    def set_apart(self) -> Sequence[EvaluatorAudit]:
+        """Evaluators that speak, but of too few runs to be ranked with the others."""
+        return [each for each in self.speaking if each.has_little_coverage]
 
     @property
     def silent(self) -> Sequence[EvaluatorAudit]:
@@ -98,7 +125,7 @@ class Audit:
         return [each for each in self.evaluators if not each.matrix.decided]
 
 
-def audit_of(study: Study) -> Audit:
+def audit_of(study: Study, *, no_verdict_is_wrong: bool = False) -> Audit:
     """The audit of a study in five queries, however many runs it has."""
     population = population_of(study)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
@@ -110,10 +137,18 @@ def audit_of(study: Study) -> Audit:
     for evaluator, reason, n in _reasons(study, cells):
         reasons[evaluator][reason or NO_REASON] += n
     audits = [
-        _audit(version, cells[version.pk], reasons[version.pk], population)
+        replace(
+            _audit(version, cells[version.pk], reasons[version.pk], population),
+            no_verdict_is_wrong=no_verdict_is_wrong,
+        )
         for version in in_order(of_success().filter(pk__in=cells))
     ]
-    return Audit(study=study, population=population, evaluators=audits)
+    return Audit(
+        study=study,
+        population=population,
+        evaluators=sorted(audits, key=lambda each: each.has_little_coverage),
+        no_verdict_is_wrong=no_verdict_is_wrong,
+    )
 
 
 def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, str, int]]:
@@ -242,11 +277,11 @@ def resampled(audit: Audit) -> Resampled:
     by_evaluator = _by_task(audit) if shares_tasks else {}
     intervals = {
         each.evaluator.pk: evaluator_intervals(
-            by_evaluator[each.evaluator.pk] if shares_tasks else single_trials(each),
+            _scored(each, by_evaluator[each.evaluator.pk] if shares_tasks else single_trials(each)),
             BOOTSTRAPPED if shares_tasks else NO_SHARES,
             seed=audit.study.pk,
         )
-        for each in audit.speaking
+        for each in (audit.evaluators if audit.no_verdict_is_wrong else audit.speaking)
     }
     return Resampled(shares_tasks=shares_tasks, intervals=intervals)
 
@@ -258,6 +293,15 @@ def single_trials(audit: EvaluatorAudit) -> Tasks:
         for each in Cell
         if (n := getattr(audit.matrix, each.value))
     }
+
+
+def _scored(audit: EvaluatorAudit, tasks: Tasks) -> Tasks:
+    if not audit.no_verdict_is_wrong:
+        return tasks
+    found: Counter[ConfusionMatrix] = Counter()
+    for matrix, n in tasks.items():
+        found[matrix.with_silence_as_error()] += n
+    return found
 
 
 def _by_task(audit: Audit) -> Mapping[int, Tasks]:

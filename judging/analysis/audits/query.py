@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -27,6 +27,19 @@ UNSURE_WORDS: Mapping[Unsure, Promise] = {
 }
 
 
+class NoVerdict(StrEnum):
+    """What a run is to the figures of an evaluator that has no verdict on it."""
+
+    LEFT_OUT = "left-out"
+    WRONG = "wrong"
+
+
+NO_VERDICT_WORDS: Mapping[NoVerdict, Promise] = {
+    NoVerdict.LEFT_OUT: _("no verdict is left out"),
+    NoVerdict.WRONG: _("no verdict counts as wrong"),
+}
+
+
 class Choice(NamedTuple):
     """One of several ways to count, and the query of the address that asks for it."""
 
@@ -40,17 +53,28 @@ class AuditQuery:
     """The ways to count that an address chose; the defaults have no place in it."""
 
     unsure: Unsure = Unsure.IN
+    no_verdict: NoVerdict = NoVerdict.LEFT_OUT
 
     @property
     def text(self) -> str:
         """The query of an address; empty for the defaults."""
-        return urlencode({"unsure": self.unsure} if self.unsure is not Unsure.IN else {})
+        usual = AuditQuery()
+        return urlencode(
+            {key: value for key, value in asdict(self).items() if value != getattr(usual, key)}
+        )
 
     @property
     def unsure_choices(self) -> list[Choice]:
         return [
             Choice(words, replace(self, unsure=each).text, each is self.unsure)
             for each, words in UNSURE_WORDS.items()
+        ]
+
+    @property
+    def no_verdict_choices(self) -> list[Choice]:
+        return [
+            Choice(words, replace(self, no_verdict=each).text, each is self.no_verdict)
+            for each, words in NO_VERDICT_WORDS.items()
         ]
 
 
@@ -60,4 +84,7 @@ def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
     Raises:
         QueryError: a value is none that there could be.
     """
-    return AuditQuery(unsure=read_choice(query, "unsure", Unsure) or Unsure.IN)
+    return AuditQuery(
+        unsure=read_choice(query, "unsure", Unsure) or Unsure.IN,
+        no_verdict=read_choice(query, "no_verdict", NoVerdict) or NoVerdict.LEFT_OUT,
+    )

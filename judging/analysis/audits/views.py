@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of
+from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of, rule_notes
 from judging.analysis.audits.population import FAILURE, INFEASIBLE, LEFT_OUT, SUCCESS, counted_items
 from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.reports import AUDIT, document
@@ -93,7 +93,8 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
     """All evaluators of a study on one population. Pictures, agreement and the intervals that
     take resampling are fetched after it.
     """
-    audit = AuditFacts(study).audit
+    facts = facts_of(request, study)
+    audit = facts.audit
     population = audit.population
     origins = dict(ReferenceVerdict.Origin.choices)
     context = {
@@ -106,7 +107,9 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
             for group, name in LEFT_OUT.items()
             if (n := population.groups.get(group))
         ],
+        "query": facts.query,
         "figures": figures_of(audit),
+        "notes": rule_notes(audit),
         "is_first": True,
         "tables": AUDIT.names,
         "formats": FORMATS,
@@ -120,7 +123,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
-    facts = AuditFacts(study)
+    facts = facts_of(request, study)
     intervals = facts.resampled
     drawn = [
         (BY_KEY[key], question, draw(facts.audit, key, intervals))
@@ -128,7 +131,9 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
         if facts.audit.speaking
     ]
     return as_part(
-        request, "judging/analysis/audits/_audit_pictures.html", {"study": study, "drawn": drawn}
+        request,
+        "judging/analysis/audits/_audit_pictures.html",
+        {"study": study, "drawn": drawn, "query": facts.query},
     )
 
 
@@ -137,10 +142,12 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     """The figures side by side, with the intervals that take resampling."""
-    facts = AuditFacts(study)
+    facts = facts_of(request, study)
     context = {
         "study": study,
+        "query": facts.query,
         "audit": facts.audit,
+        "notes": rule_notes(facts.audit),
         "figures": figures_of(facts.audit, facts.resampled),
         "shares_tasks": facts.resampled.shares_tasks,
         "corrected": html_tables(AUDIT.make("corrected", facts)) if facts.corrected else [],
@@ -207,5 +214,5 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     if name not in QUESTIONS:
         raise Http404
-    facts = AuditFacts(study)
+    facts = facts_of(request, study)
     return as_picture(draw(facts.audit, name, facts.resampled), name)

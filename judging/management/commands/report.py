@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.query import AuditQuery, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
 from judging.analysis.audits.reports import AUDIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named, write_files
@@ -28,10 +28,18 @@ class Command(BaseCommand):
             default=Unsure.IN.value,
             help="whether agreement counts “unsure” as an answer",
         )
+        parser.add_argument(
+            "--no-verdict",
+            choices=[each.value for each in NoVerdict],
+            default=NoVerdict.LEFT_OUT.value,
+            help="what a run without a verdict is to an evaluator's figures",
+        )
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
-        query = AuditQuery(unsure=Unsure(options["unsure"]))
+        query = AuditQuery(
+            unsure=Unsure(options["unsure"]), no_verdict=NoVerdict(options["no_verdict"])
+        )
         facts, ending = AuditFacts(study_named(study), query), ENDINGS[options["format"]]
         if out is not None:
             self._into_folder(facts, ending, table, out)

@@ -150,6 +150,7 @@ MATRICES: Sequence[DataColumn] = (
     _whole("no_verdict", "runs without a verdict of it"),
     _number("coverage", "share of runs with a verdict of it"),
     _text("no_verdict_because", "reasons, with how many runs each"),
+    _text("little_coverage", "whether it has a verdict on fewer than 80 % of the runs"),
 )
 FIGURES: Sequence[DataColumn] = (
     _text("evaluator", "name of the evaluator"),
@@ -165,6 +166,8 @@ FIGURES: Sequence[DataColumn] = (
     _whole("count", "numerator"),
     _whole("total", "denominator"),
     _text("undefined_because", "why there is no figure"),
+    _text("no_verdict", "`left-out`: figures are over the runs with a verdict"),
+    _text("little_coverage", "whether it has a verdict on fewer than 80 % of the runs"),
 )
 
 
