@@ -160,6 +160,8 @@ def escape_formula(text: str) -> str:
     Also where it begins with blanks, with signs that are not seen, or with full-width forms,
     which some spreadsheets read as the plain ones.
     """
+    if text[:1].isalnum() and text[:1].isascii():
+        return text  # as most cells of large tables begin
     # A leading apostrophe makes spreadsheets take the cell as text.
     return f"'{text}" if _beginning(text) in FORMULA_SIGNS else text
 

@@ -21,6 +21,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     batches,
     browsers,
     detecting,
+    exporting,
     importing,
     labels,
     matching,
@@ -35,6 +36,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
 
 MODULES = (
     detecting,
+    exporting,
     matching,
     relating,
     batches,

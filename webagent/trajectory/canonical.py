@@ -70,11 +70,12 @@ def _plain(value: Any, *, whole_floats: bool = False) -> Any:
     if isinstance(value, Decimal):
         return plain_decimal(value)
     if isinstance(value, datetime):
-        return _utc(value)
+        return utc_text(value)
     return str(value) if isinstance(value, UUID) else value
 
 
-def _utc(value: datetime) -> str:
+def utc_text(value: datetime) -> str:
+    """A time in UTC as ISO 8601, ended by Z; one without a zone is in UTC."""
     aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     return aware.isoformat().replace("+00:00", "Z")
 

@@ -139,6 +139,10 @@ RUNS: Sequence[DataColumn] = (
     _time("ended_at", "when it ended"),
     _text("source_format", "format it came in"),
 )
+MAYBE = {column.name for column in RUNS if column.type is Type.TEXT} - {
+    *("task_set", "agent", "final_answer")
+}
+"""Columns of runs that are unknown where they are empty."""
 MATRICES: Sequence[DataColumn] = (
     _text("evaluator", "name of the evaluator"),
     _text("version", "its version, and what is switched otherwise"),
@@ -173,8 +177,8 @@ FIGURES: Sequence[DataColumn] = (
 
 RUN_ID, CONTENT_HASH = "run_id", "content_hash"
 _FINDING = ("task_set", "task_set_version", "task", "agent", "agent_version", "model")
-_PATHS = {column.name: column.path.replace(".", "__") for column in RUNS}
-RUN_PATHS = {name: _PATHS[name] for name in (*_FINDING, "seed", "trial")}
+RUN_COLUMN_PATHS = {column.name: column.path.replace(".", "__") for column in RUNS}
+RUN_PATHS = {name: RUN_COLUMN_PATHS[name] for name in (*_FINDING, "seed", "trial")}
 """Columns that find a run where neither id nor hash is given, and what they look at."""
 NUMBERS = {"seed", "trial"}
 

@@ -27,50 +27,27 @@ from judging.portability.judgements.columns import (
     EVALUATIONS,
     FIGURES,
     KIND,
-    LABEL,
     LABELS,
     MATRICES,
+    MAYBE,
     REFERENCE_VERDICTS,
     RUN,
     RUNS,
     VERDICT,
     DataColumn,
-    Type,
 )
 from judging.portability.judgements.evaluations import evaluation_record
-from judging.portability.judgements.labels import IS_REPEAT, label_record, whole_labels
+from judging.portability.judgements.label_rows import label_rows
 from judging.portability.judgements.verdicts import adjudication_record
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
 from webagent.trajectory.canonical import canonical_json
-from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
+from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord
 
 Row = dict[str, Any]
 AT_ONCE = 500
 LARGE = ("record", "evidence", "goal", "final_answer", "task__record", "task__reference")
 """What rows of judgements do not tell of a run, and can be long."""
-MAYBE = {column.name for column in RUNS if column.type is Type.TEXT} - {
-    *("task_set", "agent", "final_answer")
-}
-"""Columns of runs that are unknown where they are empty."""
-
-
-def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
-    """The labels of these, hidden repeats among them; runs in the studies' order."""
-    labels = (
-        whole_labels()
-        .filter(item__in=items.order_by().values("pk"))
-        .select_related("item__run__task__task_set", "item__run__agent")
-        .defer(*(f"item__run__{name}" for name in LARGE))
-        .order_by("item__study", "item__position", "submitted_at", "pk")
-    )
-    for label in labels.iterator(AT_ONCE):
-        said = _values(label_record(label))
-        said["verdict"] = said.pop("success")
-        if causes := said.pop("failure_types", None):
-            said["causes"] = causes
-        said[IS_REPEAT] = label.is_repeat
-        yield _row(LABEL, label.item.run, said)
 
 
 def reference_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
@@ -126,7 +103,7 @@ def run_rows(runs: QuerySet[Run]) -> Iterator[Row]:
         yield _of_run(run, RUNS)
 
 
-def _values(record: LabelRecord | AdjudicationRecord | EvaluationRecord) -> Row:
+def _values(record: AdjudicationRecord | EvaluationRecord) -> Row:
     said: Row = json.loads(canonical_json(record))
     return said
 

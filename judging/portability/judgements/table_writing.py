@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 from django.utils.module_loading import import_string
@@ -47,8 +48,10 @@ def write_csv(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]
         table = csv.writer(text)
         table.writerow([column.name for column in columns])
         count = 0
+        spellers = [(column.name, _speller(column)) for column in columns]
         for row in rows:
-            table.writerow([_cell(column, row.get(column.name)) for column in columns])
+            values = [(row.get(name), spell) for name, spell in spellers]
+            table.writerow(["" if value is None else spell(value) for value, spell in values])
             count += 1
     finally:
         text.detach()  # or the file would be closed with it
@@ -65,13 +68,12 @@ def write_jsonl(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Ro
     return count
 
 
-def _cell(column: DataColumn, value: Any) -> str:
-    if value is None:
-        return ""
+def _speller(column: DataColumn) -> Callable[[Any], str]:
+    """How the column's cells spell a value."""
     if column.type is Type.YES_NO:
-        return "true" if value else "false"
+        return lambda value: "true" if value else "false"
     if column.type in (Type.JSON, Type.WORDS):
-        return json.dumps(value, ensure_ascii=False)
+        return partial(json.dumps, ensure_ascii=False)
     if column.type in (Type.WHOLE, Type.NUMBER, Type.MONEY):
-        return str(value)
-    return cell_of_value(column.name, value)
+        return str
+    return partial(cell_of_value, column.name)

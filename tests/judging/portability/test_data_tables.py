@@ -15,7 +15,17 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyMember, Unblinding
+from judging.models import (
+    Evaluation,
+    Label,
+    LabelRevision,
+    MilestoneTick,
+    ReferenceVerdict,
+    StepComment,
+    Study,
+    StudyMember,
+    Unblinding,
+)
 from judging.portability.judgements.columns import DataColumn, Type
 from judging.portability.judgements.data_tables import (
     DATA_TABLES,
@@ -23,12 +33,15 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.label_files import import_labels
+from judging.portability.judgements.label_rows import label_rows
+from judging.portability.judgements.labels import RECORD, label_record, whole_labels
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study
-from runs.models import AuditEntry, Run
+from runs.models import AuditEntry, Milestone, Run
 from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import client_of, make_run, make_user
+from webagent.trajectory.canonical import canonical_json
 
 pytestmark = pytest.mark.postgresql_only("slow, and alike on both")
 
@@ -161,6 +174,55 @@ class TestOfStudies:
                 table = DATA_TABLES[name]
                 rows = table.rows(everything_of(study))
                 assert DATA_FORMATS[ending].write(file, table.columns, rows) == count, name
+
+    def test_rows_of_labels_say_what_their_records_say(self, study, django_assert_num_queries):
+        first, second, *_rest = Label.objects.order_by("pk")
+        milestone = Milestone.objects.create(
+            task=first.item.run.task, name="basket filled", weight=1, position=1
+        )
+        MilestoneTick.objects.create(label=first, milestone=milestone, achieved=True, step=1)
+        for step, text in ((2, "later"), (0, "earlier ☕")):
+            StepComment.objects.create(
+                item=first.item, author=first.annotator, step_index=step, text=text
+            )
+        came_in = {
+            "id": "a",
+            "run_id": "b",
+            "annotator": "somebody",
+            "success": "failure",
+            "looping": "yes",
+            "raw": {"score": 2.0, "nothing": None},
+        }
+        for label in (second, Label.objects.order_by("pk").last()):
+            label.extra = {RECORD: came_in}
+            label.save()
+        LabelRevision.objects.create(label=second, content={})
+        repeat = Label.objects.create(
+            item=first.item,
+            annotator=first.annotator,
+            is_repeat=True,
+            success="unsure",
+            submitted_at=first.submitted_at,
+        )
+        with django_assert_num_queries(4):
+            found = {row["id"]: row for row in label_rows(study.items.all())}
+        assert set(found) == {str(pk) for pk in Label.objects.values_list("pk", flat=True)}
+        for label in whole_labels():
+            told = json.loads(canonical_json(label_record(label)))
+            row = {name: value for name, value in found[str(label.pk)].items() if value is not None}
+            assert row.pop("kind") == "label"
+            assert row.pop("is_repeat") == (label == repeat)
+            assert row.pop("verdict") == told.pop("success")
+            assert row.pop("causes", []) == told.pop("failure_types")
+            run = label.item.run
+            assert row.pop("task") == run.task.external_id
+            assert row.pop("task_set") == run.task.task_set.name
+            assert row.pop("task_set_version") == run.task.task_set.version
+            assert (row.pop("agent"), row.pop("model")) == (run.agent.name, run.agent.model)
+            assert row.pop("trial") == run.trial
+            assert json.dumps(row, sort_keys=True) == json.dumps(told, sort_keys=True)
+            assert json.dumps(row.get("comments")) == json.dumps(told.get("comments"))
+            assert json.dumps(row.get("extra")) == json.dumps(told.get("extra"))
 
     def test_no_command_writes_over_a_file_or_a_table_that_is_none(self, study, tmp_path):
         out = tmp_path / "labels.csv"

@@ -1,0 +1,75 @@
+"""The labels of a study as CSV and JSON Lines, against the bare reading of the same columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import tracemalloc
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from judging.models import Label, Study
+from judging.portability.judgements.data_tables import DATA_TABLES, everything_of
+from judging.portability.judgements.table_writing import DATA_FORMATS
+from tests.benchmarks.clock import tell, work_side_by_side
+from tests.judging.factories import annotators_of, make_study
+from tests.runs.factories import make_run
+
+RUNS = (1000, 5000)
+READ = (
+    *("pk", "annotator__username", "success", "confidence", "causes", "failure_step", "rationale"),
+    *("seconds", "submitted_at", "extra", "item__study__name", "guideline__version"),
+    *("item__run_id", "item__run__content_hash", "item__run__task__external_id"),
+    *("item__run__task__task_set__name", "item__run__agent__name", "item__run__agent__model"),
+)
+
+
+def run() -> None:
+    for n_runs in RUNS:
+        with transaction.atomic():
+            _measure(_labelled_study(n_runs), 2 * n_runs)
+            transaction.set_rollback(True)
+
+
+def _measure(study: Study, n_labels: int) -> None:
+    def bare() -> None:
+        rows = Label.objects.filter(item__study=study).order_by("item__position", "pk")
+        csv.writer(io.StringIO()).writerows(rows.values_list(*READ).iterator(1000))
+
+    for ending in ("csv", "jsonl"):
+        ours, least = work_side_by_side(partial(_write, study, ending), bare)
+        tell(f"{n_labels} labels as {ending}", 1000 * ours, 1000 * least, "ms")
+    tracemalloc.start()
+    _write(study, "csv")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    sys.stdout.write(f"{n_labels} labels as csv: {peak / 1e6:.1f} MB of memory\n")
+
+
+def _write(study: Study, ending: str) -> None:
+    table = DATA_TABLES["labels"]
+    with open("/dev/null", "wb") as nowhere:  # noqa: PTH123 (no file)
+        DATA_FORMATS[ending].write(nowhere, table.columns, table.rows(everything_of(study)))
+
+
+def _labelled_study(n_runs: int) -> Study:
+    study = make_study(runs=[make_run(steps=1, pictures=False) for _ in range(n_runs)])
+    people = annotators_of(study)
+    guideline = study.guidelines.first()
+    Label.objects.bulk_create(
+        Label(
+            item=item,
+            annotator=person,
+            success="success",
+            rationale="The basket holds the hose that the task asked for.",
+            seconds=12.5,
+            guideline=guideline,
+            submitted_at=timezone.now(),
+        )
+        for item in study.items.all()
+        for person in people
+    )
+    return study
