@@ -176,7 +176,7 @@ class TestOfStudies:
                 assert DATA_FORMATS[ending].write(file, table.columns, rows) == count, name
 
     def test_rows_of_labels_say_what_their_records_say(self, study, django_assert_num_queries):
-        first, second, *_rest = Label.objects.order_by("pk")
+        first, second, *_rest, last = Label.objects.order_by("pk")
         milestone = Milestone.objects.create(
             task=first.item.run.task, name="basket filled", weight=1, position=1
         )
@@ -193,7 +193,7 @@ class TestOfStudies:
             "looping": "yes",
             "raw": {"score": 2.0, "nothing": None},
         }
-        for label in (second, Label.objects.order_by("pk").last()):
+        for label in (second, last):
             label.extra = {RECORD: came_in}
             label.save()
         LabelRevision.objects.create(label=second, content={})
