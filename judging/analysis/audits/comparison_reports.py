@@ -31,6 +31,7 @@ from judging.statistics.confusion import ConfusionMatrix
 MOST_GROUPS = 12
 GROUPINGS = {
     "all": _("all runs"),
+    "split": _("By split"),
     "site": _("By site"),
     "template": _("By intent template"),
     "kind": _("By kind of evaluation"),

@@ -20,6 +20,8 @@ from django.db.models import (
     Value,
     When,
 )
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Cast, Coalesce
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -80,7 +82,14 @@ TEMPLATE = Case(
     output_field=CharField(),
 )
 """A task's template by the benchmark's id, or by its text where it has none."""
+SPLIT = Coalesce(
+    Cast(KeyTextTransform("split", KeyTransform("extra", "run__task__record")), CharField()),
+    Value(""),
+    output_field=CharField(),
+)
+"""The part of its benchmark that a task came in with, such as `dev` or `test`."""
 GROUPINGS = {
+    "split": SPLIT,
     "site": F("run__task__site"),
     "template": TEMPLATE,
     "kind": F("run__task__evaluation_kind"),

@@ -37,6 +37,7 @@ from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 100
 GROUP_NAMES = {
+    "split": gettext_lazy("split"),
     "site": gettext_lazy("site"),
     "template": gettext_lazy("template"),
     "kind": gettext_lazy("kind of evaluation"),

@@ -86,6 +86,9 @@ def test_the_page_marks_it_and_says_why(shy: audited.Audited) -> None:
     assert "with a verdict on fewer than 80.0 % of the runs: a-shy 1 (coverage 30.0 %)" in page
     heads = page[page.index('class="table figures"') :]
     assert heads.index("busy") < heads.index("a-shy") < heads.index("coverage 30.0 %")
+    assert page.count('<td class="num apart">') == heads.count('<details class="definition">')
+    assert "<strong>busy</strong>" in page
+    assert "<strong>a-shy</strong>" not in page
     drawn = open_page(client_of(audited.auditor("b")), "audit_pictures", shy.study.pk)
     assert "a-shy 1 (coverage 30.0 %)" in drawn.content.decode()
 
