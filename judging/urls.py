@@ -192,6 +192,7 @@ analyses: list[URLPattern | URLResolver] = [
     path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/figures/", audit.audit_figures, name="audit_figures"),
+    path("studies/<int:study_id>/audit/repairs/", audit.audit_repairs, name="audit_repairs"),
     path("studies/<int:study_id>/audit/agreement/", audit.audit_agreement, name="audit_agreement"),
     path(
         "studies/<int:study_id>/audit/triangle/",

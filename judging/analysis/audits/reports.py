@@ -14,6 +14,7 @@ from judging.analysis.audits.failure_modes import failure_modes
 from judging.analysis.audits.figures import QUESTIONS, corrected, draw, figures, matrices
 from judging.analysis.audits.people_reports import agreement, detectors, people
 from judging.analysis.audits.population import LEFT_OUT
+from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.verdicts import verdicts
 from judging.analysis.causes.reports import causes, success_rates, tagged_errors
@@ -57,6 +58,9 @@ AUDIT: Registry[AuditFacts] = Registry(
             _("Matrices"), matrices, about=_("evaluators against reference verdicts")
         ),
         "figures": Entry(_("Figures"), figures, about=_("figures of the evaluators")),
+        "repairs": Entry(
+            _("What would repair them?"), repairs, about=_("what would repair the evaluators")
+        ),
         "corrected": Entry(
             _("Runs without a reference verdict"),
             corrected,

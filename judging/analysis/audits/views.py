@@ -140,6 +140,16 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 @require_safe
 @vary_on_headers("HX-Request")
 @for_auditors
+def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
+    """Where the errors of each evaluator belong, and which other one corrects most of them."""
+    report = AUDIT.make("repairs", facts_of(request, study))
+    context = {"study": study, "tables": html_tables(report), "notes": report.notes}
+    return as_part(request, "judging/analysis/audits/_audit_repairs.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_auditors
 def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     """The figures side by side, with the intervals that take resampling."""
     facts = facts_of(request, study)

@@ -229,6 +229,7 @@ case("judging:audit", study_id=STUDIES)
 case("judging:audit_newest")
 case("judging:audit_pictures", study_id=STUDIES)
 case("judging:audit_agreement", study_id=STUDIES)
+case("judging:audit_repairs", study_id=STUDIES)
 case("judging:audit_figures", study_id=STUDIES)
 case(
     "judging:audit_triangle",

@@ -1,0 +1,67 @@
+"""Where the errors of evaluators belong, and which other evaluator corrects most of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.repairs import repairs
+from judging.models import CauseTag
+from tests.judging.analysis import audited
+from tests.judging.analysis.audits.pages import open_page
+from tests.runs.factories import client_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+
+
+@pytest.fixture
+def world(db: None) -> audited.Audited:
+    """`strict` errs on four of six runs; `loose` corrects three of these and breaks one more."""
+    made = audited.study()
+    audited.judged(made, audited.evaluator("strict"), ["fn", "fn", "fn", "fp", "tp", "tn"])
+    said = {"loose": "ppppff", "half": "pppf", "mute": "p"}
+    for name, verdicts in said.items():
+        for item, verdict in zip(made.items, verdicts, strict=False):
+            word = "passed" if verdict == "p" else "failed"
+            audited.evaluation(item.run, audited.evaluator(name), word)
+    first, second, third, fourth, *_ = made.items
+    by = audited.auditor("tagger")
+    strict = audited.evaluator("strict")
+    for item, error, repair in (
+        (first, "fn", "task_data"),
+        (second, "fn", "evaluation_logic"),
+        (fourth, "fp", "task_data"),
+    ):
+        CauseTag.objects.create(
+            item=item, evaluator=strict, evaluator_name="strict", error=error,
+            causes=["other"], repair=repair, by=by,
+        )  # fmt: skip
+    assert third.status == "settled"
+    return made
+
+
+def test_who_corrects_most_is_named_with_what_it_breaks(world: audited.Audited) -> None:
+    report = repairs(AuditFacts(world.study))
+    rows = {row[0]: row[1:] for row in report.values}
+    # errors, task data, evaluation logic, neither, untagged, corrected by, corrects, breaks
+    assert rows["strict"] == ["1", 4, 2, 1, 0, 1, "loose 1", 3, 1]
+    # `half` is right on the first four but speaks of too few runs to be ranked; nobody is better
+    # than `loose` by more than it breaks.
+    assert rows["loose"][1:] == [2, 0, 0, 0, 2, "—", None, None]
+    assert "mute" not in rows, "it does not err"
+
+
+def test_the_first_page_leads_to_it_and_its_figures_to_the_runs(world: audited.Audited) -> None:
+    client = client_of(audited.auditor())
+    assert "/audit/repairs/" in open_page(client, "audit", world.study.pk).content.decode()
+    page = open_page(client, "audit_repairs", world.study.pk).content.decode()
+    strict, loose = audited.evaluator("strict"), audited.evaluator("loose")
+    assert f"/studies/{world.study.pk}/audit/{strict.pk}/cells/fn-fp/" in page
+    assert f"compare/?first={strict.pk}&amp;second={loose.pk}" in page
+
+
+def test_where_nobody_errs_it_says_so() -> None:
+    made = audited.study()
+    audited.judged(made, audited.evaluator("right"), ["tp", "tn"])
+    page = open_page(client_of(audited.auditor()), "audit_repairs", made.study.pk)
+    assert "No evaluator errs on these runs." in page.content.decode()
