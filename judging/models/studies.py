@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, F, Q
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -52,18 +52,20 @@ class StudyItemQuerySet(models.QuerySet["StudyItem"]):
 
     def unlabelled_by(self, user: User) -> Self:
         """Without those that the person has labelled."""
-        return self.exclude(labels__annotator=user)
+        return self.exclude(pk__in=user.labels.order_by().values("item"))
 
     def not_unblinded_for(self, user: User) -> Self:
         """Without runs of which the person knows what is hidden, from this study or another.
 
-        Because they looked, or because all labels of a run that they labelled have arrived.
+        Because they looked, or because all labels of a run that they labelled have arrived. Both
+        are lists of the person's own, made once: asked of each run, the database may go through
+        all of the person's labels for each.
         """
-        labelled = StudyItem.objects.filter(
-            run=OuterRef("run"), labels__annotator=user, labels__is_repeat=False
-        )
-        unseen = self.exclude(run__study_items__unblindings__user=user)
-        return unseen.exclude(Exists(labelled.exclude(status=StudyItem.Status.OPEN)))
+        items = StudyItem.objects.order_by()
+        seen = items.filter(unblindings__user=user)
+        labelled = items.filter(labels__annotator=user, labels__is_repeat=False)
+        closed = labelled.exclude(status=StudyItem.Status.OPEN)
+        return self.exclude(run__in=seen.values("run")).exclude(run__in=closed.values("run"))
 
 
 class Study(models.Model):

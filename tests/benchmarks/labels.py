@@ -9,6 +9,7 @@ what the best comparable tool took on the same two processors.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import os
 import resource
@@ -111,12 +112,7 @@ def _study() -> tuple[Study, list[list[Form]]]:
     """A study in which every two people have as many runs in common, and what each will send."""
     first = make_run(pictures=False, steps=STEPS)
     n_items = max(1, LABELS // 2 // len(PAIRS)) * len(PAIRS)
-    twins = [_twin(first) for _ in range(n_items - 1)]
-    Run.objects.bulk_create(twins)
-    Step.objects.bulk_create(
-        Step(run=twin, index=index) for twin in twins for index in range(STEPS)
-    )
-    study = make_study(runs=[first, *twins], annotators=CLIENTS)
+    study = make_study(runs=[first, *twins_of(first, n_items - 1)], annotators=CLIENTS)
     people = annotators_of(study)
     guideline = study.guidelines.get().pk
     now = timezone.now()
@@ -131,11 +127,16 @@ def _study() -> tuple[Study, list[list[Form]]]:
     return study, forms
 
 
-def _twin(run: Run) -> Run:
-    """Another run of the same."""
-    twin = Run.objects.get(pk=run.pk)
-    twin.pk = uuid.uuid4()
-    return twin
+def twins_of(run: Run, n_runs: int) -> list[Run]:
+    """So many other runs of the same, stored, with as many steps."""
+    twins = [copy.copy(run) for _ in range(n_runs)]
+    for twin in twins:
+        twin.pk = uuid.uuid4()
+    Run.objects.bulk_create(twins)
+    Step.objects.bulk_create(
+        Step(run=twin, index=index) for twin in twins for index in range(run.steps.count())
+    )
+    return twins
 
 
 @contextmanager
