@@ -13,15 +13,17 @@ from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
+from judging.analysis.audits.reports import check_split
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
-from runs.api.problems import Problem, not_found
+from runs.api.problems import Problem, invalid, not_found
 from runs.api.runs import run_of
 from runs.models import Scope
+from runs.models.parsing import QueryError
 
 
 class Counting(BaseModel):
@@ -30,6 +32,9 @@ class Counting(BaseModel):
     no_verdict: NoVerdict = Field(
         NoVerdict.LEFT_OUT,
         description="Whether a run without a verdict is left out or counts against the evaluator.",
+    )
+    split: str = Field(
+        "", description="The split of the tasks that matrices, figures and rates are of."
     )
     unsure: Unsure = Field(
         Unsure.IN, description="Whether “unsure” is an answer like others in agreement."
@@ -231,10 +236,15 @@ def read_audit_table(
     study = audited_study(request, study_id)
     if name not in REPORTS:
         raise not_found("table")
+    facts = AuditFacts(study, AuditQuery(**dict(counting)))
+    try:
+        check_split(facts, name)
+    except QueryError as error:
+        raise invalid(("query.split", error.takes)) from error
     if REPORTS.entries[name].lists_runs:
         items = study.items.all()
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return table_out(REPORTS.make(name, AuditFacts(study, AuditQuery(**dict(counting)))))
+    return table_out(REPORTS.make(name, facts))
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:

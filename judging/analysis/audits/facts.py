@@ -34,7 +34,8 @@ class AuditFacts:
         self.query = query or AuditQuery()
 
     def title(self, about: str) -> str:
-        return gettext("%(study)s: %(about)s") % {"study": self.study.name, "about": about}
+        name = f"{self.study.name} ({self.query.split})" if self.query.split else self.study.name
+        return gettext("%(study)s: %(about)s") % {"study": name, "about": about}
 
     @property
     def notes(self) -> list[str]:
@@ -43,7 +44,7 @@ class AuditFacts:
     @cached_property
     def audit(self) -> Audit:
         wrong = self.query.no_verdict is NoVerdict.WRONG
-        return audit_of(self.study, no_verdict_is_wrong=wrong)
+        return audit_of(self.study, no_verdict_is_wrong=wrong, split=self.query.split)
 
     @cached_property
     def resampled(self) -> Resampled:

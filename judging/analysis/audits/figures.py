@@ -212,7 +212,7 @@ def draw(
 
     def cells(found: Measured) -> str:
         place = [audit.study.pk, found.audit.evaluator.pk, found.cells]
-        return reverse("judging:audit_cells", args=place)
+        return reverse("judging:audit_cells", args=place) + found.audit.runs_query
 
     rows = [
         figure_row(

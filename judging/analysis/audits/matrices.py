@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_noop
@@ -20,11 +21,12 @@ from judging.analysis.audits.population import (
     References,
     Shown,
     counted_items,
+    items_of,
     population_of,
     references_by_task,
 )
 from judging.analysis.audits.verdict_sources import in_order, of_success
-from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
+from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.statistics.confusion import (
     BOOTSTRAPPED,
     Cell,
@@ -65,6 +67,12 @@ class EvaluatorAudit:
     """Why there is no verdict, and for how many runs; the most frequent first."""
     no_verdict_is_wrong: bool = False
     """Whether figures count a run without a verdict as judged wrongly, or leave it out."""
+    split: str = ""
+
+    @property
+    def runs_query(self) -> str:
+        """What the address of the runs behind its numbers ends with."""
+        return f"?{urlencode({'split': self.split})}" if self.split else ""
 
     @property
     def scored(self) -> ConfusionMatrix:
@@ -100,6 +108,8 @@ class Audit:
     evaluators: Sequence[EvaluatorAudit]
     """Those with little coverage after the others."""
     no_verdict_is_wrong: bool = False
+    split: str = ""
+    """The split of the tasks that it is of; all of them if empty."""
 
     @property
     def speaking(self) -> Sequence[EvaluatorAudit]:
@@ -125,21 +135,22 @@ class Audit:
         return [each for each in self.evaluators if not each.matrix.decided]
 
 
-def audit_of(study: Study, *, no_verdict_is_wrong: bool = False) -> Audit:
+def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = "") -> Audit:
     """The audit of a study in five queries, however many runs it has."""
-    population = population_of(study)
+    population = population_of(study, split)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
     for reference in (SUCCESS, FAILURE):
-        for evaluator, verdict, n in _verdicts(study, reference):
+        for evaluator, verdict, n in _verdicts(study, split, reference):
             passed = PASSED_BY_VERDICT.get(verdict)
             cells[evaluator][cell(reference == SUCCESS, passed)] += n
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for evaluator, reason, n in _reasons(study, cells):
+    for evaluator, reason, n in _reasons(study, split, cells):
         reasons[evaluator][reason or NO_REASON] += n
     audits = [
         replace(
             _audit(version, cells[version.pk], reasons[version.pk], population),
             no_verdict_is_wrong=no_verdict_is_wrong,
+            split=split,
         )
         for version in in_order(of_success().filter(pk__in=cells))
     ]
@@ -148,16 +159,19 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False) -> Audit:
         population=population,
         evaluators=sorted(audits, key=lambda each: each.has_little_coverage),
         no_verdict_is_wrong=no_verdict_is_wrong,
+        split=split,
     )
 
 
-def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, str, int]]:
+def _verdicts(
+    study: Study, split: str, reference: str
+) -> QuerySet[Evaluation, tuple[int, str, int]]:
     """Runs of one reference verdict by evaluator and what it said.
 
     All that is counted stands in one index: the runs come as a list and not as a join, so that
     the database looks at no run and no evaluation.
     """
-    runs = counted_items(study).filter(verdict__verdict=reference)
+    runs = counted_items(study, split).filter(verdict__verdict=reference)
     return (
         Evaluation.objects.filter(run__in=runs.order_by().values("run"), is_current=True)
         .values_list("evaluator", "verdict")
@@ -166,11 +180,13 @@ def _verdicts(study: Study, reference: str) -> QuerySet[Evaluation, tuple[int, s
     )
 
 
-def _reasons(study: Study, evaluators: Iterable[int]) -> QuerySet[Evaluation, tuple[int, str, int]]:
+def _reasons(
+    study: Study, split: str, evaluators: Iterable[int]
+) -> QuerySet[Evaluation, tuple[int, str, int]]:
     """Runs without a verdict by evaluator and reason."""
     return (
         Evaluation.objects.filter(
-            run__in=counted_items(study).order_by().values("run"),
+            run__in=counted_items(study, split).order_by().values("run"),
             evaluator__in=evaluators,
             verdict__in=WITHOUT_VERDICT,
             is_current=True,
@@ -230,9 +246,8 @@ def corrected_rates(audit: Audit) -> list[Corrected]:
 
     Its rates are measured on the runs that have one, so that the two are independent.
     """
-    unsettled = StudyItem.objects.filter(study=audit.study, verdict__isnull=True).exclude(
-        INFEASIBLE
-    )
+    items = items_of(audit.study, audit.split)
+    unsettled = items.filter(verdict__isnull=True).exclude(INFEASIBLE)
     rows = (
         Evaluation.objects.filter(
             run__in=unsettled.order_by().values("run"),
@@ -272,7 +287,9 @@ class Resampled:
 
 def resampled(audit: Audit) -> Resampled:
     """The intervals of all evaluators that speak, in at most three queries."""
-    tasks = counted_items(audit.study).aggregate(n=Count("run__task", distinct=True))["n"]
+    tasks = counted_items(audit.study, audit.split).aggregate(n=Count("run__task", distinct=True))[
+        "n"
+    ]
     shares_tasks = tasks < audit.population.runs
     by_evaluator = _by_task(audit) if shares_tasks else {}
     intervals = {
@@ -308,19 +325,19 @@ def _by_task(audit: Audit) -> Mapping[int, Tasks]:
     counts: defaultdict[int, defaultdict[int, Counter[Cell]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
-    for evaluator, verdict, reference, task, n in _rows(audit.study):
+    for evaluator, verdict, reference, task, n in _rows(audit):
         passed = PASSED_BY_VERDICT.get(verdict)
         counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
-    references = references_by_task(audit.study)
+    references = references_by_task(audit.study, audit.split)
     return {
         evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())
         for evaluator, tasks in counts.items()
     }
 
 
-def _rows(study: Study) -> list[tuple[int, str, str, int, int]]:
+def _rows(audit: Audit) -> list[tuple[int, str, str, int, int]]:
     return list(
-        counted_items(study)
+        counted_items(audit.study, audit.split)
         .filter(run__evaluations__is_current=True)
         .values_list(
             "run__evaluations__evaluator",

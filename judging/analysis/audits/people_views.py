@@ -40,7 +40,7 @@ READ = "progress of an audit"
 @for_auditors
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
-    facts = facts_of(request, study)
+    facts = facts_of(request, study, "people")
     context = {
         "study": study,
         "facts": facts,

@@ -22,6 +22,7 @@ from django.db.models import (
 )
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import Exact
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -82,11 +83,15 @@ TEMPLATE = Case(
     output_field=CharField(),
 )
 """A task's template by the benchmark's id, or by its text where it has none."""
-SPLIT = Coalesce(
-    Cast(KeyTextTransform("split", KeyTransform("extra", "run__task__record")), CharField()),
-    Value(""),
-    output_field=CharField(),
-)
+
+
+def split_of(record: str) -> Coalesce:
+    """The split of the task whose record is at that path; empty where it has none."""
+    split = KeyTextTransform("split", KeyTransform("extra", record))
+    return Coalesce(Cast(split, CharField()), Value(""), output_field=CharField())
+
+
+SPLIT = split_of("run__task__record")
 """The part of its benchmark that a task came in with, such as `dev` or `test`."""
 GROUPINGS = {
     "split": SPLIT,
@@ -124,9 +129,24 @@ class Population:
         return self.references.runs
 
 
-def counted_items(study: Study) -> QuerySet[StudyItem]:
+def items_of(study: Study, split: str = "") -> QuerySet[StudyItem]:
+    """The items of a study: of all its tasks, or of those in that split."""
+    items = StudyItem.objects.filter(study=study)
+    if "\0" in split:  # PostgreSQL refuses a question with a NUL in it, which no split has.
+        return items.none()
+    return items.filter(Exact(SPLIT, Value(split))) if split else items
+
+
+def splits_of(study: Study) -> list[str]:
+    """The splits that the study's tasks are of, in one query."""
+    tasks = Task.objects.filter(pk__in=StudyItem.objects.filter(study=study).values("run__task"))
+    found = tasks.order_by().values_list(split_of("record"), flat=True).distinct()
+    return sorted(split for split in found if split)
+
+
+def counted_items(study: Study, split: str = "") -> QuerySet[StudyItem]:
     """The items that every figure is computed on."""
-    items = StudyItem.objects.filter(study=study, verdict__verdict__in=[SUCCESS, FAILURE])
+    items = items_of(study, split).filter(verdict__verdict__in=[SUCCESS, FAILURE])
     return items.exclude(INFEASIBLE)
 
 
@@ -135,10 +155,10 @@ def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
     return StudyItem.objects.filter(study=study).annotate(group=_GROUP).filter(group=group)
 
 
-def population_of(study: Study) -> Population:
+def population_of(study: Study, split: str = "") -> Population:
     """The population, in one query."""
     rows = (
-        StudyItem.objects.filter(study=study)
+        items_of(study, split)
         .values_list(_GROUP, "verdict__origin", "verdict__verdict")
         .annotate(n=Count("pk"))
         .order_by()
@@ -155,10 +175,10 @@ def population_of(study: Study) -> Population:
     return Population(groups=groups, origins=origins, references=references)
 
 
-def references_by_task(study: Study) -> dict[int, References]:
+def references_by_task(study: Study, split: str = "") -> dict[int, References]:
     """The counted runs of each task, in one query."""
     rows = (
-        counted_items(study)
+        counted_items(study, split)
         .values_list("run__task")
         .annotate(
             successes=Count("pk", filter=Q(verdict__verdict=SUCCESS)),

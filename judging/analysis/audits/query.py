@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -43,7 +43,7 @@ NO_VERDICT_WORDS: Mapping[NoVerdict, Promise] = {
 class Choice(NamedTuple):
     """One of several ways to count, and the query of the address that asks for it."""
 
-    words: Promise
+    words: Promise | str
     query: str
     is_chosen: bool
 
@@ -54,6 +54,8 @@ class AuditQuery:
 
     unsure: Unsure = Unsure.IN
     no_verdict: NoVerdict = NoVerdict.LEFT_OUT
+    split: str = ""
+    """The split of the tasks that matrices and figures are of; all of them if empty."""
 
     @property
     def text(self) -> str:
@@ -77,6 +79,15 @@ class AuditQuery:
             for each, words in NO_VERDICT_WORDS.items()
         ]
 
+    def split_choices(self, splits: Sequence[str]) -> list[Choice]:
+        """All tasks, or those of one split; nothing to choose where there are no splits."""
+        offered: list[tuple[str, Promise | str]] = [("", _("all splits"))]
+        offered += [(each, each) for each in splits]
+        return [
+            Choice(words, replace(self, split=each).text, each == self.split)
+            for each, words in (offered if splits else ())
+        ]
+
 
 def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
     """What an address says.
@@ -87,4 +98,5 @@ def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
     return AuditQuery(
         unsure=read_choice(query, "unsure", Unsure) or Unsure.IN,
         no_verdict=read_choice(query, "no_verdict", NoVerdict) or NoVerdict.LEFT_OUT,
+        split=query.get("split", ""),
     )

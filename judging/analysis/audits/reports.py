@@ -22,6 +22,7 @@ from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.writing import write, write_document
 from judging.models import Guideline
+from runs.models.parsing import QueryError
 
 
 def protocol(facts: AuditFacts) -> Report:
@@ -97,6 +98,16 @@ AUDIT: Registry[AuditFacts] = Registry(
     }
 )
 """Pages, downloads, the API and the command then have it."""
+BY_SPLIT = ("protocol", "matrices", "figures", "corrected")
+"""Those that can be of one split of the tasks."""
+
+
+def check_split(facts: AuditFacts, name: str) -> None:
+    """Raises QueryError where a split is asked of a report that is of all tasks alone."""
+    if facts.query.split and name not in BY_SPLIT:
+        raise QueryError("split", gettext("Only matrices, figures and rates can be of one split."))
+
+
 _WHOLE: Registry[AuditFacts] = Registry(
     {"protocol": Entry(_("Protocol"), protocol, about=_("protocol and population"))}
     | dict(AUDIT.entries)
@@ -110,7 +121,10 @@ def document(facts: AuditFacts, ending: str) -> str:
     Raises:
         ValueError: for CSV, of which a file holds one table only.
     """
-    return _document(facts, _WHOLE.for_document(facts), ending)
+    made = _WHOLE.for_document(facts)
+    if facts.query.split:
+        made = [report for report in made if report.name in BY_SPLIT]
+    return _document(facts, made, ending)
 
 
 def _document(facts: AuditFacts, made: Sequence[Report], ending: str) -> str:

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -22,7 +22,7 @@ from judging.analysis.audits.population import (
     neighbours,
     read_cells,
 )
-from judging.analysis.audits.selection import read_selection, selected_items
+from judging.analysis.audits.selection import BETWEEN, read_selection, selected_items
 from judging.analysis.audits.tables import CellTable
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
@@ -52,8 +52,12 @@ Walk = Mapping[str, str]
 @vary_on_headers("HX-Request")
 @for_auditors
 def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
-    """The runs of one cell, or of several."""
+    """The runs of one cell, or of several; those of one split are among all verdicts."""
     evaluator, shown = _cells(evaluator_id, cells)
+    if split := request.GET.get("split"):
+        address = reverse("judging:audit_triangle", args=[study.pk])
+        query = {"cell": f"{evaluator_id}{BETWEEN}{cells}", "split": split}
+        return redirect(f"{address}?{urlencode(query)}")
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
     tag = read_tag_filter(request.GET.get("tag", ""))
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)

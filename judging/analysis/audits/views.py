@@ -12,9 +12,16 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of, rule_notes
-from judging.analysis.audits.population import FAILURE, INFEASIBLE, LEFT_OUT, SUCCESS, counted_items
+from judging.analysis.audits.population import (
+    FAILURE,
+    INFEASIBLE,
+    LEFT_OUT,
+    SUCCESS,
+    counted_items,
+    splits_of,
+)
 from judging.analysis.audits.query import read_audit_query
-from judging.analysis.audits.reports import AUDIT, document
+from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
@@ -110,8 +117,13 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "query": facts.query,
         "figures": figures_of(audit),
         "notes": rule_notes(audit),
+        "splits": facts.query.split_choices(splits_of(study)),
         "is_first": True,
-        "tables": AUDIT.names,
+        "tables": {
+            name: words
+            for name, words in AUDIT.names.items()
+            if name in BY_SPLIT or not facts.query.split
+        },
         "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
     }
@@ -170,7 +182,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
-    facts = facts_of(request, study)
+    facts = facts_of(request, study, "agreement")
     report = AUDIT.make("agreement", facts)
     context = {
         "study": study,
@@ -182,12 +194,14 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
 
 
-def facts_of(request: AppRequest, study: Study) -> AuditFacts:
-    """The study's audit, counted as the address says."""
+def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> AuditFacts:
+    """The study's audit, counted as the address says, for a report of that name."""
     try:
-        return AuditFacts(study, read_audit_query(request.GET))
+        facts = AuditFacts(study, read_audit_query(request.GET))
+        check_split(facts, name)
     except ValueError as error:
         raise BadQueryError(error) from error
+    return facts
 
 
 def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
@@ -205,7 +219,8 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     if AUDIT.entries[name].lists_runs:
         items = counted_items(study)
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    return as_file(AUDIT.make(name, facts_of(request, study)), ending)
+    facts = facts_of(request, study, name)
+    return as_file(AUDIT.make(name, facts), ending)
 
 
 @require_safe

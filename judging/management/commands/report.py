@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
-from judging.analysis.audits.reports import AUDIT, document, report_files
+from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named, write_files
 
@@ -34,13 +34,20 @@ class Command(BaseCommand):
             default=NoVerdict.LEFT_OUT.value,
             help="what a run without a verdict is to an evaluator's figures",
         )
+        parser.add_argument(
+            "--split", default="", help="split of the tasks that matrices and figures are of"
+        )
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
         query = AuditQuery(
-            unsure=Unsure(options["unsure"]), no_verdict=NoVerdict(options["no_verdict"])
+            unsure=Unsure(options["unsure"]),
+            no_verdict=NoVerdict(options["no_verdict"]),
+            split=options["split"],
         )
         facts, ending = AuditFacts(study_named(study), query), ENDINGS[options["format"]]
+        if query.split and (out is not None or table not in (None, *BY_SPLIT)):
+            raise CommandError(f"of one split there are: {', '.join(BY_SPLIT)}")
         if out is not None:
             self._into_folder(facts, ending, table, out)
         elif table is not None:

@@ -78,6 +78,7 @@ def test_agreement_counts_as_the_query_says(study: Study, caller: Caller) -> Non
     assert {row["categories"] for row in without["rows"]} == {3}
     assert without["notes"][0].endswith("without “unsure”.")
     assert fields(caller.get(f"{asked}?unsure=maybe")) == ["query.unsure"]
+    assert fields(caller.get(f"{asked}?split=test")) == ["query.split"]
 
 
 @pytest.mark.parametrize("name", ["matrices", "figures", "triangle", "nothing"])

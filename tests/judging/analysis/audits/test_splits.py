@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.analysis.audits.comparison import compare
+from judging.analysis.audits.matrices import audit_of, resampled
 from judging.analysis.audits.verdict_sources import sources_of
+from judging.statistics.figures import Interval
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk
 from tests.runs.factories import client_of
@@ -47,6 +50,72 @@ def test_compare_keeps_splits_apart(parted: audited.Audited) -> None:
     assert found == {"dev": (2, 1, 1), "test": (3, 0, 1), "": (1, 0, 0), "2": (1, 0, 0)}
     page = open_page(client_of(audited.auditor()), "audit_compare", parted.study.pk)
     assert "By split" in page.content.decode()
+
+
+def test_matrices_and_figures_are_of_one_split(parted: audited.Audited) -> None:
+    """test: 3 runs, of which `a` has a TP, a TN and a FN."""
+    client = client_of(audited.auditor())
+    address = reverse("judging:audit", args=[parted.study.pk])
+    rows = json.loads(client.get(f"{address}tables/matrices.json?split=test").content)["rows"]
+    assert [rows[0][key] for key in ("runs", "tp", "fn", "tn", "fp")] == [3, 1, 1, 1, 0]
+    found = json.loads(client.get(f"{address}tables/figures.json?split=test").content)
+    figures = {(row["evaluator"], row["figure"]): row["value"] for row in found["rows"]}
+    assert figures["a", "fnr"] == pytest.approx(1 / 2)
+    assert figures["a", "fn_share"] == pytest.approx(1 / 3)
+    assert found["title"].startswith("Garden study (test): ")
+    assert audit_of(parted.study, split="dev").evaluators[0].matrix.runs == 2
+    assert audit_of(parted.study).evaluators[0].matrix.runs == 7
+
+
+def test_intervals_are_of_the_split(parted: audited.Audited) -> None:
+    """Where tasks have several runs, they are resampled from those of the split."""
+    again = parted.add("success", of=audited.run(audited.task("t2")))
+    audited.evaluation(again.run, audited.evaluator("a"), "passed")
+    of_dev = resampled(audit_of(parted.study, split="dev"))
+    of_test = resampled(audit_of(parted.study, split="test"))
+    assert (of_dev.shares_tasks, of_test.shares_tasks) == (False, True)
+    accuracy = of_test.intervals[pk("a")]["accuracy"]
+    assert isinstance(accuracy, Interval)
+    assert accuracy.low < 3 / 4 < accuracy.high
+
+
+def test_numbers_of_a_split_open_its_runs(parted: audited.Audited) -> None:
+    client = client_of(audited.auditor())
+    address = reverse("judging:audit", args=[parted.study.pk])
+    page = client.get(f"{address}?split=test").content.decode()
+    assert "3 runs with a reference verdict" in page
+    listed = reverse("judging:audit_cells", args=[parted.study.pk, pk("a"), "fn"]) + "?split=test"
+    assert listed in page
+    runs = client.get(listed, follow=True).content.decode()
+    assert runs.count("<tr data-run=") == 1
+    assert ">all splits</a>" in page
+    drawn = client.get(f"{address}pictures/?split=test").content.decode()
+    assert listed in drawn
+
+
+def test_reports_of_all_tasks_refuse_a_split(parted: audited.Audited) -> None:
+    client = client_of(audited.auditor())
+    address = reverse("judging:audit", args=[parted.study.pk])
+    for part in ("tables/agreement.json", "agreement/", "people/"):
+        assert client.get(f"{address}{part}").status_code == 200
+        assert client.get(f"{address}{part}?split=test").status_code == 404
+    page = client.get(f"{address}?split=test").content.decode()
+    assert "tables/figures.csv" in page
+    assert "tables/agreement.csv" not in page
+    document = json.loads(client.get(f"{address}report.json?split=test").content)
+    assert set(document["tables"]) == {"protocol", "matrices", "figures", "corrected"}
+    with pytest.raises(CommandError, match="of one split there are"):
+        call_command("report", str(parted.study.pk), "--table", "people", "--split", "test")
+
+
+@pytest.mark.parametrize("split", ["nowhere", "%00", "<script>"])
+def test_a_split_that_no_task_has_is_empty(parted: audited.Audited, split: str) -> None:
+    client = client_of(audited.auditor())
+    address = reverse("judging:audit", args=[parted.study.pk])
+    answer = client.get(f"{address}?split={split}")
+    assert answer.status_code == 200
+    assert "No run has a reference verdict yet" in answer.content.decode()
+    assert "<script>" not in answer.content.decode().split("<main")[-1]
 
 
 def test_all_verdicts_and_their_files_are_of_one_split(parted: audited.Audited) -> None:
