@@ -123,6 +123,15 @@ def test_a_clear_run_takes_few_keys(open_page: OpenPage) -> None:
     assert list(given) == [("success", [], None), ("failure", ["loop"], 2)]
 
 
+def test_from_home_one_key_goes_on_with_the_work(open_page: OpenPage) -> None:
+    study, user = make_work()
+    page = open_page("/", user)
+    expect(page.locator(".wait").first).to_be_focused()
+    submit(page)
+    page.wait_for_selector(READY)
+    assert f"/studies/{study.pk}/annotate/" in page.url
+
+
 def test_what_a_refused_label_lacks_comes_into_view(open_page: OpenPage) -> None:
     study, user = make_work(runs=1)
     study.asks_failure_details = True
