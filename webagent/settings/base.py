@@ -198,7 +198,7 @@ STATICFILES_DIRS = [REPOSITORY / "static"]
 UPLOAD_DIR = DATA_DIR / "uploads"
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "tmp"
 FILE_UPLOAD_HANDLERS = [
-    "runs.imports.upload_bounds.BoundedUploadHandler",
+    "runs.api.bodies.BoundedUploadHandler",
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]

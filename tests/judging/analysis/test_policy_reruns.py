@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.analysis.rerun_facts import RerunFacts
+from judging.extension import RerunFacts
 from judging.models import ReferenceVerdict
 from runs.launching.policies import rerun_plans as policy_reruns
 from runs.launching.policies import rerun_views

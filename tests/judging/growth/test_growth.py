@@ -20,7 +20,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from judging.analysis import rerun_facts
+from judging import extension
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import views as hint_views
 from judging.portability.label_imports import views as label_import_views
@@ -124,7 +124,7 @@ BOUNDS = (
     (rerun_page, "MOST_LISTED", 60),
     (dispute_views, "MOST_WAITING", 5),
     (label_import_views, "LOOKED_THROUGH", 40),
-    (rerun_facts, "MOST_STUDIES", 40),
+    (extension, "MOST_STUDIES", 40),
     (rerun_views, "MOST_OFFERED", 40),
     (hint_views, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),

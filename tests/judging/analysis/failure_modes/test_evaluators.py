@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from judging.analysis.audits.matrices import audit_of
-from judging.analysis.rerun_facts import RerunFacts
 from judging.evaluating.evaluating import Again, runs_to_evaluate, version_of
 from judging.evaluators.contract import having_read
 from judging.evaluators.failure_modes import FailureJudgeEvaluator
 from judging.evaluators.registry import evaluator_named, evaluator_of, predefined_evaluators
+from judging.extension import RerunFacts
 from judging.models import Evaluation
 from runs.models import Event, Run, Step
 from runs.models.signals import runs_ended
