@@ -154,7 +154,7 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
     """Where the errors of each evaluator belong, and which other one corrects most of them."""
-    report = AUDIT.make("repairs", facts_of(request, study))
+    report = AUDIT.make("repairs", facts_of(request, study, "repairs"))
     context = {"study": study, "tables": html_tables(report), "notes": report.notes}
     return as_part(request, "judging/analysis/audits/_audit_repairs.html", context)
 

@@ -65,3 +65,10 @@ def test_where_nobody_errs_it_says_so() -> None:
     audited.judged(made, audited.evaluator("right"), ["tp", "tn"])
     page = open_page(client_of(audited.auditor()), "audit_repairs", made.study.pk)
     assert "No evaluator errs on these runs." in page.content.decode()
+
+
+def test_it_is_of_all_splits_alone(world: audited.Audited) -> None:
+    client = client_of(audited.auditor())
+    address = f"/studies/{world.study.pk}/audit/"
+    assert client.get(f"{address}repairs/?split=dev").status_code == 404
+    assert "/audit/repairs/" not in client.get(f"{address}?split=dev").content.decode()
