@@ -135,10 +135,16 @@ def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
         cells=[_in_cells(text, sources) for text in query.getlist("cell") if text],
         differ=(sources.named(pair[0]), sources.named(pair[1])) if len(pair) == 2 else None,
         spread=_spread(differ) if len(pair) != 2 else "",
-        groups={name: value for name in GROUPINGS if (value := query.get(name))},
+        groups={name: _group(value) for name in GROUPINGS if (value := query.get(name))},
         evaluators=shown if len(shown) < len(sources.evaluators) else (),
         sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
     )
+
+
+def _group(text: str) -> str:
+    if "\0" in text:  # PostgreSQL refuses it in a question
+        raise ValueError("no group has a NUL in its name")
+    return text
 
 
 def _spread(text: str) -> str:

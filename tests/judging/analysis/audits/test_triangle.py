@@ -79,7 +79,8 @@ def test_filters_by_hand(world: audited.Audited) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["cell=0_fn", "cell=x", "cell=1_xx", "differ=1~2~3", "differ=x", "differ=u0~1"]
+    "query",
+    ["cell=0_fn", "cell=x", "cell=1_xx", "differ=1~2~3", "differ=x", "differ=u0~1", "site=%00"],
 )
 def test_an_address_that_means_nothing_is_not_found(world: audited.Audited, query: str) -> None:
     client = client_of(audited.auditor())
