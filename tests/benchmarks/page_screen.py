@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from tools.detector.photographer import ELEMENTS
+from tools.detector.dataset import ELEMENTS
 from webagent.agents.screen.agent import Read
 from webagent.trajectory.live import Observation
 from webagent.vision.screen import HOLDERS, TEXT, Box, ScreenItem, ScreenText

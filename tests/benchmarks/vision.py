@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from tools.detector.labelled import read_index
+from tools.detector.samples import read_index
 from webagent.vision.detector import load_detector
 from webagent.vision.ocr import open_ocr
 from webagent.vision.reading import ScreenReader

@@ -8,10 +8,9 @@ from collections import Counter
 
 import pytest
 
-from tools.detector.designs import random_style
+from tools.detector.dataset import UNSEEN_TASKS
 from tools.detector.made_controls import Draw
-from tools.detector.made_pages import PARTS, made_page
-from tools.detector.tasks import UNSEEN
+from tools.detector.made_pages import PARTS, made_page, random_style
 
 PAGES = [made_page(seed) for seed in range(60)]
 
@@ -60,7 +59,7 @@ def test_pages_load_the_benchmarks_core_and_none_of_its_tasks() -> None:
     loaded = {path for page in PAGES for path in re.findall(r'(?:src|href)="(/[^"]+)"', page)}
     assert loaded
     assert all(path.startswith("/core/") for path in loaded)
-    assert not any(name.removeprefix("miniwob.") in page for name in UNSEEN for page in PAGES)
+    assert not any(name.removeprefix("miniwob.") in page for name in UNSEEN_TASKS for page in PAGES)
 
 
 def test_style_sheets_differ_and_close_what_they_open() -> None:

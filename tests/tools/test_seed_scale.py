@@ -14,8 +14,7 @@ from tests.runs.factories import make_run
 from tools.seed_scale import shares
 from tools.seed_scale.__main__ import main
 from tools.seed_scale.drawing import Drawn, draw_runs
-from tools.seed_scale.plan import Plan, TaskGroup
-from tools.seed_scale.pool import STEP_COLUMNS, Pool
+from tools.seed_scale.plan import STEP_COLUMNS, Plan, Pool, TaskGroup
 
 pytestmark = pytest.mark.slow
 

@@ -1,25 +1,64 @@
-"""What a training step is fed: pieces of pictures, and what the network should say of them."""
+"""Labelled pictures, and what a training step is fed of them: pieces, and what to say of those."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageOps
 
-from tools.detector.labelled import LabelledPicture
 from webagent.vision.detector import SCALE
-from webagent.vision.screen import KINDS, Box
+from webagent.vision.screen import KINDS, Box, Element
+
+INDEX = "pictures.jsonl"
+TRAIN, SEEN, UNSEEN = "train", "seen", "unseen"
+# The "task" of pages that were made at random.
+MADE = "made-page"
+
+
+@dataclass(frozen=True)
+class LabelledPicture:
+    """A picture (PNG) of a task, with the elements on it; boxes in pixels of the picture.
+
+    `part`: what to train on, other seeds of the same tasks ("seen"), or other tasks ("unseen").
+    """
+
+    file: str
+    task: str
+    seed: int
+    clicks: int
+    styled: bool
+    part: str
+    elements: tuple[Element, ...]
+
+    def line(self) -> str:
+        """As a line of the index."""
+        return json.dumps(asdict(self))
+
+
+def read_index(directory: Path) -> list[LabelledPicture]:
+    """The labelled pictures of a directory, in the order in which they were taken."""
+    return [_picture(line) for line in (directory / INDEX).read_text().splitlines()]
+
+
+def _picture(line: str) -> LabelledPicture:
+    record = json.loads(line)
+    elements = tuple(
+        Element(found["kind"], Box(**found["box"]), found["confidence"])
+        for found in record["elements"]
+    )
+    return LabelledPicture(**{**record, "elements": elements})
+
 
 SIDE = 160
 # A box that a piece's edge leaves less of than this is not asked for.
 LEAST_LEFT = 0.4
-
 Floats = NDArray[np.float32]
 Target = tuple[str, tuple[float, float, float, float]]
 

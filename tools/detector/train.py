@@ -20,11 +20,9 @@ from PIL import Image
 from torch import distributed
 from torch.nn import functional
 
-from tools.detector.evaluate import measure, told
-from tools.detector.labelled import MADE, TRAIN, read_index
-from tools.detector.measuring import FLOOR
+from tools.detector.evaluate import FLOOR, measure, told
 from tools.detector.network import RANGES, STRIDES, Exported, Network
-from tools.detector.samples import SIDE, Sample, Sampler, wanted
+from tools.detector.samples import MADE, SIDE, TRAIN, Sample, Sampler, read_index, wanted
 from webagent.vision.detector import MODEL, fed
 
 BATCH = 12

@@ -12,8 +12,7 @@ from uuid import UUID
 
 from judging.studies.access import Role
 from tools.seed_scale import shares
-from tools.seed_scale.plan import Plan, TaskGroup
-from tools.seed_scale.pool import STEP_COLUMNS, Pool
+from tools.seed_scale.plan import STEP_COLUMNS, Plan, Pool, TaskGroup
 from webagent.agents.running import SOURCE_FORMAT
 
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)

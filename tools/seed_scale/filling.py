@@ -16,8 +16,7 @@ from tools.seed_scale import TASK_SETS, shares
 from tools.seed_scale.bulk import Bulk, trust_rows
 from tools.seed_scale.drawing import RUN_COLUMNS, Drawn, draw_runs
 from tools.seed_scale.judged import Judging
-from tools.seed_scale.plan import Plan, make_plan
-from tools.seed_scale.pool import STEP_COLUMNS, read_pool
+from tools.seed_scale.plan import STEP_COLUMNS, Plan, make_plan, read_pool
 
 RUNS_AT_ONCE = 2_000
 """Runs of an experiment, which are written in one transaction."""

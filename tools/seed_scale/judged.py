@@ -28,8 +28,7 @@ from runs.models import User
 from tools.seed_scale import shares
 from tools.seed_scale.bulk import Bulk
 from tools.seed_scale.drawing import FIRST_DAY, Drawn, text_of
-from tools.seed_scale.plan import Plan
-from tools.seed_scale.pool import Pool
+from tools.seed_scale.plan import Plan, Pool
 
 _REASON = "nothing to judge by"
 _LABELLED_AT = text_of(FIRST_DAY + timedelta(days=640))

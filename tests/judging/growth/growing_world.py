@@ -79,8 +79,7 @@ from tools.seed_scale import shares
 from tools.seed_scale.bulk import Bulk
 from tools.seed_scale.drawing import RUN_COLUMNS, Drawn, draw_runs
 from tools.seed_scale.judged import Judging
-from tools.seed_scale.plan import TaskGroup, make_plan
-from tools.seed_scale.pool import STEP_COLUMNS, read_pool
+from tools.seed_scale.plan import STEP_COLUMNS, TaskGroup, make_plan, read_pool
 
 RUNS_AT_ONCE = 15
 """The runs of one experiment, with everything that comes with them."""

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tools.detector.dataset import seen_tasks, unseen_tasks
 from tools.detector.evaluate import measure, told
-from tools.detector.labelled import INDEX, read_index
-from tools.detector.tasks import seen_tasks, unseen_tasks
+from tools.detector.samples import INDEX, read_index
 from webagent.environment.miniwob import task_names
 from webagent.vision.detector import (
     MODEL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.detector.measuring import (
+from tools.detector.evaluate import (
     Shown,
     average_precision,
     figures,
