@@ -22,8 +22,8 @@ from runs.launching.policies.services import save_policy
 from runs.models import RetryPolicy
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.registry import AgentKind
+from webagent.agents.settings import AgentSettings
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, TextPart
 from webagent.llm.registry import ModelEntry
 from webagent.recovery.retry_policy import AgentChoice, Comparison, PolicyBody, RecoveryPolicy

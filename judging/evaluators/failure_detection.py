@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from webagent.recovery.failure_kinds import Mode
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
+from webagent.trajectory.verdict_records import Mode
 
 VERSION = "1"
 

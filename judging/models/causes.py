@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models.evaluations import EvaluatorVersion
 from judging.models.studies import StudyItem
-from webagent.recovery.failure_kinds import Mode, Side
+from webagent.trajectory.verdict_records import Mode, Side
 
 
 class Cause(models.TextChoices):

@@ -20,7 +20,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from runs.interface.words import money
-from webagent.recovery.failure_kinds import Mode, Side
+from webagent.trajectory.verdict_records import Mode, Side
 
 register = template.Library()
 

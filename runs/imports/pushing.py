@@ -29,6 +29,10 @@ from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.pushed.runs import (
+    Ending,
+    Opening,
+    PushedStep,
+    PushedTask,
     clean_ending,
     clean_opening,
     ended_record,
@@ -36,7 +40,6 @@ from webagent.trajectory.pushed.runs import (
     opened_record,
     with_redacted,
 )
-from webagent.trajectory.pushed.schema import Ending, Opening, PushedStep, PushedTask
 from webagent.trajectory.pushed.steps import Recorded, recorded_step
 from webagent.trajectory.records import RunRecord, StepRecord
 

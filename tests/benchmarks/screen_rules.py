@@ -24,11 +24,10 @@ from playwright.sync_api import BrowserContext, Page
 from tests.benchmarks.page_screen import read_page
 from webagent.agents.screen.agent import Read, reader_of
 from webagent.agents.screen.rules import ScreenScripted
-from webagent.agents.screen.settings import VisionSettings
+from webagent.agents.settings import VisionSettings
 from webagent.environment.browser import BrowserSettings, Hosts
-from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
+from webagent.environment.browsergym_browsers import start_playwright, stop_playwright, take_picture
 from webagent.environment.browsergym_environment import LocalSite
-from webagent.environment.browsergym_observation import take_picture
 from webagent.environment.browsergym_session import action_set
 from webagent.environment.miniwob import BASE_URL, HOST, pages_directory
 from webagent.proportions import wilson_bounds

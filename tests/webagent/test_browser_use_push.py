@@ -15,7 +15,7 @@ from tests.webagent.test_client import Site
 from webagent.browser_use_push import BrowserUseRecorder
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.pushed.schema import Ending, PushedStep
+from webagent.trajectory.pushed.runs import Ending, PushedStep
 from webagent.trajectory.pushed.steps import recorded_step
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Observation, StepRecord

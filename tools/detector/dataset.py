@@ -23,9 +23,8 @@ from tools.detector.made_pages import made_page, random_style
 from tools.detector.samples import INDEX, MADE, SEEN, TRAIN, UNSEEN, LabelledPicture
 from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
-from webagent.environment.browsergym_browsers import ChromiumLauncher
+from webagent.environment.browsergym_browsers import ChromiumLauncher, take_picture
 from webagent.environment.browsergym_environment import LocalSite
-from webagent.environment.browsergym_observation import take_picture
 from webagent.vision.screen import KINDS, Box, Element
 
 # Whole families, so that no twin of theirs is learnt from; where that would leave a kind of

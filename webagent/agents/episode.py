@@ -8,10 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from webagent.agents.agent import Agent, AgentFailure, Remembering
-from webagent.agents.endings import (
+from webagent.agents.agent import (
     CANCELLED,
+    Agent,
+    AgentFailure,
     Broken,
+    Remembering,
     RunEnd,
     Spending,
     agent_failed,

@@ -14,13 +14,11 @@ from pydantic import JsonValue, ValidationError
 from webagent.agents.agent import Agent
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.generic.settings import AgentSettings
 from webagent.agents.librarian import Librarian
 from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.agents.screen.agent import Captions, ScreenAgent
 from webagent.agents.screen.rules import NAME as SCREEN_SCRIPTED
 from webagent.agents.screen.rules import ScreenScripted
-from webagent.agents.screen.settings import ScreenSettings, VisionSettings
 from webagent.agents.scripted import (
     AlwaysNotAvailable,
     DoNothing,
@@ -32,11 +30,12 @@ from webagent.agents.scripted import (
     Stuck,
     Wrong,
 )
-from webagent.field_errors import field_errors
+from webagent.agents.settings import AgentSettings, ScreenSettings, VisionSettings
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry
+from webagent.trajectory.values import field_errors
 
 FindFile = Callable[[], Path | None]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol, TypeVar
 
-from webagent.agents.endings import Broken, RunEnd
+from webagent.agents.agent import Broken, RunEnd
 from webagent.agents.recovering import Divergence, PathStep
 from webagent.environment.interface import Environment, take_step
 from webagent.recovery.retry_policy import RecoveryPolicy

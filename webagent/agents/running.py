@@ -9,8 +9,7 @@ from decimal import Decimal
 
 from pydantic import JsonValue
 
-from webagent.agents.agent import Agent, Informed
-from webagent.agents.endings import RunEnd, Spending, environment_failed
+from webagent.agents.agent import Agent, Informed, RunEnd, Spending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
 from webagent.environment.browser import BrowserSettings

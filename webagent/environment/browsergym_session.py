@@ -17,8 +17,11 @@ from browsergym.core.env import BrowserEnv
 from pydantic import JsonValue
 
 from webagent.environment.browser import BrowserSettings, Hosts
-from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
-from webagent.environment.browsergym_observation import live_observation
+from webagent.environment.browsergym_browsers import (
+    live_observation,
+    start_playwright,
+    stop_playwright,
+)
 from webagent.environment.browsergym_task import (
     RetryWaits,
     SiteWaits,

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from webagent.field_errors import field_errors
 from webagent.knowledge.entries import LONGEST_TEXT, RawEntry, RunLog
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
 from webagent.llm.untrusted import marked_block, visible, without_fence, word_outside
+from webagent.trajectory.values import field_errors
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
 VERSION = "1"

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel, NonNegativeInt, ValidationError
 
-from webagent.field_errors import first_field_error
 from webagent.llm.budget import cache_key, cost_of, most_cost
 from webagent.llm.failures import unreadable
 from webagent.llm.interface import (
@@ -26,6 +25,7 @@ from webagent.llm.interface import (
     Usage,
 )
 from webagent.llm.registry import ModelEntry, SchemaMode
+from webagent.trajectory.values import first_field_error
 
 MAX_RESULT_BYTES = 1024**3
 """Of what a batch came to."""

@@ -13,11 +13,11 @@ from typing import IO, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.trees import READ_ERRORS, Tree
+from webagent.trajectory.values import first_field_error
 
 R = TypeVar("R", bound=BaseModel)
 _MAY_BE_ODD = re.compile(rb"NaN|Infinity|[eE][+]?[0-9]{3}")

@@ -13,12 +13,11 @@ from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
 
-from webagent.field_errors import first_field_error
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.run_files import RunFiles
 from webagent.trajectory.trees import Tree, TreeError, head_of
-from webagent.trajectory.values import noting_refused_numbers
+from webagent.trajectory.values import first_field_error, noting_refused_numbers
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,8 @@
 """Values from outside: typed looks into JSON of unknown shape, and types of fields.
 
 A look gives the value if it is what it should be, else None. Amounts can be written out, and
-times are those of every calendar.
+times are those of every calendar. Where a value does not fit a model it is told without the value,
+which may be a secret, or hostile.
 """
 
 from __future__ import annotations
@@ -13,19 +14,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 Amount = TypeVar("Amount", int, float, Decimal)
-
 _MAX_COUNT = 2**53
 _MAX_SECONDS = 253_402_300_799.0  # the end of the year 9999
 _MAX_COST = 10**8
 _MOST_BITS = 200
 _MOST_SHOWN = 80
-
-
 _refused: ContextVar[dict[str, None] | None] = ContextVar("refused", default=None)
 
 
@@ -148,8 +146,6 @@ def short_decimal(value: Decimal) -> Decimal:
 
 
 Money = Annotated[Decimal, AfterValidator(short_decimal)]
-
-
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:", re.ASCII)
 
 
@@ -189,3 +185,27 @@ def total(amounts: Iterable[Amount | None]) -> Amount | None:
     """The sum of those that are known; None if none is."""
     found = [amount for amount in amounts if amount is not None]
     return sum(found[1:], found[0]) if found else None
+
+
+class FieldError(NamedTuple):
+    """One place of a value that is wrong; `field` is empty for the value as a whole."""
+
+    field: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.reason}" if self.field else self.reason
+
+
+def field_errors(error: ValidationError) -> list[FieldError]:
+    """All places that are wrong, in the order in which they were looked at."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return [
+        FieldError(".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))
+        for each in found
+    ]
+
+
+def first_field_error(error: ValidationError) -> FieldError:
+    """The first of them."""
+    return field_errors(error)[0]

@@ -32,7 +32,7 @@ from judging.analysis.reports.report import Report
 from judging.models import Study
 from runs.models import AgentConfiguration, Run
 from runs.models.parsing import read_number
-from webagent.recovery.failure_kinds import Mode
+from webagent.trajectory.verdict_records import Mode
 
 
 def failures_of(study: Study) -> QuerySet[Any]:

@@ -44,7 +44,7 @@ from judging.analysis.reports.showing import Shown, percent, rate
 from runs.interface.words import money, steps
 from runs.models import Run
 from runs.operations.health.infrastructure import error_rates
-from webagent.recovery.failure_kinds import Mode
+from webagent.trajectory.verdict_records import Mode
 
 RESULTS = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
 

@@ -27,7 +27,7 @@ from judging.evaluators.failure_detection import Rule
 from judging.models import Evaluation, FailureReview, ReferenceVerdict
 from judging.studies.forms import note_field
 from runs.models import Run, User
-from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
+from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 LONGEST_NOTE = 2000
 

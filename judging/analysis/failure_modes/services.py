@@ -21,7 +21,7 @@ from judging.evaluators.failure_modes import (
 )
 from judging.models import Evaluation, FailureReview
 from runs.models import Run, RunStatus, User
-from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
+from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown, percent, percent_ends
 from judging.models import FailureReview
 from judging.statistics.figures import Reason, Share
-from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
+from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 
 class RunModes(NamedTuple):

@@ -31,7 +31,7 @@ from judging.evaluators.failure_modes import (
     MechanicalFailureModes,
 )
 from judging.models import Evaluation, FailureReview
-from webagent.recovery.failure_kinds import Mode, Side
+from webagent.trajectory.verdict_records import Mode, Side
 
 
 class ModeSource(StrEnum):

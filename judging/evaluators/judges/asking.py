@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
 from judging.evaluators.judges.prompts import JudgeSettings, Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
-from webagent.field_errors import field_errors
 from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
 from webagent.llm.untrusted import without_fence
+from webagent.trajectory.values import field_errors
 
 LONGEST_REPLY = 50_000
 

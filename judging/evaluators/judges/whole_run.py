@@ -42,7 +42,7 @@ from judging.evaluators.judges.shown import (
 )
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import Request
-from webagent.recovery.failure_kinds import Mode, Side
+from webagent.trajectory.verdict_records import Mode, Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

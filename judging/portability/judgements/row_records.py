@@ -26,10 +26,9 @@ from judging.portability.judgements.columns import (
 )
 from runs.models import Run
 from runs.storage.records import MAX_INT
-from webagent.field_errors import first_field_error
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import Money
+from webagent.trajectory.values import Money, first_field_error
 from webagent.trajectory.verdict_records import (
     AdjudicationRecord,
     EvaluationRecord,

@@ -20,11 +20,15 @@ from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, Use
 from runs.models.experiments import HINTS_KEY as HINTS
 from runs.models.visibility import run_policy
 from webagent.agents.generic.agent import NAME as GENERIC
-from webagent.agents.generic.settings import BENCHMARK_ACTIONS, AgentSettings
 from webagent.agents.registry import agent_kinds
 from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.agents.screen.rules import NAME as SCREEN_SCRIPTED
-from webagent.agents.screen.settings import ScreenSettings, VisionSettings
+from webagent.agents.settings import (
+    BENCHMARK_ACTIONS,
+    AgentSettings,
+    ScreenSettings,
+    VisionSettings,
+)
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry, RegistryError
 from webagent.recovery.retry_policy import AgentChoice

@@ -27,9 +27,9 @@ from runs.models import Task, TaskRevision, TaskSet
 from runs.models.audit_log import PATCH_TAKEN_BACK, TASKS_PATCHED
 from runs.models.tasks import task_key
 from runs.storage.records import stored_json
-from webagent.field_errors import first_field_error
 from webagent.trajectory.records import TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import first_field_error
 
 BATCH = 500
 SHOWN_PROBLEMS = 20

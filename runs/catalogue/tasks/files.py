@@ -14,9 +14,9 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
-from webagent.field_errors import first_field_error
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name, storable_json
+from webagent.trajectory.values import first_field_error
 
 CHUNK = 256 * 1024
 """Characters."""

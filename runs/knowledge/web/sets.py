@@ -23,7 +23,7 @@ from runs.models import (
 )
 from runs.models.experiments import KNOWLEDGE_KEY
 from webagent.agents.generic.knowledge import framed
-from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
 from webagent.llm.budget import count_tokens
 

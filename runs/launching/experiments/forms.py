@@ -20,7 +20,7 @@ from runs.launching.experiments.plans import (
 from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, RetryPolicy, Task, User
-from webagent.agents.generic.settings import MAX_STEPS
+from webagent.agents.settings import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""

@@ -13,7 +13,7 @@ from runs.catalogue.agents.choices import OfferedAgents
 from runs.launching.number_fields import WholeNumberField
 from runs.launching.reruns.services import RerunRequest
 from runs.models import RetryPolicy, User
-from webagent.agents.generic.settings import MAX_STEPS
+from webagent.agents.settings import MAX_STEPS
 
 MAX_TRIALS = 20
 SAME = ""

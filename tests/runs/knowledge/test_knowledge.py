@@ -34,7 +34,7 @@ from tests.runs.storage.stores import use_store
 from tests.webagent.llm.stub import LLMStub
 from tests.webagent.pages import observation
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import Entry
 from webagent.llm.client import Client
 

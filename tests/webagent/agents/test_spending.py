@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.webagent.agents.test_running import Acting, Room
-from webagent.agents.endings import Spending
+from webagent.agents.agent import Spending
 from webagent.agents.running import run_episode
 from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision

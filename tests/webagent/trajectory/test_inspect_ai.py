@@ -20,7 +20,7 @@ from tests.webagent.trajectory.samples import png
 from webagent.trajectory.archives import ZipTree
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
-from webagent.trajectory.inspect_ai.scores import ending, score_number
+from webagent.trajectory.inspect_ai.samples import ending, score_number
 from webagent.trajectory.records import EndReason, Outcome
 from webagent.trajectory.trees import TreeError, read_file
 

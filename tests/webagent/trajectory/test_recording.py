@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.webagent.pages import NOON, observation, png
-from webagent.environment.browsergym_observation import _multiline
+from webagent.environment.browsergym_browsers import _multiline
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder, goal_parts, page_elements, recorded_actions
 from webagent.trajectory.records import BlobPart, Box, Point, Size, StepRecord, TextPart

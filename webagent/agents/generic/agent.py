@@ -15,13 +15,13 @@ from webagent.agents.generic.request import (
     Failed,
     Prompt,
     Reply,
+    filled,
     latest_that_fit,
     read_reply,
     sent_back,
     token_budget,
 )
-from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.wording import filled
+from webagent.agents.settings import AgentSettings
 from webagent.llm.budget import count_request
 from webagent.llm.interface import ImagePart, LanguageModel, Message, Request, TextPart
 from webagent.llm.registry import ModelEntry

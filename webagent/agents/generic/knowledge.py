@@ -12,7 +12,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from webagent.agents.generic.wording import FOLDER, filled
+from webagent.agents.generic.request import FOLDER, filled
 from webagent.knowledge.entries import Entry, hash_of
 from webagent.knowledge.relevance import Relevance, words_of
 from webagent.llm.budget import count_tokens

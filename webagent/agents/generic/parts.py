@@ -12,8 +12,8 @@ from itertools import accumulate
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeWriter, framed
 from webagent.agents.generic.page import cut_tree, is_in_view
-from webagent.agents.generic.settings import AgentSettings
-from webagent.agents.generic.wording import Example, HistoryWords, filled
+from webagent.agents.generic.request import Example, HistoryWords, filled
+from webagent.agents.settings import AgentSettings
 from webagent.llm.budget import count_tokens, fitting
 from webagent.llm.untrusted import visible
 from webagent.trajectory.live import Observation, Taken

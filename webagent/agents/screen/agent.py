@@ -17,7 +17,7 @@ from webagent.agents.generic.parts import Turn, learn, remember, turns_of
 from webagent.agents.generic.request import Failed, Prompt
 from webagent.agents.screen.prompt import PromptScreen, ScreenPrompts
 from webagent.agents.screen.reply import ScreenReply, as_commands, browser_action, read_reply
-from webagent.agents.screen.settings import ScreenSettings, VisionSettings
+from webagent.agents.settings import ScreenSettings, VisionSettings
 from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, ReadScreen, Taken

@@ -12,13 +12,13 @@ from webagent.agents.generic.request import (
     REPLY_SHARE,
     Failed,
     Prompt,
+    filled,
     latest_that_fit,
     sent_back,
     token_budget,
 )
-from webagent.agents.generic.wording import filled
 from webagent.agents.screen.reply import KEYS, SCHEMA, WorkedExample
-from webagent.agents.screen.settings import ScreenSettings
+from webagent.agents.settings import ScreenSettings
 from webagent.llm.budget import count_request, count_tokens, fitting
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry

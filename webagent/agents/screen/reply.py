@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from webagent.agents.generic.request import UnusableReply, bare
-from webagent.field_errors import field_errors
 from webagent.knowledge.extraction import strict_schema
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.records import ActionRecord
+from webagent.trajectory.values import field_errors
 
 MOST_COMMANDS = 50
 """In one reply."""

@@ -27,7 +27,7 @@ from webagent.agents.screen.instructions import (
     instructions_of,
 )
 from webagent.agents.screen.reply import Pointer, PressKey, TypeText, browser_action, click
-from webagent.agents.screen.settings import VisionSettings
+from webagent.agents.settings import VisionSettings
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 from webagent.vision.screen import ScreenItem, ScreenText

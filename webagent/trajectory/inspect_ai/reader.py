@@ -28,8 +28,13 @@ from webagent.trajectory.inspect_ai.logs import (
     open_log,
     read_sample,
 )
-from webagent.trajectory.inspect_ai.messages import Content, Messages, input_tokens
-from webagent.trajectory.inspect_ai.scores import ending, evaluations
+from webagent.trajectory.inspect_ai.samples import (
+    Content,
+    Messages,
+    ending,
+    evaluations,
+    input_tokens,
+)
 from webagent.trajectory.originals import kept_pictures
 from webagent.trajectory.recognition import NO_ANSWERS, Answers, Recognition, guarded
 from webagent.trajectory.records import (

@@ -1,14 +1,25 @@
-"""The head and the end of a run that is sent while it happens, as records."""
+"""Runs that are sent while they happen: what may be sent, and their head and end as records."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from webagent.trajectory.actions import DIALECT
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.pushed.schema import AD_HOC_VERSION, Ending, Opening, PushedTask, cleaned
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.records import (
     AgentRecord,
     EndReason,
@@ -25,8 +36,182 @@ from webagent.trajectory.records import (
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import total
+from webagent.trajectory.texts import bounded_name, storable_json
+from webagent.trajectory.values import Moment, Money, first_field_error, total
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+Address = Annotated[str, StringConstraints(max_length=4_000)]
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Seconds = Annotated[float, Field(ge=0, le=10**9)]
+Dollars = Annotated[Money, Field(ge=0, lt=10**8)]
+Length = Annotated[float, Field(ge=-(10**7), le=10**7)]
+BoxSides = tuple[Length, Length, Length, Length]
+MOST_BOXES = 10_000
+MOST_CALLS = 200
+AD_HOC_SET = "ad hoc"
+AD_HOC_VERSION = "1"
+
+
+class _Sent(BaseModel):
+    """A word that is not known is an error: a misspelt one would be lost without a sign."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class PushedTask(_Sent):
+    """Which task is worked on: one that is here, by task set and id, or a new one by its goal."""
+
+    task_set: Name = Field(AD_HOC_SET, description="Name of the task set.")
+    version: Name | None = Field(
+        None, description="Version of the task set; without it, the newest that has the task."
+    )
+    id: Name | None = Field(
+        None, description="The task's id in its set; without it, it follows from the goal."
+    )
+    goal: str | None = Field(None, description="The instruction; needed where the task is new.")
+    start_urls: tuple[Address, ...] = Field((), max_length=20)
+    sites: tuple[Name, ...] = Field((), max_length=20)
+
+    @model_validator(mode="after")
+    def _can_be_told(self) -> PushedTask:
+        if self.id is None and not (self.goal or "").strip():
+            raise ValueError("name the task's id, or its goal")
+        return self
+
+
+class PushedAgent(_Sent):
+    """The agent, with everything that makes it behave as it does."""
+
+    name: Name
+    version: Name | None = None
+    config: dict[str, JsonValue] | None = None
+
+
+class Opening(_Sent):
+    """The head of a run that begins."""
+
+    task: PushedTask
+    agent: PushedAgent
+    models: tuple[Name, ...] = Field((), max_length=20, description="Language models it asks.")
+    experiment: Name | None = Field(None, description="Made if there is none of this name.")
+    goal: str | None = Field(
+        None, description="What this run was told, where it differs from the task's own goal."
+    )
+    seed: int | None = Field(None, ge=-(2**63), lt=2**63)
+    trial: int = Field(1, ge=1, le=2**31 - 1)
+    max_steps: int | None = Field(None, ge=1, le=2**31 - 1)
+    started_at: Moment | None = None
+
+
+class PushedObservation(_Sent):
+    """What could be seen at one moment. Pictures are base64, or data URLs of it."""
+
+    url: Address | None = None
+    title: str | None = None
+    axtree: str | None = Field(None, description="The accessibility tree as text.")
+    screenshot: str | None = Field(None, description="PNG, JPEG or WebP in base64.")
+    marked_screenshot: str | None = Field(
+        None, description="The same with the elements numbered, where the agent saw that."
+    )
+    boxes: dict[str, BoxSides] = Field(
+        {}, max_length=MOST_BOXES, description="x, y, width, height of elements, by BrowserGym id."
+    )
+    focused: Name | None = None
+    at: Moment | None = None
+
+
+class PushedCall(_Sent):
+    """One action as name and arguments, for agents that write no text of BrowserGym's grammar."""
+
+    name: Name
+    arguments: dict[str, JsonValue] = {}
+    target: str | None = Field(None, max_length=300, description="The element, in words.")
+    point: tuple[Length, Length] | None = Field(None, description="Where it clicked, in pixels.")
+    error: str | None = None
+    result: str | None = None
+
+
+class PushedStep(_Sent):
+    """One step: what was seen, thought, done, and caused."""
+
+    observation: PushedObservation | None = Field(None, description="Before the action.")
+    thought: str | None = None
+    action: str | None = Field(None, description="What the agent wrote as its action, verbatim.")
+    calls: tuple[PushedCall, ...] = Field(
+        (), max_length=MOST_CALLS, description="Instead of `action`: structured actions."
+    )
+    dialect: Name = Field(DIALECT, description="The grammar of `action`, or the tool of `calls`.")
+    error: str | None = Field(None, description="What went wrong with the action.")
+    after: PushedObservation | None = Field(
+        None, description="After the last action only; else the next step shows it."
+    )
+    reward: float | None = None
+    terminated: bool | None = None
+    truncated: bool | None = None
+    model: Name | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost: Dollars | None = Field(None, description="US dollars.")
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
+    seconds: Seconds | None = None
+    extra: dict[str, JsonValue] | None = None
+
+    @model_validator(mode="after")
+    def _acts_in_one_way(self) -> PushedStep:
+        if self.action is not None and self.calls:
+            raise ValueError("give `action` or `calls`, not both")
+        return self
+
+
+class PushedError(_Sent):
+    """An exception that ended the run."""
+
+    message: str
+    stack: str | None = None
+    origin: ErrorOrigin = ErrorOrigin.UNKNOWN
+
+
+class Ending(_Sent):
+    """How the run ended, as the agent's side tells it."""
+
+    outcome: Outcome = Field(
+        Outcome.UNKNOWN, description="What the benchmark said; an exception is `error`."
+    )
+    end_reason: EndReason = EndReason.UNKNOWN
+    reward: float | None = None
+    final_answer: str | None = None
+    final_url: Address | None = None
+    claimed_success: bool | None = Field(None, description="What the agent said of itself.")
+    error: PushedError | None = None
+    evidence: dict[str, JsonValue] | None = Field(
+        None, description="What the page showed at the end, for scoring it later."
+    )
+    input_tokens: Count | None = Field(None, description="Without it, the steps' own are summed.")
+    output_tokens: Count | None = None
+    cost: Dollars | None = None
+    seconds: Seconds | None = None
+    ended_at: Moment | None = None
+
+
+Sent = TypeVar("Sent", bound=BaseModel)
+
+
+def cleaned(sent: Sent, redactor: Redactor, bounds: Bounds, *, exclude: Any = None) -> Sent:
+    """The same without secrets and without what a database cannot hold; long texts are cut.
+
+    Raises:
+        InputError: it is nested too deeply.
+    """
+    words = sent.model_dump(mode="json", exclude=exclude)
+    try:
+        storable = storable_json(words, bounds.text_chars, bounds.json_depth)
+        return type(sent).model_validate(redactor.json(storable))
+    except ValidationError as error:
+        raise InputError(*first_field_error(error)) from None
+    except ValueError as error:
+        raise InputError("", str(error)) from None
+
 
 PUSH_FORMAT = "push"
 """Source format of runs that were sent while they happened."""

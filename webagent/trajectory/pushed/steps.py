@@ -17,7 +17,7 @@ from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.images import ImageError, decode_image
-from webagent.trajectory.pushed.schema import (
+from webagent.trajectory.pushed.runs import (
     PushedCall,
     PushedObservation,
     PushedStep,

@@ -18,9 +18,9 @@ from judging.evaluators.failure_detection import (
     is_invalid,
     longest_repetition,
 )
-from webagent.recovery.failure_kinds import Mode
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.records import EndReason, Outcome
+from webagent.trajectory.verdict_records import Mode
 
 DEFAULTS = DetectorSettings()
 

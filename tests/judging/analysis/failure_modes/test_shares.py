@@ -33,7 +33,7 @@ from judging.models import FailureReview
 from judging.statistics.figures import Interval, Undefined
 from runs.models import Run
 from tests.judging.analysis import audited
-from webagent.recovery.failure_kinds import OF_THE_AGENT, Mode, Side
+from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 PLAN, MISREAD, LIMIT = Mode.PLAN_ERROR, Mode.MISREAD_OBSERVATION, Mode.MAX_STEPS
 ENVIRONMENT = Mode.ENVIRONMENT

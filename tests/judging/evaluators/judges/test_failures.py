@@ -18,7 +18,7 @@ from tests.webagent.llm.stub import LLMStub, fail
 from tests.webagent.llm.stub_models import WHOLE
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
-from webagent.recovery.failure_kinds import Mode, Side
+from webagent.trajectory.verdict_records import Mode, Side
 
 ORDER = Trajectory(
     task="Order the cheapest hose.",

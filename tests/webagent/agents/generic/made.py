@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.settings import AgentSettings
 from webagent.llm.interface import ModelFailure, Reply, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry
 

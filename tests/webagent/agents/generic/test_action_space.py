@@ -19,8 +19,8 @@ from webagent.agents.generic.action_space import (
     chosen_actions,
     read_action,
 )
-from webagent.agents.generic.settings import BENCHMARK_ACTIONS
-from webagent.agents.generic.wording import load_wording, wording_versions
+from webagent.agents.generic.request import load_wording, wording_versions
+from webagent.agents.settings import BENCHMARK_ACTIONS
 from webagent.environment.browsergym_session import REFUSED_ACTIONS, action_set
 
 ALL = chosen_actions(GROUPS)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webagent.agents.generic.parts import Turn, history_text
-from webagent.agents.generic.wording import load_wording
+from webagent.agents.generic.request import load_wording
 from webagent.llm.budget import count_tokens
 
 WORDS = load_wording("1").words

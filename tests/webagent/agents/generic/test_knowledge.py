@@ -12,7 +12,7 @@ from tests.webagent.agents.generic.made import Scripted, act, agent, entry, long
 from tests.webagent.pages import observation
 from webagent.agents.generic.agent import PromptMaker
 from webagent.agents.generic.knowledge import framed
-from webagent.agents.generic.settings import AgentSettings
+from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import Entry, hash_of
 from webagent.llm.budget import count_request, count_tokens
 

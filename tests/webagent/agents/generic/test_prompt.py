@@ -16,8 +16,7 @@ from tests.webagent.pages import observation, png
 from webagent.agents.generic.agent import PromptMaker
 from webagent.agents.generic.page import marked_elements
 from webagent.agents.generic.parts import Turn
-from webagent.agents.generic.request import Failed, PromptTooLong
-from webagent.agents.generic.wording import load_wording, wording_versions
+from webagent.agents.generic.request import Failed, PromptTooLong, load_wording, wording_versions
 from webagent.llm.budget import count_request
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.live import Observation

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.webagent.agents.generic.made import Scripted, entry
 from tests.webagent.pages import observation, png
 from webagent.agents.screen.agent import Read, ScreenAgent
-from webagent.agents.screen.settings import ScreenSettings
+from webagent.agents.settings import ScreenSettings
 from webagent.trajectory.live import Observation
 from webagent.vision.screen import Box, ScreenItem, ScreenText
 

@@ -20,12 +20,11 @@ from tests.webagent.agents.screen.made import (
     settings,
     showing,
 )
-from webagent.agents.agent import AgentFailure, OutOfCompletions
-from webagent.agents.endings import agent_failed
-from webagent.agents.generic.wording import wording_versions
+from webagent.agents.agent import AgentFailure, OutOfCompletions, agent_failed
+from webagent.agents.generic.request import wording_versions
 from webagent.agents.screen.agent import Captions, ScreenAgent
 from webagent.agents.screen.reply import example_files, load_examples
-from webagent.agents.screen.settings import FOLDER, screen_wording
+from webagent.agents.settings import SCREEN_PROMPTS, screen_wording
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome
@@ -219,7 +218,7 @@ def test_an_empty_screen_is_said_to_be_empty():
 def test_words_that_were_used_are_never_changed():
     """If this fails: copy the file to the next number and change that one."""
     shipped = {"1": "2c7bb37fc4d5177ba0d835e0adaa122bc6e4541fff8c26bdcd47c78ab58c54fb"}
-    assert {v: screen_wording(v).sha256 for v in wording_versions(FOLDER)} == shipped
+    assert {v: screen_wording(v).sha256 for v in wording_versions(SCREEN_PROMPTS)} == shipped
 
 
 def test_without_a_picture_there_is_nothing_to_read():

@@ -16,7 +16,7 @@ from webagent.agents.screen.instructions import (
 )
 from webagent.agents.screen.reply import browser_action
 from webagent.agents.screen.rules import ScreenScripted, Unclear, commands_for
-from webagent.agents.screen.settings import VisionSettings
+from webagent.agents.settings import VisionSettings
 from webagent.vision.screen import ScreenText
 
 BUTTONS = ("button", "close button")
