@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -22,7 +23,9 @@ from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob
 from judging.analysis.miniwob.causes import PUBLISHED_CAUSES, causes, causes_of
 from judging.analysis.miniwob.figures import is_suite
+from judging.analysis.progress.figures import progressed
 from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Report
@@ -121,13 +124,30 @@ def _failures(facts: Facts, query: Query) -> dict[str, Any]:
 
 
 def _progress(facts: Facts, query: Query) -> dict[str, Any]:
-    report = PROGRESS.make("configurations", facts) if facts.progress_choices else _NO_PROGRESS
+    report = _NO_PROGRESS
+    if facts.progress_choices:
+        report = replace(PROGRESS.make("configurations", facts), counts=[_covered(facts)])
     return {
         "report": report,
         "tables": [] if report.empty else html_tables(report),
         "whole": reverse("judging:experiment_progress_rates", args=[facts.experiment.pk]),
         "tasks_url": _tasks_url(facts),
     }
+
+
+def _covered(facts: Facts) -> str:
+    """On how many runs the figures of progress are, and why the others are left out."""
+    found = progressed(facts.rows)
+    whole = gettext(
+        "Verdicts: %(source)s. Runs with both a verdict and progress: %(n)s of %(total)s."
+    )
+    words = [whole % {"source": facts.source.name, "n": found.n, "total": found.runs}]
+    words += [
+        gettext("Left out: %(n)s, %(why)s.") % {"n": n, "why": why}
+        for each, why in MISSING.items()
+        if (n := found.missing.get(each))
+    ]
+    return " ".join(words)
 
 
 _NO_PROGRESS = Report(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.urls import reverse
 from scipy.stats import t
 
 from judging.analysis.progress.sources import Missing
@@ -111,6 +112,12 @@ def test_what_is_missing_is_counted_and_opens_its_runs(far: Experiment) -> None:
     assert sorted(whys) == ["no-milestones", "no-verdict", "not-asked", "not-asked"]
     n = len(known(rows))
     assert f"These figures cover {n} of {len(rows)} runs" in page(client, far)
+    part = client.get(reverse("judging:experiment_part", args=[far.pk, "progress"]))
+    assert (
+        f"Runs with both a verdict and progress: {n} of {len(rows)}. "
+        "Left out: 1, the task has no milestones. Left out: 2, the source was not asked. "
+        "Left out: 1, the source came to no verdict."
+    ) in " ".join(unescape(part.content.decode()).split())
     source = f"evaluator-{world.judge().pk}"
     for why in Missing:
         address = made.address(
