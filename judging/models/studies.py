@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Self
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Count, F, Q
+from django.db.models import Value
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runs.models import User
 
 
@@ -29,26 +32,35 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.all() if user.has_perm("judging.view_study") else self.of(user)
 
 
+_WORK = ("item__study", "item")
+
+
 class StudyItemQuerySet(models.QuerySet["StudyItem"]):
     """Queries over the runs of a study."""
 
-    def assignable(self, user: User, now: datetime) -> list[tuple[int, int, int]]:
-        """Study and id of runs that can be assigned to this person, with how many labels are taken.
+    def assignable(
+        self, user: User, now: datetime, studies: Sequence[Study]
+    ) -> list[tuple[int, int, int, str]]:
+        """What decides which of the studies' runs can be assigned to this person.
 
-        Taken are labels given and assignments that others hold at this moment. One statement, so
-        that an assignment that turns from lease to label in between is counted once, never twice
-        and never not at all.
+        Rows of study, item, a number, and of what: "open", with the labels that it has; "held",
+        with an assignment that another person holds at this moment; "own", with an assignment of
+        the person's own that is not submitted. One statement, so that an assignment that turns
+        from lease to label in between is counted once, never twice and never not at all; and a
+        union, whose parts the database answers from an index each.
         """
-        held = Q(
-            assignments__state=Assignment.State.LEASED,
-            assignments__is_repeat=False,
-            assignments__leased_until__gt=now,
-        ) & ~Q(assignments__user=user)
-        counted = self.filter(status=StudyItem.Status.OPEN).annotate(
-            n_taken=F("n_labels") + Count("assignments", filter=held)
+        open_items = self.filter(study__in=studies, status=StudyItem.Status.OPEN).order_by()
+        free = open_items.unlabelled_by(user).not_unblinded_for(user)
+        work = Assignment.objects.filter(item__study__in=studies).order_by()
+        leased = work.filter(state=Assignment.State.LEASED, is_repeat=False, leased_until__gt=now)
+        own = work.filter(user=user).exclude(state=Assignment.State.SUBMITTED)
+        return list(
+            free.values_list("study", "pk", "n_labels", Value("open")).union(
+                leased.exclude(user=user).values_list(*_WORK, Value(1), Value("held")),
+                own.values_list(*_WORK, Value(0), Value("own")),
+                all=True,
+            )
         )
-        free = counted.filter(n_taken__lt=F("study__labels_per_run"))
-        return list(free.values_list("study", "pk", "n_taken"))
 
     def unlabelled_by(self, user: User) -> Self:
         """Without those that the person has labelled."""
@@ -115,6 +127,11 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def newest_guideline(self) -> Guideline | None:
+        """The guidelines in force."""
+        return self.guidelines.order_by("-version").first()
 
 
 class Guideline(models.Model):

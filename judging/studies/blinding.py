@@ -20,6 +20,7 @@ from django.db.models.functions import Coalesce
 from judging.models import Assignment, Dispute, Label, Study, StudyItem, StudyMember
 from judging.models.labels import DisputeQuerySet
 from runs.models import Run, User
+from runs.models.visibility import Visibility, visibility_of
 
 LOOKED_UP = 2000
 """Runs that are written into a condition one by one; of more, the database works them out."""
@@ -124,6 +125,18 @@ class StudyPolicy:
         firsts = Run.objects.filter(pk__in=first).order_by()
         tasks = items.values_list("run__task", flat=True)
         return set(tasks.union(kin.values("task"), firsts.values("task")))
+
+
+def visibility_while_labelling(assignment: Assignment, user: User) -> Visibility:
+    """What the person sees of the one run that they are labelling.
+
+    They are blinded to it, whatever else is so; and to its agent, where this study hides that.
+    """
+    run = assignment.item.run_id
+    if not assignment.item.study.hides_identity:  # another study may
+        return visibility_of(user, [run])
+    itself = Q(pk=run)
+    return Visibility(user, visible=itself, blind=itself, anonymous=itself)
 
 
 def _open_studies_of(user: User) -> dict[int, bool]:

@@ -5,8 +5,8 @@ immediate), so that two people who ask at the same moment are served one after t
 never get the same one.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,18 +15,19 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
-from judging.models import Assignment, Label, Study, StudyItem, StudyMember
+from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
 from judging.models.labels import LabelQuerySet
 from judging.studies.labels.order import (
     Candidate,
+    OpenRuns,
     choose_repeat,
-    in_order,
     repeat_comes_next,
     repeats_due,
 )
 from runs.models import User
 
 State = Assignment.State
+_LEASE = ("state", "leased_until", "opened_at")
 
 
 class NotAssignableError(Exception):
@@ -39,10 +40,15 @@ def lease_length() -> timedelta:
 
 
 class Offer(NamedTuple):
-    """The run the person should judge now, leased to them, and all that they may judge."""
+    """The run the person should judge now, leased to them, and all that they may judge.
+
+    Attributes:
+        is_new: it was never assigned to them before, so there is nothing of theirs about it.
+    """
 
     assignment: Assignment | None
-    candidates: Sequence[Candidate] = ()
+    open_runs: OpenRuns | None = None
+    is_new: bool = False
 
 
 @transaction.atomic
@@ -52,25 +58,62 @@ def offer_next(*, study: Study, user: User) -> Offer:
     Asking again gives the same run until it is submitted or skipped, so a lost session or a
     second tab loses nothing and takes no second run.
     """
-    if not _may_annotate(study, user):
+    locked = annotated_study(study.pk, user, is_locked=True)
+    return offer_from(locked, user) if locked else Offer(None)
+
+
+def offer_from(study: Study, user: User) -> Offer:
+    """As `offer_next`, of a study that the person annotates and that is locked already."""
+    if not study.is_open:
         return Offer(None)
     now = timezone.now()
-    candidates = open_candidates(study=study, user=user, now=now)
-    at_work = _shown_again([study], user).filter(state=State.LEASED).first()
-    ordered = in_order(candidates, seed=study.sample_seed, user_id=user.pk)
-    if at_work and not (ordered and ordered[0].held):
-        return Offer(_lease(at_work.item_id, user, now, is_repeat=True), candidates)
-    if not (ordered and ordered[0].state == State.LEASED):
-        repeat = _next_repeat(
-            study, user, fresh=sum(candidate.state is None for candidate in ordered)
-        )
-        if repeat is not None:
-            return Offer(_lease(repeat, user, now, is_repeat=True), candidates)
-    if not ordered:
-        return Offer(None, candidates)
-    first = ordered[0]
-    candidates[candidates.index(first)] = replace(first, state=State.LEASED, held=True)
-    return Offer(_lease(first.item_id, user, now), candidates)
+    open_runs, own = _open_runs([study], user, now)
+    waiting = open_runs[study.pk]
+    first = waiting.first(seed=study.sample_seed, user_id=user.pk)
+    chosen, is_repeat = first.item_id if first else None, False
+    at_work = next((item for (item, again), one in own.items() if again and _is_leased(one)), None)
+    if at_work is not None and not (first and first.held):
+        chosen, is_repeat = at_work, True
+    elif not (first and first.state == State.LEASED):
+        repeat = _next_repeat(study, user, fresh=len(waiting.fresh))
+        chosen, is_repeat = (chosen, False) if repeat is None else (repeat, True)
+    if chosen is None:
+        return Offer(None, waiting)
+    if chosen in waiting.fresh and not is_repeat:
+        taken = waiting.fresh.pop(chosen)
+        waiting.own.append(Candidate(chosen, taken, state=State.LEASED, held=True))
+    held = own.get((chosen, is_repeat)) or Assignment(
+        item=StudyItem.objects.get(pk=chosen), user=user, is_repeat=is_repeat
+    )
+    held.item.study = study
+    is_new = held.pk is None
+    return Offer(_lease(held, now), waiting, is_new)
+
+
+def _is_leased(assignment: Assignment) -> bool:
+    return assignment.state == State.LEASED
+
+
+def annotated_study(study_id: int, user: User, *, is_locked: bool = False) -> Study | None:
+    """The study with its newest guidelines, if the person annotates there; one query.
+
+    Args:
+        is_locked: nobody else assigns its runs until the transaction ends; see `lock_study`.
+    """
+    newest = Guideline.objects.select_related("study").filter(study=study_id)
+    own = newest.filter(
+        study__members__user=user,
+        study__members__left_at=None,
+        study__members__part=StudyMember.Part.ANNOTATOR,
+    ).order_by("-version")
+    if is_locked:
+        own = own.select_for_update(of=("study",), no_key=True)
+    guideline = own.first()
+    if guideline is None:  # brought in without guidelines, or not the person's
+        bare = Study.objects.of(user, StudyMember.Part.ANNOTATOR).filter(pk=study_id)
+        return (bare.select_for_update(of=("self",), no_key=True) if is_locked else bare).first()
+    guideline.study.newest_guideline = guideline
+    return guideline.study
 
 
 @transaction.atomic
@@ -83,17 +126,17 @@ def reassign(*, study: Study, user: User, item: StudyItem) -> Assignment:
     if not _may_annotate(study, user):
         raise NotAssignableError
     now = timezone.now()
-    assignment = Assignment.objects.filter(item=item, user=user, is_repeat=False).first()
+    own = Assignment.objects.select_related("item__study")
+    assignment = own.filter(item=item, user=user, is_repeat=False).first()
     if assignment is None:
         raise NotAssignableError
     if assignment.state == State.SUBMITTED:
         assignment.opened_at = now
         assignment.save(update_fields=["opened_at"])
         return assignment
-    candidates = open_candidates(study=study, user=user, now=now)
-    if item.pk not in {candidate.item_id for candidate in candidates}:
+    if item.pk not in open_runs_by_study(studies=[study], user=user, now=now)[study.pk]:
         raise NotAssignableError
-    return _lease(item.pk, user, now)
+    return _lease(assignment, now)
 
 
 @transaction.atomic
@@ -143,43 +186,60 @@ def add_active_time(assignment: Assignment, seconds: float | None, now: datetime
     assignment.seconds += passed if seconds is None else min(max(0.0, seconds), passed)
 
 
-def open_candidates(*, study: Study, user: User, now: datetime) -> list[Candidate]:
-    """Every run of the study that the person may still label and that others do not fill."""
-    return candidates_by_study(studies=[study], user=user, now=now)[study.pk]
-
-
-def candidates_by_study(
+def open_runs_by_study(
     *, studies: Sequence[Study], user: User, now: datetime
-) -> dict[int, list[Candidate]]:
-    """The same of each of the studies, by its id; two queries."""
-    items = (
-        StudyItem.objects.filter(study__in=studies)
-        .unlabelled_by(user)
-        .not_unblinded_for(user)
-        .assignable(user, now)
+) -> dict[int, OpenRuns]:
+    """What the person may still label in each of the studies, by its id; two queries at most."""
+    return _open_runs(studies, user, now)[0]
+
+
+def _open_runs(
+    studies: Sequence[Study], user: User, now: datetime
+) -> tuple[dict[int, OpenRuns], dict[tuple[int, bool], Assignment]]:
+    """The same, with the person's own assignments there, by item and whether it is a repeat.
+
+    Of the latter only those that are not submitted: in work, or skipped.
+    """
+    found = {study.pk: OpenRuns() for study in studies}
+    wanted = {study.pk: study.labels_per_run for study in studies}
+    taken, has_own = Counter[tuple[int, int]](), False
+    for study, item, n, what in StudyItem.objects.assignable(user, now, studies):
+        if what == "open":
+            if n < wanted[study]:
+                found[study].fresh[item] = n
+        elif what == "held":
+            taken[study, item] += 1
+        else:
+            has_own = True
+    for (study, item), n in taken.items():
+        fresh = found[study].fresh
+        if item in fresh:
+            fresh[item] += n
+            if fresh[item] >= wanted[study]:
+                del fresh[item]
+    own = _unfinished(studies, user) if has_own else {}
+    for (item, is_repeat), assignment in own.items():
+        waiting = found[assignment.item.study_id]
+        if not is_repeat and item in waiting.fresh:
+            waiting.own.append(_candidate(assignment, waiting.fresh.pop(item), now))
+    return found, own
+
+
+def _unfinished(studies: Sequence[Study], user: User) -> dict[tuple[int, bool], Assignment]:
+    own = Assignment.objects.filter(item__study__in=studies, user=user).select_related("item")
+    left = own.exclude(state=State.SUBMITTED).order_by("pk")
+    return {(one.item_id, one.is_repeat): one for one in left}
+
+
+def _candidate(own: Assignment, taken: int, now: datetime) -> Candidate:
+    return Candidate(
+        own.item_id,
+        taken,
+        state=own.state,
+        held=_is_leased(own) and own.leased_until > now,
+        n_skips=own.n_skips,
+        skipped_at=own.skipped_at if own.state == State.SKIPPED else None,
     )
-    assigned = Assignment.objects.filter(item__study__in=studies, user=user, is_repeat=False)
-    # Rows and no objects: somebody may have thousands, of which few are still to be labelled.
-    rows: Any = assigned.order_by().values_list(
-        "item", "state", "leased_until", "n_skips", "skipped_at"
-    )
-    own = {item: fields for item, *fields in rows}
-    found: dict[int, list[Candidate]] = {study.pk: [] for study in studies}
-    for study, pk, taken in items:
-        if pk not in own:
-            found[study].append(Candidate(pk, taken))
-            continue
-        state, leased_until, n_skips, skipped_at = own[pk]
-        candidate = Candidate(
-            pk,
-            taken,
-            state=state,
-            held=state == State.LEASED and leased_until > now,
-            n_skips=n_skips,
-            skipped_at=skipped_at if state == State.SKIPPED else None,
-        )
-        found[study].append(candidate)
-    return found
 
 
 def _may_annotate(study: Study, user: User) -> bool:
@@ -265,15 +325,21 @@ def _repeatable(studies: Sequence[Study], user: User) -> LabelQuerySet:
     )
 
 
-def _lease(item_id: int, user: User, now: datetime, *, is_repeat: bool = False) -> Assignment:
-    """The person's assignment on the item, theirs from now on for the length of a lease."""
-    lease = {"leased_until": now + lease_length(), "opened_at": now}
-    assignment, created = Assignment.objects.select_related("item__study").get_or_create(
-        item_id=item_id, user=user, is_repeat=is_repeat, defaults=lease
+def _lease(assignment: Assignment, now: datetime) -> Assignment:
+    """The assignment, stored as the person's from now on for the length of a lease.
+
+    One statement, whether it is there already or not.
+    """
+    assignment.state = State.LEASED
+    assignment.leased_until = now + lease_length()
+    assignment.opened_at = now
+    if assignment.pk:
+        assignment.save(update_fields=_LEASE)
+        return assignment
+    Assignment.objects.bulk_create(
+        [assignment],
+        update_conflicts=True,
+        unique_fields=["item", "user", "is_repeat"],
+        update_fields=_LEASE,
     )
-    if not created:
-        assignment.state = State.LEASED
-        assignment.leased_until = lease["leased_until"]
-        assignment.opened_at = now
-        assignment.save(update_fields=["state", "leased_until", "opened_at"])
     return assignment

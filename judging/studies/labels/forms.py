@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
-from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Success
@@ -107,7 +106,9 @@ class LabelForm(forms.Form):
         self.fields["causes"] = causes
 
     def _initial(self, assignment: Assignment, key: str) -> dict[str, Any]:
-        label = own_label(assignment)
+        # What is in work is not labelled, or it would not have been given to the person.
+        is_change = assignment.state == Assignment.State.SUBMITTED
+        label = own_label(assignment) if is_change else None
         filled = draft_of(label) if label and not assignment.draft else assignment.draft
         return {
             **filled,
@@ -117,10 +118,10 @@ class LabelForm(forms.Form):
             "guideline": self.newest.pk if self.newest else None,
         }
 
-    @cached_property
+    @property
     def newest(self) -> Guideline | None:
         """The guidelines in force."""
-        return self.for_assignment.item.study.guidelines.order_by("-version").first()
+        return self.for_assignment.item.study.newest_guideline
 
     def tick_rows(self) -> Iterator[TickRow]:
         """The fields of each milestone, for the template."""

@@ -6,8 +6,10 @@ runs; it follows from the study's seed and the person alone, so that it never ju
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from typing import NamedTuple
 
 from judging.models import Assignment
 
@@ -15,8 +17,7 @@ MAX_SKIPS = 2
 """A run skipped this often is left to the others; its annotator may still take it up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A run that still needs a label which this person may give.
 
     Attributes:
@@ -41,25 +42,49 @@ def shuffle_key(seed: int, user_id: int, item_id: int, purpose: str = "order") -
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def in_order(candidates: Iterable[Candidate], *, seed: int, user_id: int) -> list[Candidate]:
-    """Candidates as they should be offered.
+@dataclass(frozen=True, slots=True)
+class OpenRuns:
+    """The runs of a study that one person may still label and that others do not fill.
 
-    First what the person has in work, then the least labelled, and last what they skipped, the
-    longest ago first. Runs skipped too often are left out.
+    Attributes:
+        fresh: those never assigned to the person, by item: how many labels are taken. There may be
+            thousands, so they are no objects.
+        own: those that were.
     """
 
-    def key(candidate: Candidate) -> tuple[int, int, float, int]:
-        order = shuffle_key(seed, user_id, candidate.item_id)
-        if candidate.state == Assignment.State.LEASED:
-            return (0, 0 if candidate.held else 1, 0.0, order)
-        if candidate.skipped_at is not None:
-            return (2, candidate.n_skips, candidate.skipped_at.timestamp(), order)
-        return (1, candidate.taken, 0.0, order)
+    fresh: dict[int, int] = field(default_factory=dict)
+    own: list[Candidate] = field(default_factory=list)
 
-    return sorted(
-        (c for c in candidates if c.n_skips < MAX_SKIPS or c.state == Assignment.State.LEASED),
-        key=key,
-    )
+    def __contains__(self, item_id: int) -> bool:
+        return item_id in self.fresh or any(each.item_id == item_id for each in self.own)
+
+    def offered(self) -> Iterable[Candidate]:
+        """The person's own that still come by themselves: none that was skipped too often."""
+        leased = Assignment.State.LEASED
+        return (each for each in self.own if each.n_skips < MAX_SKIPS or each.state == leased)
+
+    def left_alone(self) -> set[Candidate]:
+        """Those that were skipped too often."""
+        return set(self.own).difference(self.offered())
+
+    def first(self, *, seed: int, user_id: int) -> Candidate | None:
+        """The one to offer now.
+
+        First what the person has in work, then the least labelled, and last what they skipped, the
+        longest ago first.
+        """
+        place = partial(shuffle_key, seed, user_id)
+        own = sorted(self.offered(), key=lambda each: (*_turn(each), place(each.item_id)))
+        if own and own[0].state == Assignment.State.LEASED or not self.fresh:
+            return own[0] if own else None
+        least = min(self.fresh.values())
+        return Candidate(min((pk for pk, n in self.fresh.items() if n == least), key=place), least)
+
+
+def _turn(own: Candidate) -> tuple[int, int, float]:
+    if own.skipped_at is None:
+        return 0, 0 if own.held else 1, 0.0
+    return 1, own.n_skips, own.skipped_at.timestamp()
 
 
 def repeats_due(*, share: float, labelled: int, left: int, repeated: int) -> int:

@@ -6,16 +6,18 @@ from typing import Concatenate, ParamSpec
 from uuid import UUID
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from judging.models import Assignment, Label, Study, StudyMember
+from judging.models import Assignment, Label, Study
 from judging.studies.labels.assignment import (
     NotAssignableError,
-    offer_next,
+    annotated_study,
+    offer_from,
     reassign,
     save_draft,
     skip,
@@ -48,8 +50,7 @@ def for_annotators(view: Callable[Concatenate[AppRequest, Study, P], HttpRespons
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        annotated = Study.objects.of(request.user, StudyMember.Part.ANNOTATOR)
-        study = annotated.filter(pk=study_id).first()
+        study = annotated_study(study_id, request.user)
         if study is None:
             raise Http404
         return view(request, study, *args, **kwargs)
@@ -87,14 +88,17 @@ def annotate(request: AppRequest, study_id: int) -> HttpResponse:
     return (_submit if request.method == "POST" else _next)(request, study_id)
 
 
-@for_annotators
-def _next(request: AppRequest, study: Study) -> HttpResponse:
-    assignment, candidates = offer_next(study=study, user=request.user)
-    if assignment is None:
+def _next(request: AppRequest, study_id: int) -> HttpResponse:
+    with transaction.atomic():
+        study = annotated_study(study_id, request.user, is_locked=True)
+        if study is None:
+            raise Http404
+        offer = offer_from(study, request.user)
+    if offer.assignment is None:
         return render(
             request, "judging/studies/annotate_done.html", done_context(study, request.user)
         )
-    context = annotate_context(assignment, request.user, candidates=candidates)
+    context = annotate_context(offer.assignment, request.user, offer=offer)
     return render(request, "judging/studies/annotate.html", context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NotRequired, TypedDict
 
@@ -68,9 +69,18 @@ _CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
 
 def step_rows(run: Run, first: int = 0) -> list[StepRow]:
     """The steps of the run from one on, in order. One query."""
-    columns = _COLUMNS if hides_something(run) else _COLUMNS + _CALLS
     steps = run.steps.filter(index__gte=first) if first else run.steps.all()
-    rows = [_row(values) for values in steps.order_by("index").values(*columns)]
+    return rows_of(steps.order_by("index").values(*columns_of(run)))
+
+
+def columns_of(run: Run) -> tuple[str, ...]:
+    """What `rows_of` reads of each step."""
+    return _COLUMNS if hides_something(run) else _COLUMNS + _CALLS
+
+
+def rows_of(steps: Iterable[dict[str, Any]]) -> list[StepRow]:
+    """Steps in order, from their columns."""
+    rows = [_row(values) for values in steps]
     for row, following in pairwise(rows):
         # What came after is what the next step saw, unless the run went back in between.
         if row["after"] is None and following["branch"] == row["branch"]:

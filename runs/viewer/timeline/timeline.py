@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
 from runs.viewer.timeline.marks import Mark, course_title, end_of, events_shown, marks_of
-from runs.viewer.timeline.step_rows import StepRow, shortened, step_rows
+from runs.viewer.timeline.step_rows import StepRow, columns_of, rows_of, shortened, step_rows
 from webagent.trajectory.actions import ActionKind
 
 ALL_AT_ONCE = 400
@@ -41,7 +41,7 @@ _COSTS = ("input_tokens", "output_tokens", "cost")
 
 
 def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> dict[str, Any]:
-    """Everything `runs/viewer/_timeline.html` needs, as {"timeline": ...}; four queries at most.
+    """Everything `runs/viewer/_timeline.html` needs, as {"timeline": ...}; three queries at most.
 
     For a viewer who is blind or to whom agent and model are hidden there is no reward, no end
     flag, no name, no prompt, no token count and no cost in it.
@@ -50,7 +50,7 @@ def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> di
         starts_at_end: the last step is shown first, unless the address names another.
     """
     shown = _shown(run, user)
-    steps = step_rows(shown)
+    steps, texts = _steps_and_texts(shown)
     events = events_shown(shown)
     marks = marks_of(shown, events, steps)
     n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
@@ -58,7 +58,8 @@ def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> di
     return {
         "timeline": {
             "run": shown,
-            "data": timeline_data(shown, steps, events, marks) | {"starts_at_end": starts_at_end},
+            "data": timeline_data(shown, steps, texts, events, marks)
+            | {"starts_at_end": starts_at_end},
             "modules": MODULES,
             "first_picture": first and reverse("runs:run_blob", args=[run.pk, first]),
             "marks": marks,
@@ -74,14 +75,18 @@ def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> di
 
 
 def timeline_data(
-    run: Run, steps: list[StepRow], events: Sequence[Event], marks: list[Mark]
+    run: Run,
+    steps: list[StepRow],
+    texts: dict[int, StepTexts],
+    events: Sequence[Event],
+    marks: list[Mark],
 ) -> dict[str, Any]:
-    """What the scripts of a timeline read; the run is one out of `visible_to`. One query."""
+    """What the scripts of a timeline read; the run is one out of `visible_to`."""
     return {
         "run": str(run.pk),
         "is_live": run.is_active,
         "steps": steps,
-        "texts": step_texts(run, 0, ALL_AT_ONCE if len(steps) <= ALL_AT_ONCE else PART),
+        "texts": texts,
         "part": PART,
         "events": marks,
         "final": end_of(run, events, TEXT_CHARS),
@@ -93,12 +98,23 @@ def timeline_data(
     }
 
 
+def _steps_and_texts(run: Run) -> tuple[list[StepRow], dict[int, StepTexts]]:
+    """The run's steps, with all their texts or the first part; one query where all come."""
+    if run.n_steps > ALL_AT_ONCE:
+        return step_rows(run), step_texts(run, 0, PART)
+    columns = dict.fromkeys((*columns_of(run), *_text_columns(run)))
+    steps = list(run.steps.order_by("index").values(*columns))
+    return rows_of(steps), {values["index"]: _texts(values) for values in steps}
+
+
+def _text_columns(run: Run) -> tuple[str, ...]:
+    return _TEXTS if hides_something(run) else _TEXTS + _COSTS
+
+
 def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
     """The texts of steps first..first+count-1, by index. One query."""
-    shows_costs = not hides_something(run)
-    columns = _TEXTS + _COSTS if shows_costs else _TEXTS
     steps = run.steps.filter(index__gte=first, index__lt=first + count)
-    return {values["index"]: _texts(values) for values in steps.values(*columns)}
+    return {values["index"]: _texts(values) for values in steps.values(*_text_columns(run))}
 
 
 def _shown(run: Run, user: User) -> Run:

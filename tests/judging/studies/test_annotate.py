@@ -70,6 +70,19 @@ def test_a_label_goes_in_and_the_next_run_comes(study: Study) -> None:
     assert Label.objects.count() == 1
 
 
+@pytest.mark.parametrize("runs", [3, 6])
+def test_the_page_after_a_label_asks_twelve_questions(runs: int) -> None:
+    study = make_study(runs=runs)
+    client = client_of(annotators_of(study)[0])
+    form = form_of(client, study, success="success")
+    assert client.post(url("annotate", study), form).status_code == 302
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get(url("annotate", study)).content.decode()
+    assert f"2 of {runs}" in page
+    asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert len(asked) == 12, "\n".join(asked)
+
+
 @pytest.mark.parametrize("user", ["stranger", "adjudicator", "engineer"])
 def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> None:
     client = client_of(make_user("annotator" if user == "stranger" else user))

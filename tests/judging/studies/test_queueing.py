@@ -6,8 +6,8 @@ import pytest
 
 from judging.studies.labels.order import (
     Candidate,
+    OpenRuns,
     choose_repeat,
-    in_order,
     repeat_comes_next,
     repeats_due,
 )
@@ -17,7 +17,15 @@ EARLIER = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
 def order(candidates: list[Candidate], user_id: int = 1, seed: int = 5) -> list[int]:
-    return [c.item_id for c in in_order(candidates, seed=seed, user_id=user_id)]
+    """As they are offered one after the other."""
+    fresh = {each.item_id: each.taken for each in candidates if each.state is None}
+    left = OpenRuns(fresh, [each for each in candidates if each.state])
+    offered = []
+    while first := left.first(seed=seed, user_id=user_id):
+        offered.append(first.item_id)
+        left.own[:] = [each for each in left.own if each.item_id != first.item_id]
+        left.fresh.pop(first.item_id, None)
+    return offered
 
 
 def test_everyone_has_an_order_of_their_own_that_never_changes() -> None:
