@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
@@ -14,6 +14,7 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from judging.models import Assignment, DisputeMessage, Label, Study, StudyItem, StudyMember
+from judging.models.labels import DisputeQuerySet
 from judging.studies.access import studies_hidden_from
 from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.labels.pages import Progress, progress_of, progress_of_each
@@ -57,15 +58,22 @@ def listed_studies(user: User) -> QuerySet[Study]:
     return Study.objects.listed_for(user).order_by("-is_open", "-created_at", "-pk")
 
 
-def study_rows(user: User, studies: Sequence[Study]) -> list[StudyRow]:
-    """The rows of these studies."""
+def study_rows(
+    user: User, studies: Sequence[Study], own: Mapping[int, Progress] | None = None
+) -> list[StudyRow]:
+    """The rows of these studies.
+
+    Args:
+        own: the person's progress in those that they annotate, where it is known already.
+    """
     parts = dict(
         user.study_parts.filter(left_at=None, study__in=studies).values_list("study", "part")
     )
     sees_counts = user.has_perm("judging.view_study")
     counts = _bounded_counts(studies) if sees_counts else {}
     annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]
-    own = progress_of_each(annotated, user)
+    if own is None:
+        own = progress_of_each(annotated, user)
     return [
         StudyRow(study, parts.get(study.pk, ""), own.get(study.pk), counts.get(study.pk))
         for study in studies
@@ -220,11 +228,17 @@ def home_context(user: User) -> dict[str, Any]:
     """Everything of the home page."""
     since = begin_visit(user, timezone.now())
     studies = list(listed_studies(user)[: STUDIES + 1])
+    annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR)
+    to_label = list(annotated.filter(is_open=True).order_by("-created_at"))
+    closed = annotated.filter(pk__in=[each.pk for each in studies[:STUDIES] if not each.is_open])
+    own = progress_of_each([*to_label, *closed], user)
+    disputes = own_disputes(user)
     return {
-        "rows": study_rows(user, studies[:STUDIES]),
+        "rows": study_rows(user, studies[:STUDIES], own),
         "has_more_studies": len(studies) > STUDIES,
-        "waiting": _waiting(user),
-        "news": _news(user, since),
+        "waiting": _waiting_disputes(user, disputes)
+        | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},
+        "news": _news(user, since, disputes),
         "n_active": _active_runs(user).count(),
         "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
     }
@@ -249,27 +263,20 @@ def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def _waiting(user: User) -> dict[str, Any]:
-    """What a person should do next."""
-    disputes = own_disputes(user).waiting().for_list()
-    to_decide = disputes.filter(
-        item__study__in=Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
-    )
-    n_disputes, n_to_decide = disputes.count(), to_decide.count()
-    annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR).filter(is_open=True)
-    studies = list(annotated.order_by("-created_at"))
-    own = progress_of_each(studies, user)
+def _waiting_disputes(user: User, own: DisputeQuerySet) -> dict[str, Any]:
+    """How many of their disputes the person should decide, and how many discuss."""
+    judged = Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
+    to_decide = Count("pk", filter=Q(item__study__in=judged))
+    found = own.waiting().order_by().aggregate(n=Count("pk"), n_to_decide=to_decide)
     return {
-        "to_label": [(study, own[study.pk]) for study in studies if own[study.pk].left],
-        "n_to_decide": n_to_decide,
-        "n_to_discuss": n_disputes - n_to_decide,
+        "n_to_decide": found["n_to_decide"],
+        "n_to_discuss": found["n"] - found["n_to_decide"],
     }
 
 
-def _news(user: User, since: datetime | None) -> dict[str, Any]:
+def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str, Any]:
     """What changed since the last visit; counts only of what the person may open."""
     after = since or timezone.now() - timedelta(days=7)
-    own = own_disputes(user)
     comments = DisputeMessage.objects.filter(
         dispute__in=own.values("pk"),
         dispute__item__status=StudyItem.Status.DISPUTED,

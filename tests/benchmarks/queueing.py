@@ -57,7 +57,7 @@ def _measure(study: Study) -> None:
     for _ in range(TIMES):
         with CaptureQueriesContext(connection) as queries:
             pages.append(_page(client, address))
-        n_queries = len(queries)
+        n_queries = sum("SAVEPOINT" not in query["sql"] for query in queries)
         bare.append(_bare(study, person))
         held = Assignment.objects.get(user=person, state=Assignment.State.LEASED)
         submit_label(assignment=held, user=person, submission=make_submission())

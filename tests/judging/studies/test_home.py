@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from judging.studies.disputes.services import add_message
@@ -31,6 +33,19 @@ def test_annotators_see_their_runs_and_disputes() -> None:
     shown = home(user)
     assert "dispute over your labels" in shown
     assert "see step 2" in shown
+
+
+def test_progress_and_own_disputes_are_read_once() -> None:
+    study = make_study(runs=3, adjudicators=1)
+    make_dispute(study)
+    client = client_of(annotators_of(study)[0])
+    client.get("/")
+    with CaptureQueriesContext(connection) as queries:
+        assert "dispute over your labels" in client.get("/").content.decode()
+    asked = [query["sql"] for query in queries]
+    assert sum("UNION ALL" in sql and "'held'" in sql for sql in asked) == 1
+    assert sum("ROW_NUMBER() OVER (PARTITION" in sql for sql in asked) == 1
+    assert sum(sql.startswith("SELECT COUNT") and "judging_dispute" in sql for sql in asked) == 1
 
 
 def test_adjudicators_see_what_to_decide() -> None:
