@@ -48,7 +48,7 @@ from runs.models import Run, User
 from runs.models.extension import Reason, RunVerdicts
 from runs.models.hooks import LinkedPage
 from runs.models.invariants import Invariant
-from runs.viewer.run_list.orders import AGE_ELSEWHERE
+from runs.viewer.run_list.tables import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

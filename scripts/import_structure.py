@@ -117,6 +117,9 @@ def main() -> int:
     files = source_files()
     imports = imports_of(files)
     print(f"{len(files)} files of source")
+    modules = [path for path in files if path.suffix == ".py" and path.name != "__init__.py"]
+    n_lines = sum(len(path.read_text().splitlines()) for path in modules)
+    print(f"{len(modules)} Python modules without __init__, {n_lines} lines")
     for app in APPS:
         children = {path.parts[1] for path in files if path.parts[0] == app} - {"__init__.py"}
         share = share_inside(imports, app)

@@ -34,7 +34,7 @@ from judging.evaluators.registry import evaluator_of, predefined_evaluators
 from judging.models import Evaluation, EvaluationBatch, EvaluationPatrol, EvaluatorVersion
 from runs.catalogue.milestones.definitions import digest_of_task
 from runs.models import Run, RunStatus, Task
-from runs.models.signals import milestones_changed, runs_ended
+from runs.models.hooks import milestones_changed, runs_ended
 from runs.queue.leases import sweep_work
 from runs.queue.sweeping import swept
 from runs.queue.workers import ask_for, dispatch

@@ -1,6 +1,9 @@
 """Runs, their steps and their files."""
 
-from typing import Annotated, Any
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -8,14 +11,214 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.paging import Paged, Paging, Words, filtered, known_only, page_of
+from runs.api.bodies import filled
+from runs.api.paging import Page, Paged, Paging, Words, filtered, known_only, page_of
 from runs.api.problems import not_found
-from runs.api.run_schemas import RunDetail, RunPage, StepPage, run_detail, run_out, step_out
-from runs.models import Run, Scope
+from runs.models import Attachment, Event, Run, Scope, Step
 from runs.models.runs.queries import RunQuerySet
+from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
-from runs.storage.views import run_blob
+from runs.storage.views import BLIND_ROLES, run_blob
 from runs.viewer.run_list.filters import RunFilter
+from runs.viewer.timeline.marks import events_shown
+
+if TYPE_CHECKING:
+    from runs.models.runs.run import ShownRun
+
+
+HIDDEN = "Null also where it is hidden from the caller."
+BLOB = "SHA-256 of a file of the run."
+MOST_FILES = 500
+FILES_OF_STEPS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
+SHOWN = ("status", "outcome", "reward", "end_reason", "agent", "model", "experiment", "cost")
+"""Fields that a run has as `shown_*`: as the caller may know them."""
+
+
+class TaskRef(BaseModel):
+    """A task in few words."""
+
+    id: int
+    task_set: str
+    name: str = Field(description="Its id within the task set.")
+    site: str
+
+
+class RunOut(BaseModel):
+    """A run as the list of runs tells it."""
+
+    id: UUID
+    task: TaskRef
+    goal: str
+    status: str = Field(description="The queue's word: queued, leased, running, finished, …")
+    outcome: str | None = Field(description=f"What its source says of it. {HIDDEN}")
+    reward: float | None = Field(description=HIDDEN)
+    end_reason: str | None = Field(description=HIDDEN)
+    fault: str | None = Field(description=f"What of the infrastructure failed. {HIDDEN}")
+    has_anomaly: bool | None = Field(description=HIDDEN)
+    agent: str | None = Field(description=HIDDEN)
+    model: str | None = Field(description=HIDDEN)
+    experiment: str | None = Field(description=HIDDEN)
+    cost: float | None = Field(description=f"In US dollars. {HIDDEN}")
+    source_format: str | None = Field(description=HIDDEN)
+    seed: int | None
+    trial: int
+    attempt: int
+    superseded: bool = Field(description="Whether a later attempt took its place.")
+    n_steps: int
+    seconds: float | None
+    is_blind: bool = Field(description="Whether the caller judges it, so that much is hidden.")
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class RunPage(Page[RunOut]):
+    """Runs, newest first."""
+
+
+class EventOut(BaseModel):
+    """Something that happened to a run between two steps."""
+
+    kind: str
+    first_step: int
+    last_step: int
+    detector: str | None = Field(description=HIDDEN)
+
+
+class FileOut(BaseModel):
+    """A file that belongs to a run."""
+
+    sha256: str
+    role: str
+    name: str
+    step: int | None
+    media_type: str
+    size: int = Field(description="In bytes.")
+
+
+class RunDetail(RunOut):
+    """A run with its end, its events and its files."""
+
+    final_answer: str | None
+    final_url: str | None = Field(description=HIDDEN)
+    error: str | None = Field(description=HIDDEN)
+    input_tokens: int | None = Field(description=HIDDEN)
+    output_tokens: int | None = Field(description=HIDDEN)
+    max_steps: int | None = Field(description=HIDDEN)
+    rerun_of: UUID | None = Field(description=HIDDEN)
+    retry_of: UUID | None = Field(description=HIDDEN)
+    events: list[EventOut]
+    files: list[FileOut] = Field(description=f"At most {MOST_FILES}, without those of the steps.")
+
+
+class StepOut(BaseModel):
+    """One step: what was seen, thought and done."""
+
+    index: int
+    branch: int
+    state: str = Field(description="live, superseded or replayed")
+    kind: str
+    action: str
+    thought: str
+    url: str
+    title: str
+    error: str
+    target: str
+    box: Any = Field(description="[x, y, width, height] in pixels of the screenshot, or null.")
+    point: Any = Field(description="[x, y] in pixels of the screenshot, or null.")
+    screenshot: str | None = Field(description=BLOB)
+    marked_screenshot: str | None = Field(description=BLOB)
+    after_screenshot: str | None = Field(description=BLOB)
+    tree: str | None = Field(description=BLOB)
+    after_tree: str | None = Field(description=BLOB)
+    started_at: datetime | None
+    ended_at: datetime | None
+    seconds: float | None
+    reward: float | None = Field(description=HIDDEN)
+    input_tokens: int | None = Field(description=HIDDEN)
+    output_tokens: int | None = Field(description=HIDDEN)
+    cost: float | None = Field(description=f"In US dollars. {HIDDEN}")
+
+
+class StepPage(Page[StepOut]):
+    """Steps in order."""
+
+
+def run_out(run: Run) -> RunOut:
+    """A run that was read by `visible_to`, with `for_list`."""
+    return filled(RunOut, run, **_shown(cast("ShownRun", run)))
+
+
+def run_detail(run: Run) -> RunDetail:
+    """The same with all that a page of it shows above the steps. Two queries."""
+    is_open = not hides_something(run)
+    files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
+    if not is_open:
+        files = files.filter(role__in=BLIND_ROLES)
+    told = {
+        "final_url": run.final_url,
+        "error": run.error_message or None,
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "max_steps": run.max_steps,
+        "rerun_of": run.rerun_of_id,
+        "retry_of": run.retry_of_id,
+    }
+    return filled(
+        RunDetail,
+        run,
+        **_shown(cast("ShownRun", run)),
+        **(told if is_open else dict.fromkeys(told)),
+        events=[_event(event, is_open) for event in events_shown(run)],
+        files=[_file(file) for file in files[:MOST_FILES]],
+    )
+
+
+def step_out(step: Step, run: Run) -> StepOut:
+    """A step of a run that was read by `visible_to`."""
+    told = {
+        "input_tokens": step.input_tokens,
+        "output_tokens": step.output_tokens,
+        "cost": None if step.cost is None else float(step.cost),
+    }
+    return filled(
+        StepOut,
+        step,
+        **{name: getattr(step, f"{name}_id") for name in FILES_OF_STEPS},
+        reward=None if cast("ShownRun", run).is_blind else step.reward,
+        **(dict.fromkeys(told) if hides_something(run) else told),
+    )
+
+
+def _shown(run: ShownRun) -> dict[str, Any]:
+    """The fields of a run that have other names in its row."""
+    return {
+        **{name: getattr(run, f"shown_{name}") for name in SHOWN},
+        "task": filled(
+            TaskRef, run.task, task_set=str(run.task.task_set), name=run.task.external_id
+        ),
+        "goal": run.goal or run.task.goal,
+        "fault": run.shown_fault or None,
+        "has_anomaly": run.shown_anomaly,
+        "source_format": None if run.is_anonymous else run.source_format,
+    }
+
+
+def _event(event: Event, is_open: bool) -> EventOut:
+    return filled(EventOut, event, detector=(event.detector or None) if is_open else None)
+
+
+def _file(file: Attachment) -> FileOut:
+    blob = file.blob
+    return filled(
+        FileOut,
+        file,
+        sha256=blob.pk,
+        step=file.step_index,
+        media_type=blob.media_type,
+        size=blob.size,
+    )
+
 
 router = Router(tags=["runs"])
 READS = Bearer(Scope.RUNS_READ)

@@ -1,10 +1,12 @@
-"""Looking at an uploaded file and importing it, once, whoever dies over it."""
+"""Looking at an uploaded file and importing it, once, whoever dies over it; and the report."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
@@ -13,8 +15,7 @@ from django.conf import settings
 from runs.counters import imported_runs
 from runs.exports.run_bundles import is_stored
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
-from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
-from runs.imports.reports import ImportReport
+from runs.imports.reimporting import Became, ReadingAgain, Reimported, remember_runs
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.thumbnailing import ask_for_thumbnails
@@ -29,8 +30,89 @@ from runs.storage.file_storage import StoreUnavailableError
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
-logger = logging.getLogger(__name__)
+MAX_PROBLEMS = 1_000
+MAX_SHOWN = 200
+COUNTED = ("steps", "screenshots", "labels", "evaluations", "gaps", "dropped", "redacted")
 
+
+@dataclass(slots=True)
+class ImportReport:
+    """The outcome of an import, item by item; what was rejected left nothing behind."""
+
+    imported: list[ImportedRun] = field(default_factory=list)
+    already_there: list[ImportedRun] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    """What was left out of runs that were taken; at most `MAX_PROBLEMS` of `n_problems`."""
+    n_problems: int = 0
+    read_again: list[Reimported] = field(default_factory=list)
+    """Runs of a file that was read again, but for those that are new or as before."""
+    is_reading_again: bool = False
+
+    def add(self, item: ImportedRun | Reimported | Problem) -> None:
+        """Note one more result."""
+        if isinstance(item, Reimported):
+            self.read_again.append(item)
+            return
+        if isinstance(item, ImportedRun):
+            (self.imported if item.is_new else self.already_there).append(item)
+            self._note(*item.problems)
+        elif isinstance(item, Rejection):
+            self.rejected.append(item)
+        else:
+            self._note(item)
+
+    @property
+    def n_done(self) -> int:
+        """Runs dealt with, whatever became of them."""
+        taken = len(self.imported) + len(self.already_there)
+        return taken + len(self.rejected) + len(self.read_again)
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that `manage.py import_runs --json` prints."""
+        return {
+            "imported": [_run(run) for run in self.imported],
+            "already_there": [_run(run) for run in self.already_there],
+            "rejected": [rejection.to_json() for rejection in self.rejected],
+            "problems": [problem.to_json() for problem in self.problems],
+            **self._again({"read_again": [run.to_json() for run in self.read_again]}),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of everything, and so much of each list as a page shows."""
+        shown = {name: items[:MAX_SHOWN] for name, items in self.to_json().items()}
+        replaced = sum(run.became is Became.REPLACED for run in self.read_again)
+        counts = {
+            "imported": len(self.imported),
+            "already_there": len(self.already_there),
+            "rejected": len(self.rejected),
+            "problems": self.n_problems,
+            **{
+                name: sum(getattr(run, f"n_{name}") for run in self.imported)
+                for name in ("steps", "screenshots", "labels", "evaluations", "redacted")
+            },
+            **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
+        }
+        return {"counts": counts, **shown}
+
+    def _again(self, told: dict[str, Any]) -> dict[str, Any]:
+        """What is told of a file that is read again, and of no other."""
+        return told if self.is_reading_again else {}
+
+    def _note(self, *problems: Problem) -> None:
+        self.n_problems += len(problems)
+        self.problems.extend(problems[: max(0, MAX_PROBLEMS - len(self.problems))])
+
+
+def _run(run: ImportedRun) -> dict[str, Any]:
+    return {
+        "source": run.source,
+        "run": str(run.run_id),
+        **{name: getattr(run, f"n_{name}") for name in COUNTED},
+    }
+
+
+logger = logging.getLogger(__name__)
 NO_STORE = "The file storage does not answer. The import is tried again by itself."
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from runs.catalogue.agents.runnable import agent_hash, store_agent
 from runs.catalogue.tasks.rows import store_task
 from runs.models import AgentConfiguration, Experiment, Run, Task, User
-from runs.models.signals import announce_ends
+from runs.models.hooks import announce_ends
 from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT

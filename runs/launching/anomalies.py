@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.dispatch import receiver
 
 from runs.models import Event, Run, Step
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.recovery.anomalies import Screens, Span, find_false_completions, find_loops
 from webagent.trajectory.actions import ActionKind

@@ -20,11 +20,11 @@ from runs.catalogue.agents.runnable import (
     chosen_agent,
     task_name,
 )
-from runs.catalogue.sites import sites_now
 from runs.catalogue.tasks.rows import task_record
 from runs.counters import count_attempt
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
 from runs.launching.experiments.starting import put_off_until_ready, refuse_beyond_budget
+from runs.launching.sites import sites_now
 from runs.models import Attachment, Event, HintChoice, Run, RunStatus
 from runs.models.policies import body_of, policy_record
 from runs.queue.leases import Lease, LeaseLostError, claim, claim_next

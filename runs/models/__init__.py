@@ -17,9 +17,17 @@ from runs.models.leased_work import LeasedWork, PaidWork
 from runs.models.people import ApiAnswer, ApiToken, Scope, User
 from runs.models.policies import RetryPolicy
 from runs.models.runs.run import Run
-from runs.models.runs.states import RunStatus
-from runs.models.space import DeletedRun, PendingDeletion, RunSpace, SpaceMeasurement
-from runs.models.steps import Attachment, Blob, Event, Step
+from runs.models.runs.turns import RunStatus
+from runs.models.steps import (
+    Attachment,
+    Blob,
+    DeletedRun,
+    Event,
+    PendingDeletion,
+    RunSpace,
+    SpaceMeasurement,
+    Step,
+)
 from runs.models.tasks import Milestone, Task, TaskRevision, TaskSet
 from runs.models.workers import WorkerBeat
 

@@ -1,10 +1,19 @@
-"""Places where the app above answers: empty until it registers (`runs.models.extension`)."""
+"""What passes between this app and the one above: news by signals, answers by hooks.
+
+Hooks are empty until the app above registers (`runs.models.extension`).
+"""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+from uuid import UUID
 
+from django.dispatch import Signal
+
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -67,3 +76,36 @@ addresses_hook: Hook[Addresses] = Hook("where the pages of the app above lie")
 def address_above(page: LinkedPage, *args: object) -> str:
     """The address of a page of the app above."""
     return addresses_hook.get()(page, *args)
+
+
+runs_ended = Signal()
+"""Runs have ended or were imported. Sent after commit with `run_ids: Sequence[UUID]`, once for
+some that come together. It may come again for the same runs: twice is to be as good as once."""
+milestones_changed = Signal()
+"""The milestones of a task have changed. Sent after commit with `task_id: int`."""
+
+
+def announce_ends(sender: type, run_ids: Sequence[UUID]) -> None:
+    """Send `runs_ended`; a receiver that fails is logged and keeps none of the others from it.
+
+    Where one fails over several runs, each is sent again by itself: what breaks over one of them
+    does not take the others with it.
+    """
+    answers = runs_ended.send_robust(sender=sender, run_ids=run_ids)
+    failed = any(isinstance(result, Exception) for _, result in answers)
+    if failed and len(run_ids) > 1:
+        for run_id in run_ids:
+            announce_ends(sender, [run_id])
+        return
+    _log(f"runs {', '.join(map(str, run_ids))}", answers)
+
+
+def announce_milestones(sender: type, task_id: int) -> None:
+    """Send `milestones_changed`, likewise."""
+    _log(f"task {task_id}", milestones_changed.send_robust(sender=sender, task_id=task_id))
+
+
+def _log(about: str, answers: list[tuple[Any, Any]]) -> None:
+    for receiver, result in answers:
+        if isinstance(result, Exception):
+            logger.error("%r failed for %s: %s", receiver, about, result, exc_info=result)

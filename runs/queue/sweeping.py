@@ -25,8 +25,8 @@ from django.utils import timezone
 from runs.catalogue.tasks.rows import task_record
 from runs.counters import leases_expired
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
+from runs.models.hooks import announce_ends
 from runs.models.policies import body_of
-from runs.models.signals import announce_ends
 from runs.models.workers import from_now
 from runs.queue.workers import ask_for
 from runs.storage.records import run_columns

@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from runs.catalogue.sites import sites_during
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.pages import hint_facts
 from runs.knowledge.web.pages import knowledge_facts
 from runs.launching.policies.words import policy_facts
+from runs.launching.sites import sites_during
 from runs.models import Run, Step
 from runs.models.parsing import read_number
 from runs.models.runs.run import hides_something

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 
-from runs.launching.seen_screens import Edges, PageElement, PageSeen, Piece
+from runs.viewer.timeline.step_details import Edges, PageElement, PageSeen, Piece
 from webagent.agents.reading import quoted
 from webagent.agents.scripted import Oracle
 from webagent.trajectory.actions import parse_browsergym_actions

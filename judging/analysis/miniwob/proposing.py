@@ -25,7 +25,9 @@ from judging.analysis.miniwob.needed import (
     told_as_another,
 )
 from judging.models import FailureCause
-from runs.launching.seen_screens import (
+from runs.models import Run, Step
+from runs.storage.blobs import MissingBlobError, read_blob
+from runs.viewer.timeline.step_details import (
     MAX_BYTES,
     Edges,
     PageElement,
@@ -34,8 +36,6 @@ from runs.launching.seen_screens import (
     page_seen,
     seen_screen,
 )
-from runs.models import Run, Step
-from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.agents.reading import quoted
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.records import Json

@@ -13,7 +13,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from runs.catalogue.sites import unready_sites
+from runs.launching.sites import unready_sites
 from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, Step, Task
 from runs.models.policies import body_of
 from runs.queue.leases import Lease

@@ -27,8 +27,7 @@ from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
 from runs.models.runs.queue import QueueQuerySet
-from runs.models.runs.states import RunStatus
-from runs.models.runs.turns import RunRow
+from runs.models.runs.turns import RunRow, RunStatus
 from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from runs.models.experiments import Experiment, ExperimentState
-from runs.models.runs.states import RunStatus
-from runs.models.runs.turns import DueQuerySet, First, RunRow, firsts_in_turn
+from runs.models.runs.turns import DueQuerySet, First, RunRow, RunStatus, firsts_in_turn
 from runs.models.workers import from_now
 
 TRIES = 50

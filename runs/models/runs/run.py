@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import AgentConfiguration, Experiment
 from runs.models.runs.queries import GoalStart, RunQuerySet
-from runs.models.runs.states import RunPriority, RunStatus
-from runs.models.runs.turns import LANES_PER_PERSON
+from runs.models.runs.turns import LANES_PER_PERSON, RunPriority, RunStatus
 
 
 class Run(models.Model):

@@ -1,4 +1,4 @@
-"""Whose turn it is: the queued run that a free worker takes next, fair between people.
+"""The states of a run in the queue, and whose turn it is, fair between people.
 
 Runs wait in lanes, one for each person and experiment. However many runs wait, only the first of
 each lane is looked at, by index: a turn costs the same with ten runs and with a hundred thousand.
@@ -15,11 +15,44 @@ from uuid import UUID
 from django.db import connections, models
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.people import User
-from runs.models.runs.states import RunPriority, RunStatus
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
+
+
+class RunStatus(models.TextChoices):
+    """Where a run is on its way through the queue; says nothing about success."""
+
+    QUEUED = "queued", _("queued")
+    LEASED = "leased", _("leased")
+    RUNNING = "running", _("running")
+    FINISHED = "finished", _("finished")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+    @classmethod
+    def active(cls) -> list[str]:
+        return [cls.QUEUED, cls.LEASED, cls.RUNNING]
+
+    @classmethod
+    def ended(cls) -> list[str]:
+        return [cls.FINISHED, cls.FAILED, cls.CANCELLED]
+
+    @classmethod
+    def held(cls) -> list[str]:
+        """States in which a worker, or the side that pushes the run, holds it."""
+        return [cls.LEASED, cls.RUNNING]
+
+
+class RunPriority(models.IntegerChoices):
+    """What goes first: lower numbers do."""
+
+    BY_HAND = 0, _("by hand")
+    EXPERIMENT = 1, _("experiment")
+    BACKGROUND = 2, _("when nothing else waits")
+
 
 RunRow = TypeVar("RunRow", bound=models.Model, covariant=True)
 
@@ -41,9 +74,7 @@ LANES_PER_PERSON = 2**32
 """A lane's number is that of its person times this, plus that of its experiment; 0 is nobody."""
 PATIENCE = timedelta(minutes=10)
 """Who was not served for so long goes before even what others started by hand."""
-
 _NONE, _NEVER = 0, datetime.min.replace(tzinfo=UTC)
-
 # Jumps through the index from one lane to the next, where DISTINCT would read every queued row.
 _LANES = """
 WITH RECURSIVE lanes(lane) AS (

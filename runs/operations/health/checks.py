@@ -1,18 +1,21 @@
-"""Single looks at what the site needs. Each says "ok" or, in a few words, what is wrong.
+"""Single looks at what the site needs, and whether this process is ready, within a bound of time.
 
-Work that waits though it could be carried out: what nobody takes is told apart from a backlog.
-
-A backlog is no fault: all workers are busy, and the next one that is free takes the next piece. It
-is one that work has waited for longer than a lease and half a minute while a worker of its queue
-had room, or while there was none.
+Each look says "ok" or, in a few words, what is wrong. Work that waits though it could be carried
+out is told apart from a backlog, which is no fault: all workers are busy, and the next one that is
+free takes the next piece. It is one that work has waited for longer than a lease and half a minute
+while a worker of its queue had room, or while there was none.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -33,6 +36,7 @@ from runs.storage.file_storage import UNFINISHED
 
 if TYPE_CHECKING:
     from redis import Redis
+
 
 GRACE_S = 30
 
@@ -66,12 +70,10 @@ def _overdue() -> Iterable[str]:
 
 
 logger = logging.getLogger(__name__)
-
 OK = "ok"
 BROKER_WAIT_S = 2.0
 KEEPS_ALL = "noeviction"
 BEHIND = "migrations are not applied"
-
 Check = Callable[[], str]
 
 
@@ -202,3 +204,89 @@ def warn_of_eviction() -> None:
     found = check_eviction()
     if "maxmemory" in found:
         logger.error("Redis may throw messages away: %s. Runs then wait for the sweep.", found)
+
+
+LIMIT_S = 4.0
+KEPT_S = 2.0
+"""So long an answer stands: strangers may ask, and each look writes a file."""
+NEEDED: Mapping[str, Check] = {
+    "database": check_database,
+    "migrations": check_migrations,
+    "storage": check_storage,
+}
+"""Without one of these no page can be served."""
+PROMISED: Mapping[str, Check] = {"work": check_work}
+"""Pages are served, but what people queued is not carried out, and nothing mends that by itself."""
+MISSED: Mapping[str, Check] = {
+    "broker": check_broker,
+    "eviction": check_eviction,
+    "workers": check_workers,
+}
+"""Without these people still read and judge, but work in the background waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What each check said."""
+
+    found: Mapping[str, str]
+
+    @property
+    def is_ready(self) -> bool:
+        return all(self.found[name] == OK for name in (*NEEDED, *PROMISED))
+
+    @property
+    def status(self) -> str:
+        """ "ok", "degraded" where work in the background may have to wait, or "failing"."""
+        if not self.is_ready:
+            return "failing"
+        return OK if all(word == OK for word in self.found.values()) else "degraded"
+
+
+class Examiner:
+    """Runs all checks at once, and does not wait for one that hangs, now or the next time."""
+
+    def __init__(self, all_checks: Mapping[str, Check], limit_s: float, kept_s: float) -> None:
+        self._checks = all_checks
+        self._limit_s = limit_s
+        self._kept_s = kept_s
+        self._threads = ThreadPoolExecutor(len(all_checks), thread_name_prefix="readiness")
+        self._hanging: dict[str, Future[str]] = {}
+        self._lock = threading.Lock()
+        self._last: tuple[float, Readiness] | None = None
+
+    def look(self) -> Readiness:
+        """What the checks say, or said a moment ago."""
+        with self._lock:
+            if self._last and time.monotonic() - self._last[0] < self._kept_s:
+                return self._last[1]
+            found = Readiness(self._ask_all())
+            self._last = (time.monotonic(), found)
+            return found
+
+    def _ask_all(self) -> dict[str, str]:
+        asked = {
+            name: self._hanging.get(name) or self._threads.submit(_on_own_connection, check)
+            for name, check in self._checks.items()
+        }
+        wait(asked.values(), timeout=self._limit_s)
+        self._hanging = {name: answer for name, answer in asked.items() if not answer.done()}
+        return {
+            name: f"gives no answer within {self._limit_s:g} s"
+            if name in self._hanging
+            else answer.result()
+            for name, answer in asked.items()
+        }
+
+
+def _on_own_connection(check: Check) -> str:
+    try:
+        return check()
+    except Exception:  # a look that breaks must not take the page with it
+        logger.exception("A check broke.")
+        return "cannot be told"
+    finally:
+        connection.close()
+
+
+examiner = Examiner({**NEEDED, **PROMISED, **MISSED}, LIMIT_S, KEPT_S)

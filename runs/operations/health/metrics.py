@@ -27,8 +27,7 @@ from prometheus_client.registry import Collector
 
 from runs.counters import FOLDER
 from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
-from runs.operations.health.checks import OK, broker
-from runs.operations.health.readiness import examiner
+from runs.operations.health.checks import OK, broker, examiner
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, all_queues, beat_ages
 

@@ -23,9 +23,9 @@ from runs.operations.health.checks import (
     check_storage,
     check_work,
     check_workers,
+    examiner,
 )
 from runs.operations.health.metrics import CONTENT_TYPE, exposition
-from runs.operations.health.readiness import examiner
 from runs.queue.workers import beat_ages
 
 

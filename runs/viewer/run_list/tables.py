@@ -1,4 +1,7 @@
-"""The runs table."""
+"""The runs table: its columns and its orders.
+
+What has many values is sorted by; what has few (an agent, an outcome) is filtered by.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django_tables2 as tables
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -19,21 +22,58 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
-from runs.interface.keyset import read_cursor
+from runs.interface.keyset import AGES, Keyset, Lead, read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
 from runs.interface.words import duration, moment, money, verdict
 from runs.models import Event, Run, RunStatus, User
 from runs.models.extension import extension
-from runs.models.runs.queries import RunQuerySet
+from runs.models.runs.queries import GoalStart, RunQuerySet
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import ANOMALIES
-from runs.viewer.run_list.orders import run_keyset
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
     from runs.models.runs.run import ShownRun
     from runs.models.visibility import Visibility
+
+
+AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
+"""A filter may annotate a run's `created_at` and key under these names, as a table that it joins
+keeps them too: the list is then read in the order of that table's index.
+"""
+
+
+def run_keyset(
+    rows: QuerySet[Run], every: QuerySet[Run], sort: str, *, anonymous: Q | None
+) -> Keyset:
+    """The rows in the order of a column; `created` is their age alone.
+
+    Args:
+        rows: they went through `visible_to` and the filter.
+        every: all that went through `visible_to`.
+        sort: the column's name, with `-` where it falls.
+        anonymous: runs whose agents the viewer may not know, as the policy has it; None: none.
+    """
+    name = sort.removeprefix("-")
+    if name == "goal":
+        rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
+    leads = {
+        "goal": Lead("goal_start"),
+        "n_steps": Lead("n_steps"),
+        "seconds": Lead("seconds", nullable=True),
+        "cost": Lead("cost", flag="" if anonymous is None else "is_anonymous", nullable=True),
+    }
+    lead = leads.get(name)
+    is_elsewhere = lead is None and set(AGE_ELSEWHERE) <= set(rows.query.annotations)
+    return Keyset(
+        rows.order_by(),
+        every,
+        lead=lead,
+        falls=sort.startswith("-"),
+        ages=AGE_ELSEWHERE if is_elsewhere else AGES,
+    )
+
 
 OPTIONAL_COLUMNS = {
     "task_set": _("task set"),
@@ -60,7 +100,6 @@ DEFAULT_COLUMNS = (
     "seconds",
     "created",
 )
-
 ANY = UUID(int=0)
 """Stands for a run's key where the address of every row is made."""
 

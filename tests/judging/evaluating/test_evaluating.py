@@ -24,7 +24,7 @@ from judging.evaluators.registry import (
 )
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, RunStatus
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from tests.judging.analysis import audited
 
 pytestmark = pytest.mark.django_db

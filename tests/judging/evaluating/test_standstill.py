@@ -22,8 +22,7 @@ from runs.models import (
     RunStatus,
     WorkerBeat,
 )
-from runs.operations.health.checks import GRACE_S, longest_wait_s, neglected
-from runs.operations.health.readiness import PROMISED
+from runs.operations.health.checks import GRACE_S, PROMISED, longest_wait_s, neglected
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, beat
 from tests.judging.analysis import audited

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from runs.exports.run_bundles import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from runs.models.workers import from_now
 from runs.operations.integrity import invariants
 from runs.queue.sweeping import sweep_runs

@@ -25,7 +25,7 @@ from runs.catalogue.milestones.services import (
     set_milestones,
 )
 from runs.models import Milestone, Task, TaskSet
-from runs.models.signals import milestones_changed
+from runs.models.hooks import milestones_changed
 from tests.runs.factories import make_task
 from webagent.milestones.checks import Rule, TextCheck, UrlCheck
 from webagent.milestones.findings import Definition

@@ -20,7 +20,7 @@ from runs.imports import storing
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, StoringError, import_bundle, import_runs
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
-from runs.models.signals import announce_ends, runs_ended
+from runs.models.hooks import announce_ends, runs_ended
 from runs.storage.blobs import read_blob
 from runs.storage.records import action_text
 from tests.runs.factories import make_user

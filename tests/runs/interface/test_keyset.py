@@ -20,8 +20,7 @@ from runs.interface.paging import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
 from runs.models.visibility import run_policy, visibility_of
 from runs.viewer.run_list.filters import RunFilter
-from runs.viewer.run_list.orders import AGE_ELSEWHERE, run_keyset
-from runs.viewer.run_list.tables import RunTable
+from runs.viewer.run_list.tables import AGE_ELSEWHERE, RunTable, run_keyset
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_experiment, make_task, make_user
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from runs.launching.anomalies import mark_anomalies
 from runs.models import Event, Run, Step
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from tests.runs.factories import make_run
 from tests.runs.storage.stores import store_blob
 from tests.webagent.pages import png

@@ -10,9 +10,14 @@ from django.conf import settings
 from django.test import Client, override_settings
 
 from runs.models import WorkerBeat
-from runs.operations.health import checks, probes, readiness
-from runs.operations.health.checks import check_eviction, check_migrations, check_workers
-from runs.operations.health.readiness import Examiner, Readiness
+from runs.operations.health import checks, probes
+from runs.operations.health.checks import (
+    Examiner,
+    Readiness,
+    check_eviction,
+    check_migrations,
+    check_workers,
+)
 from runs.queue.workers import all_duties, beat, beat_ages
 
 TOKEN = "for-those-who-watch-over-it"
@@ -194,4 +199,4 @@ def test_single_looks(monkeypatch: pytest.MonkeyPatch):
     assert ages["browser"] is None
     assert ages["judge"] is not None
     assert 0 <= ages["judge"] < 60
-    assert {*readiness.NEEDED, *readiness.PROMISED, *readiness.MISSED} == set(WELL)
+    assert {*checks.NEEDED, *checks.PROMISED, *checks.MISSED} == set(WELL)

@@ -15,7 +15,7 @@ from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
 from runs.models import Run, RunStatus
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from runs.operations.processes.worker_processes import hold_rows_no_longer_than_a_lease
 from runs.queue.steps import AWAY
 from runs.queue.sweeping import follow_up, next_attempt, sweep_runs, wait_before_next

@@ -20,7 +20,7 @@ from runs.interface.paging import OrderedParts
 from runs.models import Experiment, Run, RunStatus
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
-from runs.viewer.run_list.orders import run_keyset
+from runs.viewer.run_list.tables import run_keyset
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runs.launching.seen_screens import LINES, PAGE, PIECES
 from runs.models import Attachment, Run, Task
+from runs.viewer.timeline.step_details import LINES, PAGE, PIECES
 from tests.runs.factories import make_picture, make_run, make_text
 
 OK = {"bid": "7", "role": "button", "text": "Ok", "box": [20, 80, 60, 110]}

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from runs.accounts.audit_log import record_entry
 from runs.exports.run_bundles import is_stored
-from runs.imports.reports import ImportReport
+from runs.imports.importing import ImportReport
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar

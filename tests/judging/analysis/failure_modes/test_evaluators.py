@@ -14,7 +14,7 @@ from judging.evaluators.registry import evaluator_named, evaluator_of, predefine
 from judging.extension import RerunFacts
 from judging.models import Evaluation
 from runs.models import Event, Run, Step
-from runs.models.signals import runs_ended
+from runs.models.hooks import runs_ended
 from tests.judging.analysis import audited
 from tests.judging.evaluators.judges.scripted import Scripted
 from tests.judging.evaluators.judges.test_failures import mode, reply

@@ -8,7 +8,7 @@ import pytest
 
 from judging.analysis.miniwob.needed import acted_on_wanted, told_as_another
 from judging.analysis.miniwob.proposing import proposal_for
-from runs.launching.seen_screens import PageElement, Piece
+from runs.viewer.timeline.step_details import PageElement, Piece
 from tests.runs.viewer.told_screens import make_told_run, piece
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.catalogue.sites import site_states
+from runs.launching.sites import site_states
 from webagent.environment.probing import SiteState
 
 

@@ -15,11 +15,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.catalogue import sites as runs_sites
-from runs.catalogue.sites import sites_during, unready_sites
 from runs.launching import running
+from runs.launching import sites as runs_sites
 from runs.launching.reruns.services import queue_run
 from runs.launching.running import execute
+from runs.launching.sites import sites_during, unready_sites
 from runs.models import Run, Task
 from runs.queue.leases import LeaseRenewer
 from tests.runs.factories import make_run, make_task, make_user
