@@ -19,7 +19,7 @@ ALL_AT_ONCE = 400
 PART = 100
 TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
-_PARTS = ["finder", "list", "picture", "progress", "scrubber", "stage", "texts", "words"]
+_PARTS = ["changes", "finder", "list", "picture", "progress", "scrubber", "stage", "texts", "words"]
 MODULES = ("js/timeline.js", *(f"js/timeline/{name}.js" for name in _PARTS))
 """What `js/timeline.js` imports, itself included."""
 
