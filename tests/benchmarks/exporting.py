@@ -15,10 +15,11 @@ from judging.models import Label, Study
 from judging.portability.judgements.data_tables import DATA_TABLES, everything_of
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from tests.benchmarks.clock import tell, work_side_by_side
+from tests.benchmarks.labels import twins_of
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run
 
-RUNS = (1000, 5000)
+RUNS = (1000, 10_000)
 READ = (
     *("pk", "annotator__username", "success", "confidence", "causes", "failure_step", "rationale"),
     *("seconds", "submitted_at", "extra", "item__study__name", "guideline__version"),
@@ -56,7 +57,8 @@ def _write(study: Study, ending: str) -> None:
 
 
 def _labelled_study(n_runs: int) -> Study:
-    study = make_study(runs=[make_run(steps=1, pictures=False) for _ in range(n_runs)])
+    first = make_run(steps=1, pictures=False)
+    study = make_study(runs=[first, *twins_of(first, n_runs - 1)])
     people = annotators_of(study)
     guideline = study.guidelines.first()
     Label.objects.bulk_create(
