@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
 from judging.studies.disputes.services import add_message
@@ -56,7 +57,7 @@ def test_adjudicators_see_what_to_decide() -> None:
 def test_empty_pages_say_what_to_do() -> None:
     assert "A study manager can add you" in home(make_user("annotator"))
     engineer = make_user("engineer")
-    assert "Import runs, or let agents record some" in home(engineer)
+    assert "Import what agents did elsewhere" in home(engineer)
     make_run(pictures=False)
     assert "Create a study of a sample" in home(engineer)
 
@@ -73,3 +74,18 @@ def test_a_visit_ends_after_half_an_hour() -> None:
     later = noon + timedelta(hours=2)
     assert begin_visit(user, later) == noon + timedelta(minutes=20)
     assert begin_visit(user, later + timedelta(minutes=5)) == noon + timedelta(minutes=20)
+
+
+def test_the_first_visit_leads_through_three_steps() -> None:
+    client = client_of(make_user("engineer"))
+    page = client.get(reverse("judging:home")).content.decode()
+    assert page.count('<li><span class="wait">') == 3
+    for name in ("runs:import_list", "runs:experiment_new", "judging:study_create"):
+        assert f'href="{reverse(name)}"' in page
+        assert client.get(reverse(name)).status_code == 200
+    make_run()
+    later = client.get(reverse("judging:home")).content.decode()
+    assert "Runs are here" in later
+    assert f'primary" href="{reverse("judging:study_create")}"' in later
+    outsider = client_of(make_user("annotator")).get(reverse("judging:home")).content.decode()
+    assert "You are not in a study yet" in outsider
