@@ -8,17 +8,24 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.dispatch import receiver
 
 from runs.models import Event, Run, Step
 from runs.models.hooks import runs_ended
 from runs.storage.blobs import MissingBlobError, read_blob
-from webagent.recovery.anomalies import Screens, Span, find_false_completions, find_loops
+from webagent.recovery.anomalies import (
+    KEPT,
+    LoopSettings,
+    Screens,
+    Span,
+    find_false_completions,
+    find_loops,
+)
 from webagent.trajectory.actions import ActionKind
 from webagent.trajectory.axtree import page_fingerprint
 
 DETECTOR = "mechanical-1"
+Loop = Run.Loop
 IDLE_KINDS = ("message", "wait")
 
 
@@ -60,17 +67,15 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
 
     Two steps count as the same if they did the same on the same page: by its fingerprint (made
     from its tree where a run came without), else by its address. Replays are no repetition, and
-    what the run itself has noticed is not marked twice.
+    what the run itself has noticed is not marked twice. Runs also keep whether they have a loop
+    where equal actions count on any page.
     """
-    rows = _steps_of(run_ids).values_list(
-        *("run", "branch", "index", "action", "url", "kind", "record__before__fingerprint"),
-        *("screenshot_id", "tree_id"),
-    )
-    branches: dict[tuple[UUID, int], list[_Seen]] = defaultdict(list)
-    for run_id, *seen in rows:
-        step = _Seen(*seen)
-        branches[run_id, step.branch].append(step)
-    found = [event for (run_id, _), steps in branches.items() for event in _found(run_id, steps)]
+    found: list[Event] = []
+    loops = dict.fromkeys(run_ids, Loop.NONE)
+    for (run_id, _branch), steps in _branches_of(run_ids).items():
+        looked = _look(steps, LoopSettings())
+        loops[run_id] = max(loops[run_id], looked.loop)
+        found += _events(run_id, steps, looked)
     stored = list(Event.objects.filter(run__in=run_ids, detector__in=("", DETECTOR)))
     told = [event for event in stored if not event.detector]
     if len(told) < len(stored):
@@ -80,50 +85,74 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
         Event.objects.bulk_create(events)
         marked = {event.run_id for event in events}
         Run.objects.filter(pk__in=marked, has_anomaly=False).update(has_anomaly=True)
+    for loop in set(loops.values()):
+        alike = [run_id for run_id, each in loops.items() if each == loop]
+        Run.objects.filter(pk__in=alike).update(loop=loop)
     return len(events)
 
 
-def loops_by_actions(run_id: UUID) -> bool:
-    """Whether the run has a loop where steps of equal actions count as the same on any page."""
-    branches: dict[int, list[str]] = defaultdict(list)
-    for branch, action in _steps_of([run_id]).values_list("branch", "action"):
-        branches[branch].append(action)
-    return any(find_loops(actions) for actions in branches.values())
+def loop_of(run_id: UUID, settings: LoopSettings) -> Run.Loop:
+    """The strictest comparison under which the run has a loop in these windows; not stored."""
+    branches = _branches_of([run_id]).values()
+    return max((_look(steps, settings).loop for steps in branches), default=Loop.NONE)
 
 
-def _steps_of(run_ids: Sequence[UUID]) -> QuerySet[Step]:
-    """The steps that acted; replays are no repetition."""
-    steps = Step.objects.filter(run__in=run_ids).exclude(action="")
-    return steps.exclude(state=Step.State.REPLAYED).order_by("run", "index")
+def _branches_of(run_ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], list[_Seen]]:
+    """The steps that acted, by run and branch; replays are no repetition."""
+    acted = Step.objects.filter(run__in=run_ids).exclude(action="")
+    rows = acted.exclude(state=Step.State.REPLAYED).order_by("run", "index")
+    branches: dict[tuple[UUID, int], list[_Seen]] = defaultdict(list)
+    for run_id, *seen in rows.values_list(
+        *("run", "branch", "index", "action", "url", "kind", "record__before__fingerprint"),
+        *("screenshot_id", "tree_id"),
+    ):
+        step = _Seen(*seen)
+        branches[run_id, step.branch].append(step)
+    return branches
 
 
-def _found(run_id: UUID, steps: list[_Seen]) -> Iterator[Event]:
+class _Looked(NamedTuple):
+    """What the detector of loops found in a branch: `spans` are those on equal pages."""
+
+    loop: Run.Loop
+    spans: tuple[Span, ...]
+
+
+def _look(steps: list[_Seen], settings: LoopSettings) -> _Looked:
+    """Steps that are equal on equal pages are equal on any: most runs need no further look."""
+    if not find_loops([step.action for step in steps], settings):
+        return _Looked(Loop.NONE, ())
+    spans = _loops(steps, settings)
+    return _Looked(Loop.ACTIONS_AND_PAGE if spans else Loop.ACTIONS, spans)
+
+
+def _events(run_id: UUID, steps: list[_Seen], looked: _Looked) -> Iterator[Event]:
     indices = [step.number for step in steps]
-    for span in _loops(steps):
+    for span in looked.spans:
         yield _event(run_id, Event.Kind.LOOP, span, indices)
     for span in find_false_completions([step.is_idle for step in steps]):
         yield _event(run_id, Event.Kind.FALSE_COMPLETION, span, indices)
 
 
-def _loops(steps: list[_Seen]) -> tuple[Span, ...]:
+def _loops(steps: list[_Seen], settings: LoopSettings) -> tuple[Span, ...]:
     """Trees and pictures are read only where addresses and actions alone look like a loop."""
-    loops = find_loops([step.did({}, {}) for step in steps])
+    loops = find_loops([step.did({}, {}) for step in steps], settings)
     seen = [step for span in loops for step in steps[span.first : span.last + 1]]
     bare = [step for step in seen if step.fingerprint is None and step.tree is not None]
     scrolls = [step for step in seen if step.is_scroll]
     if not bare and not scrolls:
         return loops
     pages = {step.number: page for step in bare if (page := _page(step)) is not None}
-    screens = _screens(scrolls)
-    return find_loops([step.did(pages, screens) for step in steps])
+    screens = _screens(scrolls, settings)
+    return find_loops([step.did(pages, screens) for step in steps], settings)
 
 
-def _screens(steps: list[_Seen]) -> dict[int, Hashable]:
+def _screens(steps: list[_Seen], settings: LoopSettings) -> dict[int, Hashable]:
     """What each step's picture shows, by the step's number; a picture that is gone by its name."""
     names = dict.fromkeys(step.picture for step in steps)
     if len(names) == 1:
         return {}
-    screens = Screens()
+    screens = Screens(max(KEPT, settings.longest))
     shown: dict[str | None, Hashable] = {}
     for name in names:
         try:

@@ -34,6 +34,7 @@ NOT_CONTENT = {
     "superseded",
     "archived_at",
     "has_anomaly",
+    "loop",
     "experiment",
     "rerun_of",
     "retry_of",

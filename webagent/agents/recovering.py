@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from webagent.agents.agent import Agent
-from webagent.recovery.anomalies import Anomaly, Screens, Watch, what_was_done
+from webagent.recovery.anomalies import KEPT, Anomaly, Screens, Watch, what_was_done
 from webagent.recovery.retry_policy import AnomalyResponse, Fallback, RecoveryPolicy, RepeatedWrites
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
@@ -88,7 +88,7 @@ class Recovery:
         self._all_by_other = 0
         self._switch: _Mark | None = None
         self._watch = Watch(policy)
-        self._screens = Screens()
+        self._screens = Screens(max(KEPT, policy.loop_longest))
         self._abandoned: list[PathStep] = []
         self._marks: list[_Mark] = []
         self._recoveries = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -93,7 +93,9 @@ class LogStep:
     """One step. `labels` are the words on what was acted on, `typed` what the agent wrote or chose,
     `said` what it told the user.
 
-    `changed`: whether the page looked otherwise afterwards; None where nobody knows.
+    `changed`: whether the page looked otherwise afterwards; None where nobody knows, and in the
+    last step where it did not: a task that is done often leaves its page as it was, and to call
+    only the rest of them without effect would tell the reward.
     """
 
     index: int
@@ -133,17 +135,14 @@ def log_of(
     """The log of a recorded run. Steps that a rollback took back are left out."""
     live = [step for step in steps if step.state is StepState.LIVE]
     seen_next: list[Observation | None] = [*(step.before for step in live[1:]), None]
-    return RunLog(
-        run=run,
-        task=task,
-        goal=goal,
-        site=site,
-        steps=tuple(
-            # Where every step was taken back, there is none that an end could follow.
-            _step(step, step.after or after)
-            for step, after in zip(live, seen_next, strict=False)
-        ),
-    )
+    logged = [
+        # Where every step was taken back, there is none that an end could follow.
+        _step(step, step.after or after)
+        for step, after in zip(live, seen_next, strict=False)
+    ]
+    if logged and not logged[-1].changed:
+        logged[-1] = replace(logged[-1], changed=None)
+    return RunLog(run=run, task=task, goal=goal, site=site, steps=tuple(logged))
 
 
 def _step(step: StepRecord, after: Observation | None) -> LogStep:

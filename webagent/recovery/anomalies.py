@@ -28,16 +28,26 @@ class Span:
     period: int
 
 
+SHORTEST_LOOP, LONGEST_LOOP = 15, 25
+"""As the source has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
-    """Windows of `shortest`..`longest` actions count as a loop if they repeat one block."""
+    """Windows of `shortest`..`longest` actions count as a loop if they repeat one block.
 
-    shortest: int = 15
-    longest: int = 25
+    A block must stand in a window twice, so none is found of more than `longest` // 2 actions.
+    """
+
+    shortest: int = SHORTEST_LOOP
+    longest: int = LONGEST_LOOP
 
     def __post_init__(self) -> None:
         if not 2 <= self.shortest <= self.longest:
-            raise ValueError("a loop's window needs 2 <= shortest <= longest")
+            raise ValueError(
+                "a loop's window needs 2 <= shortest <= longest; blocks of up to longest // 2"
+                " actions are found in it"
+            )
 
 
 def repeating_period(actions: Sequence[Hashable]) -> int | None:
@@ -104,19 +114,19 @@ CARET_WIDTH = 3
 CARET_HEIGHT = 64
 """Screenshot pixels, both: the tallest text cursor, at twice a usual screen's density."""
 KEPT = 25
-"""As many as the longest loop that is looked for may have."""
+"""As many as the longest loop may have that is usually looked for."""
 KEPT_PIXELS = 50_000_000
 
 
 class Screens:
     """Numbers pictures, the same number for those that differ by one text cursor at most.
 
-    The last `KEPT` that differ are remembered, or fewer large ones.
+    The last `kept` that differ are remembered, or fewer large ones.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = KEPT) -> None:
         self._numbers: dict[bytes, int] = {}
-        self._shown: deque[tuple[int, Image.Image]] = deque(maxlen=KEPT)
+        self._shown: deque[tuple[int, Image.Image]] = deque(maxlen=kept)
 
     def number(self, content: bytes) -> int:
         """Which screen the picture shows; what is no picture is known again by its bytes alone."""

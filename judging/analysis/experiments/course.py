@@ -199,6 +199,35 @@ def _marks(events: QuerySet[Event]) -> Coalesce:
     return Coalesce(Subquery(of_run.values("n"), output_field=IntegerField()), 0)
 
 
+class Looped(NamedTuple):
+    """Runs of a configuration with a loop, by both comparisons of steps, of those looked at."""
+
+    configuration: Configuration
+    by_actions: Share
+    by_actions_and_page: Share
+    not_looked_at: int
+
+
+def loops_of(figures: ExperimentFigures, scope: Scope) -> list[Looped]:
+    """All configurations, in one query. What retry policies noticed has no part in it."""
+    rows = scope.standing(figures.source).filter(standing__in=COUNTED).values_list("agent", "loop")
+    counts: defaultdict[int, Counter[int | None]] = defaultdict(Counter)
+    for agent, loop, n in rows.annotate(n=Count("*")):
+        counts[agent][loop] += n
+    return [_looped(each, counts[each.pk]) for each in figures.configurations]
+
+
+def _looped(configuration: Configuration, counts: Counter[int | None]) -> Looped:
+    looked_at = counts.total() - counts[None]
+    both = counts[Run.Loop.ACTIONS_AND_PAGE]
+    return Looped(
+        configuration,
+        Share(both + counts[Run.Loop.ACTIONS], looked_at),
+        Share(both, looked_at),
+        counts[None],
+    )
+
+
 class StoppedEarly(NamedTuple):
     """How many runs were stopped, and at most how much more they could have taken."""
 

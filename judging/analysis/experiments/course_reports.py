@@ -18,8 +18,8 @@ from judging.analysis.experiments.course import (
     stopped_early,
 )
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.population import RunResult
+from judging.analysis.experiments.figures import Configuration, names_in
+from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import Selection, joined
 from judging.analysis.failure_modes.shares import (
     ModeFigures,
@@ -41,9 +41,12 @@ from judging.analysis.reports.columns import (
 )
 from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, Words
 from judging.analysis.reports.showing import Shown, percent, rate
+from judging.statistics.figures import Share
 from runs.interface.words import money, steps
 from runs.models import Run
 from runs.operations.health.infrastructure import error_rates
+from webagent.recovery.anomalies import LONGEST_LOOP, SHORTEST_LOOP
+from webagent.recovery.retry_policy import Comparison
 from webagent.trajectory.verdict_records import Mode
 
 RESULTS = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
@@ -53,7 +56,9 @@ def recovery(facts: Facts) -> Report:
     """One row a configuration: success without recovery, and rescued by one."""
     found = facts.detections
     stopped = stopped_early(facts.scope, facts.figures)
-    has_any = any(each.most or each.recovered for each in found)
+    has_any = any(each.most or each.recovered for each in found) or any(
+        each.by_actions.count for each in facts.loops
+    )
     return Report(
         columns=[
             CONFIGURATION,
@@ -128,6 +133,51 @@ def detections(facts: Facts) -> Report:
             for numbers in found.numbers
         ],
     )
+
+
+def loops(facts: Facts) -> Report:
+    """One row a configuration: runs with a loop by actions, and by actions and pages."""
+    found = facts.loops
+    return Report(
+        columns=[
+            CONFIGURATION,
+            _loop_share(Comparison.ACTIONS),
+            _loop_share(Comparison.ACTIONS_AND_PAGE),
+            Column("not_looked_at", _("runs not looked at yet")),
+        ],
+        rows=[
+            [
+                each.configuration.name,
+                _loop_cell(facts, each.configuration, each.by_actions, Comparison.ACTIONS),
+                _loop_cell(
+                    facts,
+                    each.configuration,
+                    each.by_actions_and_page,
+                    Comparison.ACTIONS_AND_PAGE,
+                ),
+                each.not_looked_at,
+            ]
+            for each in found
+        ],
+        layout=Layout(
+            caption=gettext(
+                "Runs with a loop, by what makes steps equal: %(shortest)s to %(longest)s steps "
+                "that repeat a block of up to %(block)s, whatever the retry policy looks for"
+            )
+            % {"shortest": SHORTEST_LOOP, "longest": LONGEST_LOOP, "block": LONGEST_LOOP // 2}
+        ),
+    )
+
+
+def _loop_share(compare: Comparison) -> Column:
+    loop = Run.Loop[compare.name]
+    keys = [f"{compare}_{part}" for part in ("runs", "n", "value", "low", "high")]
+    names = (_("runs"), _("n, runs looked at"), loop.label, LOW, HIGH)
+    return share(loop.label, keys=keys, names=names)
+
+
+def _loop_cell(facts: Facts, configuration: Configuration, found: Share, loop: Comparison) -> Cell:
+    return facts.cell(found, configuration, standing=joined(COUNTED), loop=loop)
 
 
 def lengths(facts: Facts) -> Report:

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from judging.analysis.experiments.course import Detections, detections_of
+from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
 from judging.analysis.experiments.groups import Placed, placed_tasks
 from judging.analysis.experiments.pairs import By
@@ -145,6 +145,10 @@ class Facts:
     @cached_property
     def detections(self) -> list[Detections]:
         return detections_of(self.figures, self.scope)
+
+    @cached_property
+    def loops(self) -> list[Looped]:
+        return loops_of(self.figures, self.scope)
 
     @cached_property
     def suite(self) -> list[SuiteFigures]:

@@ -38,6 +38,7 @@ EXPERIMENT: Registry[Facts] = Registry(
         "groups": Entry(_("Sites, templates, levels, kinds"), outcomes.groups),
         "recovery": Entry(_("Recovery"), course.recovery),
         "detections": Entry(_("Anomalies noticed"), course.detections),
+        "loops": Entry(_("Loops by comparison of steps"), course.loops),
         "lengths": Entry(_("Number of steps"), course.lengths),
         "modes": Entry(_("Failure modes"), course.modes),
         "endings": Entry(_("End reasons"), course.endings),
@@ -201,7 +202,7 @@ SECTIONS: Mapping[str, Section] = {
         template=_OWN.format("pairs"),
         more=_pairs,
     ),
-    "recovery": Section(QUESTIONS["detections"], ("recovery",), "detections"),
+    "recovery": Section(QUESTIONS["detections"], ("recovery", "loops"), "detections"),
     "trials": Section(QUESTIONS["trials"], ("trials",), "trials", template=_OWN.format("trials")),
     "lengths": Section(QUESTIONS["lengths"], ("lengths",), "lengths"),
     "failures": Section(

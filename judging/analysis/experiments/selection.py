@@ -40,6 +40,7 @@ from judging.analysis.progress.rows import (
 )
 from runs.models import Experiment, Run, TaskSet
 from runs.models.parsing import QueryError
+from webagent.recovery.retry_policy import Comparison
 
 BETWEEN = "-"
 
@@ -71,6 +72,10 @@ def _errors_of(origin: str) -> Q:
     return ~(~Q(error_origin=Run.ErrorOrigin(origin)) & Q(standing=RunResult.ERROR))
 
 
+def _loop(value: str) -> Run.Loop:
+    return Run.Loop[Comparison(value).name]
+
+
 def _grouped(by: str) -> Callable[[str], Q]:
     return lambda name: tasks_in(by, name)
 
@@ -90,6 +95,11 @@ FILTERS: Mapping[str, Filter] = {
     "task": Filter(_("task"), lambda value: Q(task__external_id=value)),
     "steps": Filter(_("steps"), _within("n_steps")),
     "detections": Filter(_("anomalies noticed"), _within("detections")),
+    "loop": Filter(
+        _("loop"),
+        lambda value: Q(loop__gte=_loop(value)),
+        lambda value: _loop(value).label,
+    ),
     "recovered": Filter(
         _("recovery"),
         lambda value: Q(recoveries__gt=0) if value == "yes" else Q(recoveries=0),

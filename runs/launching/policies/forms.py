@@ -126,7 +126,14 @@ class PolicyForm(forms.Form):
         gettext_lazy("Shortest loop, in steps"), _WATCH.loop_shortest, min_value=2, max_value=1000
     )
     loop_longest = _number(
-        gettext_lazy("Longest loop, in steps"), _WATCH.loop_longest, min_value=2, max_value=1000
+        gettext_lazy("Longest loop, in steps"),
+        _WATCH.loop_longest,
+        min_value=2,
+        max_value=1000,
+        help_text=gettext_lazy(
+            "A block must repeat within it, so it may have half as many steps: 12 of 25. For a "
+            "period of 13, enter 26."
+        ),
     )
     compare = forms.ChoiceField(
         label=gettext_lazy("Equal steps of a loop"),
@@ -231,7 +238,13 @@ class PolicyForm(forms.Form):
         if cleaned["retries"] == Retries.OWN and cleaned["backoff_cap_s"] < cleaned["backoff_s"]:
             self.add_error("backoff_cap_s", _("This must not be less than the first wait."))
         if cleaned["watch"] == Watch.YES and cleaned["loop_shortest"] > cleaned["loop_longest"]:
-            self.add_error("loop_longest", _("This must not be less than the shortest loop."))
+            self.add_error(
+                "loop_longest",
+                _(
+                    "This must not be less than the shortest loop. Blocks of up to half as many "
+                    "steps are found."
+                ),
+            )
         if self.errors:
             return cleaned
         try:

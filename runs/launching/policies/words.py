@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 
 _ON_LOOP: Mapping[AnomalyResponse, Promise] = {
     AnomalyResponse.RECOVER: gettext_lazy(
-        "On a loop of %(shortest)d–%(longest)d steps: go back and try again."
+        "On a loop of %(shortest)d–%(longest)d steps (blocks of up to %(block)d): go back and "
+        "try again."
     ),
     AnomalyResponse.STOP: gettext_lazy(
-        "On a loop of %(shortest)d–%(longest)d steps: stop the run, which saves the rest."
+        "On a loop of %(shortest)d–%(longest)d steps (blocks of up to %(block)d): stop the run, "
+        "which saves the rest."
     ),
     AnomalyResponse.IGNORE: gettext_lazy("Loops (%(shortest)d–%(longest)d steps) are ignored."),
 }
@@ -215,7 +217,11 @@ def _stuck(body: PolicyBody) -> Iterator[str]:
     if policy is None:
         yield _("Stuck agents are ignored.")
         return
-    window = {"shortest": policy.loop_shortest, "longest": policy.loop_longest}
+    window = {
+        "shortest": policy.loop_shortest,
+        "longest": policy.loop_longest,
+        "block": policy.loop_longest // 2,
+    }
     yield _ON_LOOP[policy.on_loop] % window
     yield str(_COMPARE[policy.compare])
     completions = {"at_least": policy.false_completions}

@@ -80,6 +80,13 @@ class Run(models.Model):
         WORKER_LOST = "worker_lost", _("worker lost")
         HARNESS = "harness", _("a fault of our own")
 
+    class Loop(models.IntegerChoices):
+        """Whether the detectors found a loop, and under which comparison of steps."""
+
+        NONE = 0, _("no loop")
+        ACTIONS = 1, _("equal actions, on any page")
+        ACTIONS_AND_PAGE = 2, _("equal actions on equal pages")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     task = models.ForeignKey("runs.Task", models.PROTECT, related_name="runs")
     agent = models.ForeignKey(AgentConfiguration, models.PROTECT, related_name="runs")
@@ -119,6 +126,9 @@ class Run(models.Model):
     n_steps = models.PositiveIntegerField(default=0)
     n_screenshots = models.PositiveIntegerField(default=0)
     has_anomaly = models.BooleanField(default=False)
+    loop = models.SmallIntegerField(choices=Loop, null=True, editable=False)
+    """The strictest comparison under which it has a loop in the usual windows; empty where nobody
+    has looked."""
     input_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     output_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True, blank=True)

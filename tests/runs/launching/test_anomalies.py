@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from PIL import Image
 
 from runs.launching.anomalies import mark_anomalies
@@ -150,20 +150,67 @@ def test_what_the_run_noticed_itself_is_not_marked_twice() -> None:
     assert run.events.count() == 1
 
 
+COUNTS = """With a loop (windows of 15 to 25 steps, blocks of up to 12):
+  by actions: {}
+  by actions and pages: {}
+"""
+ONE_OF_TWO = "1 of 2 (50.0 %, 95 % interval 9.5 to 90.5 %)"
+
+
 def test_command_looks_at_stored_runs(capsys: pytest.CaptureFixture[str]) -> None:
     looping_run()
     make_run(steps=2)
     call_command("detect_anomalies")
-    assert capsys.readouterr().out == (
-        "2 runs looked at, 1 with anomalies.\n"
-        "With a marked loop: 1. With a loop by actions alone: 1.\n"
-    )
+    looked = "2 runs looked at, 1 with anomalies.\n"
+    assert capsys.readouterr().out == looked + COUNTS.format(ONE_OF_TWO, ONE_OF_TWO)
 
 
-def test_command_counts_loops_by_actions_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_counts_loops_by_both_comparisons(capsys: pytest.CaptureFixture[str]) -> None:
     run = imported(*map(str, range(20)))
     Run.objects.filter(pk=run.pk).update(status="finished")
+    make_run(steps=2)
     call_command("detect_anomalies")
-    assert capsys.readouterr().out.endswith(
-        "With a marked loop: 0. With a loop by actions alone: 1.\n"
+    none = "0 of 2 (0.0 %, 95 % interval 0.0 to 65.8 %)"
+    assert capsys.readouterr().out.endswith(COUNTS.format(ONE_OF_TWO, none))
+
+
+def of_period(period: int, times: int) -> Run:
+    run = make_run(steps=0, status="running")
+    Step.objects.bulk_create(
+        Step(run=run, index=n, action=f"click('{n % period}')", url="http://a/", kind="click")
+        for n in range(period * times)
     )
+    Run.objects.filter(pk=run.pk).update(status="finished")
+    return run
+
+
+def test_a_period_of_13_is_found_in_windows_of_26(capsys: pytest.CaptureFixture[str]) -> None:
+    run = of_period(13, 3)
+    call_command("detect_anomalies")
+    assert "by actions: 0 of 1" in capsys.readouterr().out
+    call_command("detect_anomalies", longest=26)
+    said = capsys.readouterr().out
+    assert "1 runs looked at, nothing stored." in said
+    assert "windows of 15 to 26 steps, blocks of up to 13" in said
+    assert "by actions and pages: 1 of 1" in said
+    run.refresh_from_db()
+    assert (run.loop, run.has_anomaly) == (Run.Loop.NONE, False)
+
+
+@pytest.mark.parametrize(("shortest", "longest"), [(15, 1001), (15, 14), (1, 25)])
+def test_windows_that_cannot_be_are_refused_with_the_limit(shortest: int, longest: int) -> None:
+    with pytest.raises(CommandError, match="blocks of up to"):
+        call_command("detect_anomalies", shortest=shortest, longest=longest)
+
+
+def test_an_ended_run_keeps_its_loop_by_the_strictest_comparison() -> None:
+    still, moving, none = looping_run(), imported(*map(str, range(20))), make_run(steps=2)
+    runs = [still.pk, moving.pk, none.pk]
+    assert {run.loop for run in Run.objects.all()} == {None}
+    runs_ended.send(sender=Run, run_ids=runs)
+    found = dict(Run.objects.values_list("pk", "loop"))
+    assert [found[pk] for pk in runs] == [
+        Run.Loop.ACTIONS_AND_PAGE,
+        Run.Loop.ACTIONS,
+        Run.Loop.NONE,
+    ]

@@ -85,7 +85,7 @@ def test_the_list_says_every_policy_in_words(engineer: Client) -> None:
     make_policy(run={"steps": 5})
     make_policy(run={"steps": 6})
     page = engineer.get(reverse("runs:policy_list")).content.decode()
-    assert "On a loop of 15–25 steps: go back and try again." in page
+    assert "On a loop of 15–25 steps (blocks of up to 12): go back and try again." in page
     assert "One run: at most 6 steps." in page
     assert "One run: at most 5 steps." not in page
 

@@ -65,6 +65,31 @@ def test_reward_and_end_are_no_part_of_it():
     assert log_of("r", "t", "Go.", [plain]) == log_of("r", "t", "Go.", [judged])
 
 
+def test_the_click_that_ended_the_run_is_never_said_to_have_changed_nothing():
+    """MiniWoB++ freezes the page of a task that it rewards."""
+    same, other = (
+        Observation(url="http://s.test/", a11y_tree=tree(page), fingerprint=page * 32)
+        for page in "ab"
+    )
+    frozen, moved = (
+        log_of(
+            "r",
+            "t",
+            "Go.",
+            [
+                acted(0, "click('a1')", "click", "a1"),
+                acted(1, "click('a2')", "click", "a2").model_copy(
+                    update={"before": same, "after": after, "reward": 1.0}
+                ),
+            ],
+        )
+        for after in (same, other)
+    )
+    assert frozen.steps[-1].changed is None
+    assert frozen.text.count("the page looked the same afterwards") == 1  # of the first click
+    assert moved.text.endswith("the page changed")
+
+
 def test_steps_that_were_taken_back_are_left_out():
     gone = acted(0, "click('a1')", "click", "a1", state=StepState.SUPERSEDED)
     stays = acted(1, "click('a2')", "click", "a2")

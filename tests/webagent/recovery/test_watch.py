@@ -41,6 +41,12 @@ def test_it_fires_as_soon_as_the_shortest_window_repeats() -> None:
     assert watched("xyz" + "ab" * 8)[0] == Anomaly("loop", 3, 18, 2)
 
 
+def test_a_period_of_13_takes_a_window_of_26() -> None:
+    history = "abcdefghijklm" * 3
+    assert watched(history) == []
+    assert watched(history, loop_longest=26)[0] == Anomaly("loop", 0, 25, 13)
+
+
 @given(st.lists(st.integers(), unique=True, max_size=60))
 def test_it_never_fires_where_nothing_repeats(history: list[int]) -> None:
     assert watched(history) == []
