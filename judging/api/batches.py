@@ -21,7 +21,7 @@ from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.queue.paid_work import WorkRefusedError
 from webagent.trajectory.values import Money
 
-router = Router(tags=["evaluations"])
+router = Router(tags=["evaluations"], auth=READS)
 Name = Annotated[str, Field(max_length=200)]
 
 
@@ -93,13 +93,7 @@ class BatchPage(Page[BatchOut]):
     """Batches of evaluations, newest first."""
 
 
-@router.get(
-    "/evaluators",
-    response=EvaluatorsOut,
-    auth=READS,
-    operation_id="list_evaluators",
-    summary="List evaluators",
-)
+@router.get("/evaluators", response=EvaluatorsOut, summary="List evaluators")
 def list_evaluators(request: ApiRequest) -> Any:
     """What `evaluator` of a launch may be, and the versions by whose id evaluations are found."""
     known_only(request)
@@ -117,16 +111,9 @@ def list_evaluators(request: ApiRequest) -> Any:
     )
 
 
-@router.post(
-    "/batches",
-    response={202: BatchOut},
-    auth=LAUNCHES,
-    operation_id="launch_batch",
-    url_name="launch_batch",
-    summary="Have runs evaluated",
-)
+@router.post("/batches", response={202: BatchOut}, auth=LAUNCHES, summary="Have runs evaluated")
 @once
-def launch(request: ApiRequest, asked: BatchIn) -> Answer:
+def launch_batch(request: ApiRequest, asked: BatchIn) -> Answer:
     """Queue one evaluator over the runs of a study, or over these runs. `Location` is where it
     can be watched. The same that is under way already is not queued twice.
     """
@@ -142,13 +129,7 @@ def launch(request: ApiRequest, asked: BatchIn) -> Answer:
     return _answer(request, batch.pk)
 
 
-@router.get(
-    "/batches",
-    response=BatchPage,
-    auth=READS,
-    operation_id="list_batches",
-    summary="List batches of evaluations",
-)
+@router.get("/batches", response=BatchPage, summary="List batches of evaluations")
 def list_batches(request: ApiRequest, paging: Paged) -> Any:
     """Batches over nothing that you still judge, newest first."""
     known_only(request, Paging)
@@ -156,13 +137,7 @@ def list_batches(request: ApiRequest, paging: Paged) -> Any:
     return BatchPage(items=[_out(batch) for batch in rows], next=following)
 
 
-@router.get(
-    "/batches/{uuid:batch_id}",
-    response=BatchOut,
-    auth=READS,
-    operation_id="read_batch",
-    summary="Watch a batch of evaluations",
-)
+@router.get("/batches/{uuid:batch_id}", response=BatchOut, summary="Watch a batch of evaluations")
 def read_batch(request: ApiRequest, batch_id: UUID) -> Any:
     """How far it is, and what it has cost."""
     return _out(_batch(request, batch_id))

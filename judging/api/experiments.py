@@ -16,8 +16,7 @@ from runs.api.paging import RowId, known_only
 from runs.api.problems import not_found
 from runs.models import Scope
 
-router = Router(tags=["experiments"])
-READS = Bearer(Scope.VERDICTS_READ, *PERMISSIONS)
+router = Router(tags=["experiments"], auth=Bearer(Scope.VERDICTS_READ, *PERMISSIONS))
 
 
 class SourceChoice(BaseModel):
@@ -89,8 +88,6 @@ class FiguresOut(BaseModel):
 @router.get(
     "/experiments/{experiment_id}/figures",
     response=FiguresOut,
-    auth=READS,
-    operation_id="read_experiment_figures",
     summary="Read the figures of an experiment",
 )
 def read_experiment_figures(
@@ -116,8 +113,6 @@ def read_experiment_figures(
 @router.get(
     "/experiments/{experiment_id}/tables/{name}",
     response=TableOut,
-    auth=READS,
-    operation_id="read_experiment_table",
     summary="Read a table of an experiment",
 )
 def read_experiment_table(

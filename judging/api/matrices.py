@@ -14,7 +14,7 @@ from runs.api.authentication import ApiRequest
 from runs.api.bodies import filled
 from runs.api.paging import RowId, known_only
 
-router = Router(tags=["studies"])
+router = Router(tags=["studies"], auth=READS)
 
 
 class Definition(BaseModel):
@@ -74,11 +74,7 @@ class MatricesOut(BaseModel):
 
 
 @router.get(
-    "/studies/{study_id}/matrices",
-    response=MatricesOut,
-    auth=READS,
-    operation_id="read_matrices",
-    summary="Read the matrices of a study",
+    "/studies/{study_id}/matrices", response=MatricesOut, summary="Read the matrices of a study"
 )
 def read_matrices(request: ApiRequest, study_id: RowId) -> Any:
     """TP, FN, TN, FP and runs without a verdict of every evaluator, with figures and Wilson's

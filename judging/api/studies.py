@@ -63,7 +63,7 @@ def audited_study(request: ApiRequest, study_id: int) -> Study:
     return study
 
 
-router = Router(tags=["studies"])
+router = Router(tags=["studies"], auth=READS)
 READS_STUDIES = Bearer(Scope.RUNS_READ)
 
 
@@ -136,13 +136,7 @@ class EvaluationFilters(BaseModel):
     verdict: Evaluation.Verdict | None = None
 
 
-@router.get(
-    "/studies",
-    response=StudyPage,
-    auth=READS_STUDIES,
-    operation_id="list_studies",
-    summary="List studies",
-)
+@router.get("/studies", response=StudyPage, auth=READS_STUDIES, summary="List studies")
 def list_studies(request: ApiRequest, paging: Paged) -> Any:
     """Studies that you may open, newest first."""
     known_only(request, Paging)
@@ -154,13 +148,7 @@ def list_studies(request: ApiRequest, paging: Paged) -> Any:
     )
 
 
-@router.get(
-    "/studies/{study_id}",
-    response=StudyOut,
-    auth=READS_STUDIES,
-    operation_id="read_study",
-    summary="Read a study",
-)
+@router.get("/studies/{study_id}", response=StudyOut, auth=READS_STUDIES, summary="Read a study")
 def read_study(request: ApiRequest, study_id: RowId) -> Any:
     """One study's protocol."""
     study = Study.objects.listed_for(request.user).filter(pk=study_id).first()
@@ -172,8 +160,6 @@ def read_study(request: ApiRequest, study_id: RowId) -> Any:
 @router.get(
     "/studies/{study_id}/verdicts",
     response=VerdictPage,
-    auth=READS,
-    operation_id="list_verdicts",
     summary="List the reference verdicts of a study",
 )
 def list_verdicts(request: ApiRequest, study_id: RowId, paging: Paged) -> Any:
@@ -195,8 +181,6 @@ def list_verdicts(request: ApiRequest, study_id: RowId, paging: Paged) -> Any:
 @router.get(
     "/studies/{study_id}/evaluations",
     response=EvaluationPage,
-    auth=READS,
-    operation_id="list_evaluations",
     summary="List the evaluations of a study's runs",
 )
 def list_evaluations(
@@ -219,11 +203,7 @@ def list_evaluations(
 
 
 @router.get(
-    "/studies/{study_id}/tables/{name}",
-    response=TableOut,
-    auth=READS,
-    operation_id="read_audit_table",
-    summary="Read a table of an audit",
+    "/studies/{study_id}/tables/{name}", response=TableOut, summary="Read a table of an audit"
 )
 def read_audit_table(
     request: ApiRequest, study_id: RowId, name: str, counting: Query[Counting]
@@ -270,8 +250,7 @@ def evaluation_out(row: Evaluation) -> EvaluationOut:
     )
 
 
-runs_router = Router(tags=["runs"])
-READS_JUDGEMENTS = Bearer(Scope.VERDICTS_READ)
+runs_router = Router(tags=["runs"], auth=Bearer(Scope.VERDICTS_READ))
 
 
 class ReferenceOut(BaseModel):
@@ -300,11 +279,7 @@ class JudgementsOut(BaseModel):
 
 
 @runs_router.get(
-    "/runs/{uuid:run_id}/judgements",
-    response=JudgementsOut,
-    auth=READS_JUDGEMENTS,
-    operation_id="read_judgements",
-    summary="Read what is judged of a run",
+    "/runs/{uuid:run_id}/judgements", response=JudgementsOut, summary="Read what is judged of a run"
 )
 def read_judgements(request: ApiRequest, run_id: UUID) -> Any:
     """Reference verdicts and current evaluations. It is noted that you saw these."""

@@ -156,6 +156,10 @@ class Api(NinjaAPI):
             path_prefix = self.get_root_path(path_params or {})
         return Description(self, path_prefix)
 
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """An endpoint is called as its function."""
+        return operation.view_func.__name__
+
     def addresses(self) -> list[URLPattern]:
         """Every address of the API, the last of which answers for those that are none."""
         patterns = [found for found in self.urls[0] if isinstance(found, URLPattern)]

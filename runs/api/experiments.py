@@ -13,8 +13,7 @@ from runs.api.problems import not_found
 from runs.launching.experiments.progress import Progress, progress_of_each
 from runs.models import Experiment, Scope
 
-router = Router(tags=["experiments"])
-READS = Bearer(Scope.RUNS_READ, "runs.view_experiment")
+router = Router(tags=["experiments"], auth=Bearer(Scope.RUNS_READ, "runs.view_experiment"))
 
 
 class Counts(BaseModel):
@@ -43,13 +42,7 @@ class ExperimentPage(Page[ExperimentOut]):
     """Experiments, newest first."""
 
 
-@router.get(
-    "/experiments",
-    response=ExperimentPage,
-    auth=READS,
-    operation_id="list_experiments",
-    summary="List experiments",
-)
+@router.get("/experiments", response=ExperimentPage, summary="List experiments")
 def list_experiments(request: ApiRequest, paging: Paged) -> Any:
     """Experiments whose name you may know, newest first."""
     known_only(request, Paging)
@@ -59,13 +52,7 @@ def list_experiments(request: ApiRequest, paging: Paged) -> Any:
     return ExperimentPage(items=[_out(progress) for progress in found], next=following)
 
 
-@router.get(
-    "/experiments/{experiment_id}",
-    response=ExperimentOut,
-    auth=READS,
-    operation_id="read_experiment",
-    summary="Read an experiment",
-)
+@router.get("/experiments/{experiment_id}", response=ExperimentOut, summary="Read an experiment")
 def read_experiment(request: ApiRequest, experiment_id: RowId) -> Any:
     """One experiment and how far it is."""
     shown = Experiment.objects.visible_to(request.user)

@@ -174,7 +174,6 @@ def open_pushed_run(request: ApiRequest, opening: Opening) -> Answer:
     response=PushedRunOut,
     auth=PUSHES,
     tags=TAGS,
-    operation_id="read_push",
     summary="Where a pushed run stands",
 )
 def read_push(request: ApiRequest, run_id: UUID) -> Any:
@@ -187,7 +186,6 @@ def read_push(request: ApiRequest, run_id: UUID) -> Any:
     response={200: PushedRunOut, 201: PushedRunOut},
     auth=PUSHES,
     tags=TAGS,
-    operation_id="push_step",
     summary="Push a step",
     openapi_extra=REFUSALS,
 )
@@ -204,7 +202,6 @@ def push_step(request: ApiRequest, run_id: UUID, index: int, step: PushedStep) -
     response=PushedRunOut,
     auth=PUSHES,
     tags=TAGS,
-    operation_id="keep_push",
     summary="Say that a pushed run goes on",
     openapi_extra=REFUSALS,
 )
@@ -220,7 +217,6 @@ def keep_push(request: ApiRequest, run_id: UUID) -> Any:
     response=PushedRunOut,
     auth=PUSHES,
     tags=TAGS,
-    operation_id="end_push",
     summary="End a pushed run",
     openapi_extra=REFUSALS,
 )
@@ -241,7 +237,7 @@ def _own_run(request: ApiRequest, run_id: UUID) -> Run:
     return run
 
 
-imports_router = Router(tags=TAGS)
+imports_router = Router(tags=TAGS, auth=PUSHES)
 BODY = {
     "requestBody": {
         "required": True,
@@ -251,14 +247,9 @@ BODY = {
 
 
 @imports_router.post(
-    "/imports",
-    response={202: ImportOut},
-    auth=PUSHES,
-    operation_id="import_runs",
-    summary="Push whole runs",
-    openapi_extra=BODY,
+    "/imports", response={202: ImportOut}, summary="Push whole runs", openapi_extra=BODY
 )
-def import_archive(request: ApiRequest) -> Any:
+def import_runs(request: ApiRequest) -> Any:
     """A zip of runs in the native format, or in any other that is known.
 
     The same content is stored once, however often it is sent.
@@ -273,13 +264,7 @@ def import_archive(request: ApiRequest) -> Any:
         return answer_once(request, effect)
 
 
-@imports_router.get(
-    "/imports/{uuid:job_id}",
-    response=ImportOut,
-    auth=PUSHES,
-    operation_id="read_import",
-    summary="How far an import is",
-)
+@imports_router.get("/imports/{uuid:job_id}", response=ImportOut, summary="How far an import is")
 def read_import(request: ApiRequest, job_id: UUID) -> Any:
     """One import of the caller's own."""
     job = ImportJob.objects.filter(created_by=request.user, pk=job_id).first()

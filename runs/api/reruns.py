@@ -24,8 +24,7 @@ from runs.launching.reruns.services import (
 from runs.models import Run, RunStatus, Scope
 from runs.models.runs.queries import RunQuerySet
 
-router = Router(tags=["reruns"])
-LAUNCHES = Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run")
+router = Router(tags=["reruns"], auth=Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run"))
 Name = Annotated[str, Field(max_length=200)]
 
 
@@ -86,13 +85,7 @@ class LaunchOut(BaseModel):
     refused: list[Refused] = Field(description="Said once, in the answer to the launch.")
 
 
-@router.get(
-    "/rerun-agents",
-    response=AgentsOut,
-    auth=LAUNCHES,
-    operation_id="list_rerun_agents",
-    summary="List the agents that can rerun",
-)
+@router.get("/rerun-agents", response=AgentsOut, summary="List the agents that can rerun")
 def list_rerun_agents(request: ApiRequest) -> Any:
     """What `agent` of a launch may be."""
     offered = RerunForm(same_words=None, user=request.user).offered
@@ -102,7 +95,6 @@ def list_rerun_agents(request: ApiRequest) -> Any:
 @router.post(
     "/reruns",
     response={202: LaunchOut},
-    auth=LAUNCHES,
     operation_id="launch_reruns",
     url_name="launch_reruns",
     summary="Run runs again",
@@ -123,29 +115,15 @@ def launch(request: ApiRequest, asked: RerunIn) -> Answer:
     return _launched(request, launched)
 
 
-@router.get(
-    "/reruns/{uuid:launch_id}",
-    response=LaunchOut,
-    auth=LAUNCHES,
-    operation_id="read_reruns",
-    url_name="read_reruns",
-    summary="Watch reruns",
-)
-def read_launch(request: ApiRequest, launch_id: UUID) -> Any:
+@router.get("/reruns/{uuid:launch_id}", response=LaunchOut, summary="Watch reruns")
+def read_reruns(request: ApiRequest, launch_id: UUID) -> Any:
     """Where the runs of one launch are. Later attempts stand in the place of earlier ones."""
     return _state(request, launch_id)
 
 
-@router.post(
-    "/reruns/{uuid:launch_id}/cancel",
-    response={202: LaunchOut},
-    auth=LAUNCHES,
-    operation_id="cancel_reruns",
-    url_name="cancel_reruns",
-    summary="Stop reruns",
-)
+@router.post("/reruns/{uuid:launch_id}/cancel", response={202: LaunchOut}, summary="Stop reruns")
 @once
-def cancel_launch(request: ApiRequest, launch_id: UUID) -> Answer:
+def cancel_reruns(request: ApiRequest, launch_id: UUID) -> Answer:
     """Ask the runs of one launch to stop: those that wait never start."""
     runs = _of_launch(request, launch_id)
     if not runs.exists():
@@ -157,7 +135,6 @@ def cancel_launch(request: ApiRequest, launch_id: UUID) -> Answer:
 @router.post(
     "/runs/{uuid:run_id}/cancel",
     response={202: RerunOut},
-    auth=LAUNCHES,
     operation_id="cancel_run",
     url_name="cancel_run",
     summary="Stop a run",

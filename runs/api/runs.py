@@ -220,8 +220,7 @@ def _file(file: Attachment) -> FileOut:
     )
 
 
-router = Router(tags=["runs"])
-READS = Bearer(Scope.RUNS_READ)
+router = Router(tags=["runs"], auth=Bearer(Scope.RUNS_READ))
 
 
 class RunFilters(BaseModel):
@@ -241,9 +240,7 @@ class RunFilters(BaseModel):
     archived: bool = Field(False, description="Archived runs, and no others.")
 
 
-@router.get(
-    "/runs", response=RunPage, auth=READS, operation_id="list_runs", summary="List and filter runs"
-)
+@router.get("/runs", response=RunPage, summary="List and filter runs")
 def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters, Query()]) -> Any:
     """Runs that you may see, newest first. What is hidden from you is neither shown nor
     filtered by.
@@ -260,25 +257,13 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     return RunPage(items=[run_out(run) for run in rows], next=following)
 
 
-@router.get(
-    "/runs/{uuid:run_id}",
-    response=RunDetail,
-    auth=READS,
-    operation_id="read_run",
-    summary="Read a run",
-)
+@router.get("/runs/{uuid:run_id}", response=RunDetail, summary="Read a run")
 def read_run(request: ApiRequest, run_id: UUID) -> Any:
     """A run with its end, its events and the hashes of its files."""
     return run_detail(run_of(request, run_id))
 
 
-@router.get(
-    "/runs/{uuid:run_id}/steps",
-    response=StepPage,
-    auth=READS,
-    operation_id="list_steps",
-    summary="List the steps of a run",
-)
+@router.get("/runs/{uuid:run_id}/steps", response=StepPage, summary="List the steps of a run")
 def list_steps(request: ApiRequest, run_id: UUID, paging: Paged) -> Any:
     """Steps in order, with the hashes of their screenshots and accessibility trees."""
     known_only(request, Paging)
@@ -289,8 +274,6 @@ def list_steps(request: ApiRequest, run_id: UUID, paging: Paged) -> Any:
 
 @router.get(
     "/runs/{uuid:run_id}/blobs/{sha256}",
-    auth=READS,
-    operation_id="read_blob",
     summary="Fetch a file of a run",
     openapi_extra={
         "responses": {

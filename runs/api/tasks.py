@@ -12,8 +12,7 @@ from runs.api.problems import not_found
 from runs.catalogue.tasks.tables import TaskFilter
 from runs.models import Scope, Task, TaskSet
 
-router = Router(tags=["tasks"])
-READS = Bearer(Scope.RUNS_READ, "runs.view_task")
+router = Router(tags=["tasks"], auth=Bearer(Scope.RUNS_READ, "runs.view_task"))
 SEALED = "Null while you judge a run of the task."
 
 
@@ -72,13 +71,7 @@ class TaskFilters(BaseModel):
     infeasible: Words = Field([], description="yes or no")
 
 
-@router.get(
-    "/task-sets",
-    response=TaskSetPage,
-    auth=READS,
-    operation_id="list_task_sets",
-    summary="List task sets",
-)
+@router.get("/task-sets", response=TaskSetPage, summary="List task sets")
 def list_task_sets(request: ApiRequest, paging: Paged) -> Any:
     """Every version of every task set, newest first."""
     known_only(request, Paging)
@@ -86,13 +79,7 @@ def list_task_sets(request: ApiRequest, paging: Paged) -> Any:
     return TaskSetPage(items=[_set_out(row) for row in rows], next=following)
 
 
-@router.get(
-    "/tasks",
-    response=TaskPage,
-    auth=READS,
-    operation_id="list_tasks",
-    summary="List and filter tasks",
-)
+@router.get("/tasks", response=TaskPage, summary="List and filter tasks")
 def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilters, Query()]) -> Any:
     """Tasks by the filters of their list."""
     known_only(request, Paging, TaskFilters)
@@ -102,13 +89,7 @@ def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilter
     return TaskPage(items=[filled(TaskOut, row, **_shown(row)) for row in rows], next=following)
 
 
-@router.get(
-    "/tasks/{task_id}",
-    response=TaskDetail,
-    auth=READS,
-    operation_id="read_task",
-    summary="Read a task",
-)
+@router.get("/tasks/{task_id}", response=TaskDetail, summary="Read a task")
 def read_task(request: ApiRequest, task_id: RowId) -> Any:
     """A task with its specification, as far as you may know it."""
     tasks: Any = Task.objects.visible_to(request.user).select_related("task_set")
