@@ -24,6 +24,7 @@ from judging.analysis.miniwob import views as failure_causes
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.reports.registry import Registry
 from judging.api.reference import api_reference
+from judging.desk import views as desk
 from judging.evaluating import views as batches
 from judging.portability import views as downloads
 from judging.portability.label_imports import views as label_imports
@@ -34,7 +35,7 @@ from judging.studies.labels import views as annotate
 app_name = "judging"
 
 people = [
-    path("", studies.home, name="home"),
+    path("", desk.home, name="home"),
     path("studies/", studies.study_list, name="study_list"),
     path("studies/new/", studies.study_create, name="study_create"),
     path("studies/<int:study_id>/", studies.study_detail, name="study_detail"),

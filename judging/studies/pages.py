@@ -1,26 +1,23 @@
-"""What the pages of studies and the home page show."""
+"""What the pages of studies show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from statistics import median
 from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
-from django.utils import timezone
 
-from judging.models import Assignment, DisputeMessage, Label, Study, StudyItem, StudyMember
-from judging.models.labels import DisputeQuerySet
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
-from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.labels.pages import Progress, progress_of, progress_of_each
 from runs.interface import paging
 from runs.interface.paging import RowCount
-from runs.models import ImportJob, Milestone, Run, RunStatus, User
+from runs.models import Milestone, User
 
 MANAGE = "judging.change_study"
 ITEMS_PER_PAGE = 50
@@ -217,87 +214,3 @@ def own_labels(study: Study, user: User) -> QuerySet[Label]:
         .select_related("item__run__task", "item__dispute", "item__verdict", "guideline")
         .order_by("-submitted_at")
     )
-
-
-VISIT = timedelta(minutes=30)
-FEW = 5
-STUDIES = 50
-
-
-def home_context(user: User) -> dict[str, Any]:
-    """Everything of the home page."""
-    since = begin_visit(user, timezone.now())
-    studies = list(listed_studies(user)[: STUDIES + 1])
-    annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR)
-    to_label = list(annotated.filter(is_open=True).order_by("-created_at"))
-    closed = annotated.filter(pk__in=[each.pk for each in studies[:STUDIES] if not each.is_open])
-    own = progress_of_each([*to_label, *closed], user)
-    disputes = own_disputes(user)
-    return {
-        "rows": study_rows(user, studies[:STUDIES], own),
-        "has_more_studies": len(studies) > STUDIES,
-        "waiting": _waiting_disputes(user, disputes)
-        | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},
-        "news": _news(user, since, disputes),
-        "n_active": _active_runs(user).count(),
-        "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
-    }
-
-
-def begin_visit(user: User, now: datetime) -> datetime | None:
-    """When the person was here before this visit; a visit ends after half an hour without one."""
-    seen = user.preferences.get("home", {})
-    last = _moment(seen.get("last"))
-    before = _moment(seen.get("before"))
-    if last is not None and now - last > VISIT:
-        before = last
-    user.preferences["home"] = {
-        "last": now.isoformat(),
-        "before": before.isoformat() if before else None,
-    }
-    user.save(update_fields=["preferences"])
-    return before
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-def _waiting_disputes(user: User, own: DisputeQuerySet) -> dict[str, Any]:
-    """How many of their disputes the person should decide, and how many discuss."""
-    judged = Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
-    to_decide = Count("pk", filter=Q(item__study__in=judged))
-    found = own.waiting().order_by().aggregate(n=Count("pk"), n_to_decide=to_decide)
-    return {
-        "n_to_decide": found["n_to_decide"],
-        "n_to_discuss": found["n"] - found["n_to_decide"],
-    }
-
-
-def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str, Any]:
-    """What changed since the last visit; counts only of what the person may open."""
-    after = since or timezone.now() - timedelta(days=7)
-    comments = DisputeMessage.objects.filter(
-        dispute__in=own.values("pk"),
-        dispute__item__status=StudyItem.Status.DISPUTED,
-        created_at__gt=after,
-    )
-    ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
-    imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
-    news: dict[str, Any] = {
-        "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
-        "decided": list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
-        "messages": list(
-            comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
-        ),
-        "overruled": list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
-        "n_runs_ended": ended.count(),
-        "n_imports_ended": imports.count(),
-    }
-    return news | {"is_empty": not any(news.values()), "since": since}
-
-
-def _active_runs(user: User) -> QuerySet[Run]:
-    if not user.has_perm("runs.view_run"):
-        return Run.objects.none()
-    return Run.objects.filter(status__in=RunStatus.active())

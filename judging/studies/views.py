@@ -1,4 +1,4 @@
-"""Home, and studies: the list, one study, its creation, its members and its guidelines."""
+"""Studies: the list, one study, its creation, its members and its guidelines."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
@@ -16,7 +16,6 @@ from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
 from judging.studies.pages import (
     MANAGE,
-    home_context,
     item_counts,
     items_page,
     listed_studies,
@@ -228,9 +227,3 @@ def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpRespo
         _("%(person)s has left the study. Existing labels stay.") % {"person": member.user},
     )
     return redirect("judging:study_detail", study.pk)
-
-
-@require_safe
-def home(request: AppRequest) -> HttpResponse:
-    """What waits for the person, and what has moved since."""
-    return render(request, "judging/studies/home.html", home_context(request.user))
