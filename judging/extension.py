@@ -219,6 +219,7 @@ def deletion_reasons() -> list[Reason]:
 
 ADDRESSES = {
     LinkedPage.HOME: "judging:home",
+    LinkedPage.PALETTE: "judging:palette",
     LinkedPage.API_REFERENCE: "judging:api_reference",
     LinkedPage.STUDIES: "judging:study_list",
     LinkedPage.NEW_STUDY: "judging:study_create",

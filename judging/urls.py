@@ -36,6 +36,7 @@ app_name = "judging"
 
 people = [
     path("", desk.home, name="home"),
+    path("palette/", desk.palette, name="palette"),
     path("studies/", studies.study_list, name="study_list"),
     path("studies/new/", studies.study_create, name="study_create"),
     path("studies/<int:study_id>/", studies.study_detail, name="study_detail"),

@@ -47,6 +47,7 @@ class LinkedPage(StrEnum):
     """Pages of the app above to which pages of runs link."""
 
     HOME = "home"
+    PALETTE = "palette"
     API_REFERENCE = "api_reference"
     STUDIES = "studies"
     NEW_STUDY = "new_study"

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.studies.disputes.services import add_message
 from judging.desk.home import begin_visit
+from judging.studies.disputes.services import add_message
 from runs.models import User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import client_of, make_run, make_user

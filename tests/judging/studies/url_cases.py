@@ -165,6 +165,7 @@ _paths("admin/(?P<url>.*)$", "/admin/judging/label/", "/admin/runs/run/", "/admi
 
 # Home, studies, labels
 case("judging:home")
+case("judging:palette", "q=demo", "q=a", "q=agent", "q=success", "q=%00")
 case("judging:study_list")
 case(
     "judging:study_create",
