@@ -30,6 +30,7 @@ from judging.models.labels import (
     Unblinding,
 )
 from judging.models.portability import LabelImport, StudyDownload, StudyDownloadPart
+from judging.models.replication import Replication, ReplicationPart
 from judging.models.studies import Assignment, Guideline, Study, StudyItem, StudyMember
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "MilestoneTick",
     "ReferenceVerdict",
     "Repair",
+    "Replication",
+    "ReplicationPart",
     "SampledFailure",
     "StepComment",
     "Study",

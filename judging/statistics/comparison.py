@@ -79,8 +79,6 @@ class Difference:
 def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Difference:
     """p₂ − p₁ of independent runs, with Newcombe's hybrid of two Wilson intervals.
 
-    low = d − sqrt((p₂ − l₂)² + (u₁ − p₁)²), high = d + sqrt((u₂ − p₂)² + (p₁ − l₁)²).
-
     Source: Newcombe (1998), Statistics in Medicine 17, method 10.
     """
     one, two = first.value, second.value
@@ -89,12 +87,26 @@ def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Di
         return Difference(value=Undefined(first.reason), interval=Undefined(first.reason))
     if isinstance(two, Undefined) or isinstance(of_second, Undefined):
         return Difference(value=Undefined(second.reason), interval=Undefined(second.reason))
-    between = two - one
-    low = between - sqrt((two - of_second.low) ** 2 + (of_first.high - one) ** 2)
-    high = between + sqrt((of_second.high - two) ** 2 + (one - of_first.low) ** 2)
+    low, high = ends_of_difference(one, of_first, two, of_second)
     return Difference(
-        value=between, interval=Interval(low=low, high=high, level=level, method="Newcombe")
+        value=two - one, interval=Interval(low=low, high=high, level=level, method="Newcombe")
     )
+
+
+def ends_of_difference(
+    first: float, of_first: Interval, second: float, of_second: Interval
+) -> tuple[float, float]:
+    """The ends of the interval of second − first, of two independent estimates with intervals.
+
+    d − sqrt((x₂ − l₂)² + (u₁ − x₁)²), d + sqrt((u₂ − x₂)² + (x₁ − l₁)²). An exact figure has both
+    ends where it is.
+
+    Source: Zou and Donner (2008), Statistics in Medicine 27; of shares Newcombe's method 10.
+    """
+    between = second - first
+    low = between - sqrt((second - of_second.low) ** 2 + (of_first.high - first) ** 2)
+    high = between + sqrt((of_second.high - second) ** 2 + (first - of_first.low) ** 2)
+    return low, high
 
 
 def paired_difference(

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from django.utils.functional import Promise
-
-from judging.analysis.reports.report import Report
+from judging.analysis.reports.report import Report, Words
 from judging.analysis.reports.writing import write
 
 
@@ -30,10 +28,10 @@ F = TypeVar("F", bound=Facts)
 class Entry(NamedTuple):
     """A report: its name for people, what makes it, and whether it has a row a run."""
 
-    words: Promise
+    words: Words
     make: Callable[..., Report]
     lists_runs: bool = False
-    about: Promise | None = None
+    about: Words | None = None
     """What its title says it is about, where that is not its name."""
 
 
@@ -48,7 +46,7 @@ class Registry(Generic[F]):
         return name in self.entries
 
     @property
-    def names(self) -> Mapping[str, Promise]:
+    def names(self) -> Mapping[str, Words]:
         """What the reports are called, for a menu."""
         return {name: entry.words for name, entry in self.entries.items()}
 

@@ -1,0 +1,64 @@
+"""`manage.py replicate FILE`: a published study from one file, its tables beside our own."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from judging.analysis.reports.writing import ENDINGS, write
+from judging.management.arguments import write_files
+from judging.models import Replication
+from judging.replication.reports import PLAN, ReplicationFacts
+from judging.replication.services import take_up
+from judging.replication.study_file import StudyFileError
+
+
+class Command(BaseCommand):
+    """Without an action it plans: nothing is run before somebody says so."""
+
+    help = (
+        "Replicate a published study: plan what its file takes, run it, continue it, and write "
+        "the paper's tables beside our own."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="study file (TOML)")
+        action = parser.add_mutually_exclusive_group()
+        action.add_argument("--plan", action="store_true", help="what it takes (default)")
+        action.add_argument("--report", action="store_true", help="its tables, as things are")
+        parser.add_argument("--format", choices=list(ENDINGS), default="text")
+        parser.add_argument("--table", metavar="KEY", help="only this")
+        parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
+
+    def handle(self, *, file: Path, report: bool, **options: Any) -> None:
+        facts = ReplicationFacts(_taken_up(file))
+        if report:
+            self._report(facts, options)
+        else:
+            self.stdout.write(write(facts.report(PLAN), "txt"), ending="")
+
+    def _report(self, facts: ReplicationFacts, options: dict[str, Any]) -> None:
+        ending, table, out = ENDINGS[options["format"]], options["table"], options["out"]
+        if table and table not in facts.registry:
+            raise CommandError(f"there is no table {table}: {', '.join(facts.registry.entries)}")
+        if out is not None:
+            files = dict(facts.files(ending))
+            self.stdout.write(f"{write_files(out, files)} files in {out}")
+        elif table:
+            self.stdout.write(write(facts.report(table), ending), ending="")
+        elif ending == "csv":
+            raise CommandError("one CSV file holds one table: give --table or --out")
+        else:
+            self.stdout.write(facts.document(ending), ending="")
+
+
+def _taken_up(file: Path) -> Replication:
+    try:
+        return take_up(content=file.read_bytes(), file_name=file.name, user=None)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+    except StudyFileError as error:
+        raise CommandError(str(error)) from None

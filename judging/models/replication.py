@@ -1,0 +1,81 @@
+"""Replications: a published study as a file, and the rows that were made of its parts."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from judging.models.studies import Study
+
+
+class Replication(models.Model):
+    """A study file as it was sent. What it made is known by `parts`; the rest follows from rows."""
+
+    name = models.CharField(_("name"), max_length=120, unique=True)
+    file_name = models.CharField(max_length=200)
+    content = models.TextField()
+    """The file's text, byte for byte."""
+    sha256 = models.CharField(max_length=64)
+    """Of the content."""
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    """When somebody first had it run; empty while it is only a plan."""
+    made_elsewhere = models.JSONField(default=dict)
+    """Of one that came in a bundle: the versions of everything where it was made."""
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        verbose_name = _("replication")
+        indexes = [models.Index(fields=["-created_at", "-id"], name="replication_newest")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("judging:replication_detail", args=[self.pk])
+
+
+class ReplicationPart(models.Model):
+    """The experiment, the study or the learning job that a part of the file became."""
+
+    class Kind(models.TextChoices):
+        EXPERIMENT = "experiment", _("experiment")
+        LEARNING = "learning", _("learning")
+        JUDGING = "judging", _("judging")
+
+    replication = models.ForeignKey(Replication, models.CASCADE, related_name="parts")
+    kind = models.CharField(max_length=10, choices=Kind)
+    key = models.CharField(max_length=200)
+    """Of an experiment its arms between commas, else the part's key in the file."""
+    experiment = models.ForeignKey(
+        "runs.Experiment", models.CASCADE, null=True, related_name="replication_parts"
+    )
+    study = models.ForeignKey(Study, models.CASCADE, null=True, related_name="replication_parts")
+    job = models.ForeignKey(
+        "runs.LearningJob", models.CASCADE, null=True, related_name="replication_parts"
+    )
+    configurations = models.JSONField(default=dict)
+    """Of an experiment: by arm, the hash of its agent's configuration."""
+
+    class Meta:
+        ordering = ["replication", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["replication", "kind", "key"], name="one_row_per_part_of_replication"
+            ),
+            models.CheckConstraint(
+                condition=(
+                    Q(kind="experiment", experiment__isnull=False, study=None, job=None)
+                    | Q(kind="judging", study__isnull=False, experiment=None, job=None)
+                    | Q(kind="learning", job__isnull=False, experiment=None, study=None)
+                ),
+                name="part_of_replication_is_of_its_kind",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.replication_id} {self.kind} {self.key}"

@@ -1,0 +1,199 @@
+"""What a study file will take: runs, people's labels, evaluations, time and cost, before any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from judging.evaluating.services import estimate_batch
+from judging.models import StudyItem
+from judging.replication.evaluators import evaluator_chosen
+from judging.replication.planning import (
+    Group,
+    NotYetError,
+    Planner,
+    groups_of,
+    jobs_of,
+)
+from judging.replication.sources import Kind, Sources
+from judging.replication.study_file import EvaluatorChoice, Judging, StudyFileError
+from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.launching.experiments.estimates import estimate
+from runs.launching.experiments.hint_plans import HintPlan
+from runs.launching.experiments.plans import Plan
+from runs.launching.experiments.selection import PlanError
+from runs.launching.experiments.services import plan_problem
+from runs.models import RetryPolicy, Run, RunStatus
+from webagent.recovery.retry_policy import PolicyBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLine:
+    """One part of the work. Times and costs are None where nothing tells them, never 0 then."""
+
+    kind: str
+    key: str
+    words: str
+    n: int | None = None
+    """Runs, labels or evaluations; None where that hangs on what comes first."""
+    seconds: float | None = None
+    cost: float | None = None
+    is_free: bool = False
+    """Asks no model."""
+    problem: str = ""
+    """Why it cannot be done here as things are."""
+    waits: str = ""
+
+
+def plan_lines(sources: Sources) -> list[PlanLine]:
+    """Experiments, what is learned, and what is judged, in this order. Nothing is stored."""
+    return [*_experiments(sources), *_learning(sources), *_judging(sources)]
+
+
+def _experiments(sources: Sources) -> Iterator[PlanLine]:
+    planner = Planner(sources.file, jobs_of(sources.parts), sources.user)
+    for group in groups_of(sources.file):
+        try:
+            policy = policy_of(group)
+            plan = planner.plan(group, policy)
+        except NotYetError as why:
+            yield PlanLine(kind=Kind.EXPERIMENT, key=group.key, words="", waits=str(why))
+        except PlanError as why:
+            yield PlanLine(kind=Kind.EXPERIMENT, key=group.key, words="", problem=str(why))
+        else:
+            yield _planned(group, plan, sources)
+
+
+def policy_of(group: Group) -> RetryPolicy | None:
+    """The policy of a group; not stored yet where the file spells it out. Raises PlanError."""
+    said = group.first.policy
+    if isinstance(said, PolicyBody):
+        return RetryPolicy(name=policy_name(group), version=1, body=said.to_json())
+    if not said:
+        return None
+    found = RetryPolicy.objects.named(said)
+    if found is None:
+        raise PlanError(_("There is no retry policy %(name)s.") % {"name": said})
+    return found
+
+
+def policy_name(group: Group) -> str:
+    """What the policy is called that a group of the file spells out."""
+    return group.name[:100]
+
+
+def _planned(group: Group, plan: Plan | HintPlan, sources: Sources) -> PlanLine:
+    base = plan.plan if isinstance(plan, HintPlan) else plan
+    expected = estimate(base, sources.user)
+    conditions = len(plan.conditions) + 1 if isinstance(plan, HintPlan) else len(base.agents)
+    words = _("%(tasks)s tasks × %(arms)s configurations × %(trials)s trials") % {
+        "tasks": len(base.tasks),
+        "arms": conditions,
+        "trials": base.trials,
+    }
+    factor = plan.n_runs / base.n_runs if base.n_runs else 1
+    return PlanLine(
+        kind=Kind.EXPERIMENT,
+        key=group.key,
+        words=words,
+        n=plan.n_runs,
+        seconds=_whole(expected.wall_seconds, factor, is_known=expected.is_time_complete),
+        cost=_whole(expected.cost, factor, is_known=expected.is_cost_complete),
+        is_free=not expected.asks_models,
+        problem=plan_problem(base) or "",
+    )
+
+
+def _whole(amount: float | None, factor: float, *, is_known: bool) -> float | None:
+    return amount * factor if amount is not None and is_known else None
+
+
+def _learning(sources: Sources) -> Iterator[PlanLine]:
+    there = {part.key for part in sources.parts if part.kind == Kind.LEARNING}
+    for key, learning in sources.file.learning.items():
+        words = _("%(kind)s from runs of %(arms)s, by %(model)s") % {
+            "kind": _("hints") if learning.kind == "hints" else _("web knowledge"),
+            "arms": ", ".join(learning.arms),
+            "model": learning.model,
+        }
+        waits = "" if key in there else _("waits for these runs")
+        yield PlanLine(
+            kind=Kind.LEARNING,
+            key=key,
+            words=words,
+            cost=None if learning.max_cost is None else learning.max_cost,
+            waits=waits,
+        )
+
+
+def _judging(sources: Sources) -> Iterator[PlanLine]:
+    planned = {line.key: line for line in _experiments(sources)}
+    for key, judging in sources.file.judging.items():
+        yield _labels(key, judging, sources, planned)
+        for chosen in judging.evaluators:
+            yield _evaluations(key, chosen, sources)
+
+
+def _labels(key: str, judging: Judging, sources: Sources, planned: dict[str, PlanLine]) -> PlanLine:
+    """What people are to say, or a file says already."""
+    study = sources.studies.get(key)
+    if judging.labels or judging.study:
+        words = _("labels of the file %(file)s") % {"file": judging.labels}
+        if judging.study:
+            words = _("labels of the study %(study)s") % {"study": judging.study}
+        n = None if study is None else StudyItem.objects.filter(study=study).count()
+        lacks = judging.study and study is None
+        problem = _("there is no such study here") if lacks else ""
+        return PlanLine(kind=Kind.JUDGING, key=key, words=words, n=n, is_free=True, problem=problem)
+    runs = _expected_runs(judging, sources, planned)
+    n_runs = None if runs is None else min(runs, judging.sample or runs)
+    words = ngettext("%(n)s label for each run", "%(n)s labels for each run", 2)
+    return PlanLine(
+        kind=Kind.JUDGING,
+        key=key,
+        words=words % {"n": judging.labels_per_run},
+        n=None if n_runs is None else n_runs * judging.labels_per_run,
+        is_free=True,
+    )
+
+
+def _expected_runs(judging: Judging, sources: Sources, planned: dict[str, PlanLine]) -> int | None:
+    """How many runs the arms of a judging will have; None where some of them wait."""
+    total = 0
+    for group in groups_of(sources.file):
+        mine = [key for key in group.arms if key in judging.arms]
+        line = planned[group.key]
+        if mine and line.n is None:
+            return None
+        total += (line.n or 0) * len(mine) // len(group.arms)
+    for key in judging.arms:
+        arm = sources.file.arms[key]
+        if arm.experiment and not isinstance(found := sources.arms[key], str):
+            runs = Run.objects.filter(experiment=found.experiment, agent=found.agent)
+            total += runs.filter(superseded=False, status__in=RunStatus.ended()).count()
+    return total
+
+
+def _evaluations(key: str, chosen: EvaluatorChoice, sources: Sources) -> PlanLine:
+    words = _("evaluated by %(evaluator)s") % {"evaluator": chosen.name}
+    line = PlanLine(kind=Kind.JUDGING, key=key, words=words)
+    try:
+        evaluator, model = evaluator_chosen(chosen)
+        study = sources.studies.get(key)
+        if study is None:
+            waits = _("waits for these runs")
+            return replace(line, is_free=not model, waits=waits)
+        found = estimate_batch(evaluator, study=study)
+    except (StudyFileError, ModelUnavailableError) as why:
+        return replace(line, problem=str(why))
+    cost = Decimal(0) if not found.asks_model else found.cost
+    return replace(
+        line,
+        n=found.n_runs,
+        cost=None if cost is None else float(cost),
+        is_free=not found.asks_model,
+    )

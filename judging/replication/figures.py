@@ -1,0 +1,214 @@
+"""A published figure beside our own, read from the row and column of a report where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+
+from judging.analysis.reports.report import Cell, Report, Value
+from judging.replication.sources import NoFigureError, Sources
+from judging.replication.study_file import Place, Published, Table, TableColumn, TableRow, Unit
+from judging.statistics.comparison import ends_of_difference
+from judging.statistics.figures import Interval, wilson_interval
+from webagent.proportions import normal_quantile
+
+LEVEL = 0.95
+OF_ARM = "arm:"
+"""How a value to select by begins that means what a configuration is called in a report."""
+CONFIGURATION = "configuration"
+
+
+class Amount(NamedTuple):
+    """A figure with its interval, in the unit of the paper; None where there is none."""
+
+    value: float | None = None
+    interval: Interval | None = None
+    why: str = ""
+    """Why there is no value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of a table: what the paper prints, and what our rows give."""
+
+    row: TableRow
+    column: TableColumn
+    place: Place
+    published: Amount
+    ours: Amount
+    url: str = ""
+    """Where the runs behind our figure are."""
+
+    @property
+    def difference(self) -> Amount:
+        """Ours less the published one, with an interval where ours has one; none without both."""
+        said, found = self.published, self.ours
+        if said.value is None or found.value is None:
+            return Amount()
+        between = found.value - said.value
+        if found.interval is None:
+            return Amount(between)
+        exact = Interval(low=said.value, high=said.value, level=LEVEL, method="")
+        low, high = ends_of_difference(
+            said.value, said.interval or exact, found.value, found.interval
+        )
+        ends = Interval(low=low, high=high, level=LEVEL, method="Zou and Donner")
+        return Amount(between, ends)
+
+
+def figures_of(table: Table, sources: Sources) -> Iterator[Figure]:
+    """Every figure that the paper prints, row by row. What it does not print is not asked for."""
+    for row in table.rows:
+        for column in table.columns:
+            if column.key in row.published:
+                yield _figure(table, row, column, sources)
+
+
+def _figure(table: Table, row: TableRow, column: TableColumn, sources: Sources) -> Figure:
+    place = table.place_of(row, column)
+    said = published(row.published[column.key], column.unit)
+    try:
+        found, url = _read(place, column, table, sources)
+    except NoFigureError as why:
+        found, url = Amount(why=str(why)), ""
+    return Figure(row=row, column=column, place=place, published=said, ours=found, url=url)
+
+
+def published(said: float | Published, unit: Unit) -> Amount:
+    """A figure as the paper prints it, with the interval that follows from what it says of it."""
+    if not isinstance(said, Published):
+        return Amount(said)
+    if said.se is not None:
+        half = normal_quantile(LEVEL) * said.se
+        ends = Interval(low=said.value - half, high=said.value + half, level=LEVEL, method="SE")
+    elif said.low is not None and said.high is not None:
+        ends = Interval(low=said.low, high=said.high, level=LEVEL, method="published")
+    elif said.of is not None:
+        return Amount(said.value, _of_share(said.value, said.of, unit))
+    else:
+        return Amount(said.value)
+    return Amount(said.value, ends)
+
+
+def _of_share(value: float, total: int, unit: Unit) -> Interval | None:
+    """Wilson's interval of a published share of so many; None where it is no such share."""
+    scale = _scale(unit)
+    count = round(value / scale * total)
+    if not 0 <= count <= total:
+        return None
+    found = wilson_interval(count, total)
+    return _scaled(found, scale) if isinstance(found, Interval) else None
+
+
+def _scale(unit: Unit) -> float:
+    return 100.0 if unit is Unit.PERCENT else 1.0
+
+
+def _scaled(found: Interval, scale: float) -> Interval:
+    low, high = found.low * scale, found.high * scale
+    return Interval(low=low, high=high, level=found.level, method=found.method)
+
+
+class _Row(NamedTuple):
+    """A row of a report by the keys of its files."""
+
+    values: Mapping[str, Value]
+    urls: Mapping[str, str]
+
+
+def _read(place: Place, column: TableColumn, table: Table, sources: Sources) -> tuple[Amount, str]:
+    """The figure and the address of its runs. Raises NoFigureError."""
+    report = sources.report(place, table)
+    key = column.column or column.key
+    header = [each.key for each in report.header]
+    if key not in header:
+        raise NoFigureError(
+            _("%(report)s has no column %(key)s; it has %(header)s")
+            % {"report": place.report, "key": key, "header": ", ".join(header)}
+        )
+    wanted = _wanted(place, table, header, sources)
+    if unknown := [name for name in wanted if name not in header]:
+        raise NoFigureError(
+            _("%(report)s has no column %(key)s to choose a row by")
+            % {"report": place.report, "key": unknown[0]}
+        )
+    found = [row for row in _rows(report) if _fits(row, wanted)]
+    if len(found) != 1:
+        chosen = ", ".join(f"{name} = {value}" for name, value in wanted.items())
+        raise NoFigureError(
+            _("%(n)s rows of %(report)s have %(chosen)s; it takes one")
+            % {"n": len(found), "report": place.report, "chosen": chosen or "—"}
+        )
+    return _amount(found[0], key, report, _scale(column.unit)), found[0].urls.get(key, "")
+
+
+def _wanted(
+    place: Place, table: Table, header: list[str], sources: Sources
+) -> dict[str, str | int | float | bool]:
+    """What the row must say: as the file has it, with arms by what they are called there."""
+    wanted = dict(place.select)
+    if place.arm and CONFIGURATION in header and CONFIGURATION not in wanted:
+        wanted[CONFIGURATION] = f"{OF_ARM}{place.arm}"
+    return {
+        key: _called(value.removeprefix(OF_ARM), table, sources)
+        if isinstance(value, str) and value.startswith(OF_ARM)
+        else value
+        for key, value in wanted.items()
+    }
+
+
+def _called(arm: str, table: Table, sources: Sources) -> str:
+    """What reports on its experiment call an arm. Raises NoFigureError."""
+    if arm not in sources.file.arms:
+        raise NoFigureError(_("there is no arm %(arm)s") % {"arm": arm})
+    runs = sources.arm(arm)
+    for each in sources.facts(runs.experiment, table.verdict).configurations:
+        if each.agent.pk == runs.agent.pk:
+            return each.name
+    raise NoFigureError(_("it has no runs that count"))
+
+
+def _rows(report: Report) -> Iterator[_Row]:
+    header = [each.key for each in report.header]
+    for row, values in zip(report.rows, report.values, strict=True):
+        urls: dict[str, str] = {}
+        for column, cell in zip(report.columns, row, strict=True):
+            if isinstance(cell, Cell) and cell.url:
+                urls |= {part.key: cell.url for part in column.in_files}
+        yield _Row(dict(zip(header, values, strict=True)), urls)
+
+
+def _fits(row: _Row, wanted: Mapping[str, Any]) -> bool:
+    return all(_alike(row.values[key], value) for key, value in wanted.items())
+
+
+def _alike(there: Value, wanted: object) -> bool:
+    return there == wanted or str(there) == str(wanted)
+
+
+def _amount(row: _Row, key: str, report: Report, scale: float) -> Amount:
+    """Raises NoFigureError where the row has no number there."""
+    value = row.values[key]
+    if value is None:
+        why = row.values.get("undefined_because")
+        raise NoFigureError(str(why) if why else _("the report has no figure there"))
+    if not isinstance(value, int | float):
+        raise NoFigureError(_("%(value)s is no number") % {"value": value})
+    return Amount(float(value) * scale, _interval(row, key, report, scale))
+
+
+def _interval(row: _Row, key: str, report: Report, scale: float) -> Interval | None:
+    """The interval that stands beside the value, in columns of the same figure."""
+    column = next(each for each in report.columns if key in {p.key for p in each.in_files})
+    keys = [part.key for part in column.in_files]
+    beside = keys if len(keys) > 1 else list(row.values)
+    for low, high in ((f"{key}_low", f"{key}_high"), ("low", "high")):
+        if low in beside and high in beside and (low != "low" or key in ("value", "difference")):
+            least, most = row.values[low], row.values[high]
+            if isinstance(least, int | float) and isinstance(most, int | float):
+                found = Interval(low=float(least), high=float(most), level=LEVEL, method="")
+                return _scaled(found, scale)
+    return None

@@ -1,0 +1,184 @@
+"""What a study file is to run: experiments, each of the arms that can share one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.population import split_of
+from judging.models import ReplicationPart
+from judging.replication.study_file import Arm, KnowledgeChoice, StudyFile, TaskChoice
+from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
+from runs.launching.experiments.plans import Plan, read_agent, read_seeds
+from runs.launching.experiments.selection import PlanError, Selection, tasks_of
+from runs.models import Hint, KnowledgeSet, LearningJob, RetryPolicy, Task, User
+from runs.models.parsing import ids_of
+from webagent.recovery.retry_policy import PolicyBody
+from webagent.trajectory.texts import bounded_name
+
+LONGEST_NAME = 200
+
+
+class NotYetError(PlanError):
+    """It waits for another part of the file; the words say for which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Arms of one experiment: they share tasks, policy and step limit. Arms with hints are alone,
+    since each of them is an experiment with a baseline of its own.
+    """
+
+    file: StudyFile
+    arms: Mapping[str, Arm]
+
+    @property
+    def key(self) -> str:
+        """The key of its row."""
+        return bounded_name(",".join(self.arms), LONGEST_NAME)
+
+    @property
+    def name(self) -> str:
+        """Of its experiment."""
+        return bounded_name(f"{self.file.name}: {', '.join(self.arms)}", LONGEST_NAME)
+
+    @property
+    def first(self) -> Arm:
+        return next(iter(self.arms.values()))
+
+
+def groups_of(file: StudyFile) -> list[Group]:
+    """The experiments that are to run, in the order of their first arms."""
+    found: dict[str, dict[str, Arm]] = {}
+    for key, arm in file.arms.items():
+        if arm.experiment:
+            continue
+        policy = arm.policy.to_json() if isinstance(arm.policy, PolicyBody) else arm.policy
+        alike = key if arm.hints else [arm.tasks, policy, arm.max_steps]
+        found.setdefault(json.dumps(alike, sort_keys=True), {})[key] = arm
+    return [Group(file=file, arms=arms) for arms in found.values()]
+
+
+class Planner:
+    """Plans of groups, with what learning jobs of the file made so far."""
+
+    def __init__(self, file: StudyFile, jobs: Mapping[str, LearningJob], user: User | None) -> None:
+        self._file, self._jobs, self._user = file, jobs, user
+
+    def plan(self, group: Group, policy: RetryPolicy | None) -> Plan | HintPlan:
+        """What the group's experiment is to run.
+
+        Raises:
+            NotYetError: it waits for something to be learned first.
+            PlanError: it cannot be planned here; the message says why.
+        """
+        trials = self._file.trials
+        plan = Plan(
+            name=group.name,
+            tasks=chosen_tasks(self._file.tasks_of(group.first), self._user),
+            agents=tuple(self._agent(arm) for arm in group.arms.values()),
+            trials=trials.count,
+            seeds=read_seeds(trials.seeds, trials.count),
+            max_steps=group.first.max_steps,
+            policy=policy,
+        )
+        return self._hinted(plan, group.first) if group.first.hints else plan
+
+    def _agent(self, arm: Arm) -> Any:
+        config = dict(arm.config)
+        if arm.model:
+            config["model"] = arm.model
+        if arm.examples is not None:
+            config["examples"] = arm.examples
+        if arm.knowledge is not None:
+            config["knowledge"] = self._knowledge(arm.knowledge)
+            if arm.knowledge.tokens is not None:
+                config["knowledge_tokens"] = arm.knowledge.tokens
+        return read_agent(f"{arm.agent}:{json.dumps(config)}")
+
+    def _knowledge(self, chosen: KnowledgeChoice) -> dict[str, Any]:
+        words = chosen.set
+        if chosen.set in self._file.learning:
+            words = str(self._learned(chosen))
+        told = {"set": words, "select": chosen.select}
+        return told | ({"top": chosen.top} if chosen.select == "relevant" else {})
+
+    def _learned(self, chosen: KnowledgeChoice) -> KnowledgeSet:
+        """The set that a learning of the file made. Raises PlanError."""
+        sets = knowledge_of(self._finished(chosen.set), chosen.kind)
+        fitting = [row for row in sets if not chosen.site or row.site == chosen.site]
+        if len(fitting) != 1:
+            words = _("%(learning)s made %(n)s sets of that kind: %(names)s. Say which `site`.")
+            names = ", ".join(map(str, sets)) or "–"
+            raise PlanError(words % {"learning": chosen.set, "n": len(fitting), "names": names})
+        return fitting[0]
+
+    def _finished(self, learning: str) -> LearningJob:
+        job = self._jobs.get(learning)
+        if job is None or not is_learned(job):
+            raise NotYetError(_("waits for what is learned: %(name)s") % {"name": learning})
+        return job
+
+    def _hinted(self, plan: Plan, arm: Arm) -> HintPlan:
+        assert arm.hints is not None  # noqa: S101 (mypy; asked by the caller)
+        source = arm.hints.source
+        if source in self._file.learning:
+            job = self._finished(source)
+        else:
+            found = LearningJob.objects.filter(pk__in=ids_of([source]), kind=LearningJob.Kind.HINTS)
+            if (there := found.first()) is None:
+                raise PlanError(_("There are no hints %(name)s.") % {"name": source})
+            job = there
+        hints = Hint.objects.all() if self._user is None else Hint.objects.visible_to(self._user)
+        pool = HintPool(job, list(hints.for_list().filter(job=job)), arm.hints.levels)
+        return plan_hints(plan, pool, arm.hints.relatednesses)
+
+
+def chosen_tasks(chosen: TaskChoice, user: User | None) -> tuple[Task, ...]:
+    """The tasks of an arm. Raises PlanError for a set, split or task that there is not."""
+    selection = Selection(
+        task_set=chosen.set,
+        sites=chosen.sites,
+        kinds=chosen.kinds,
+        picked=chosen.ids,
+        feasible_only=not chosen.infeasible,
+    )
+    tasks = tasks_of(selection, user)
+    if not chosen.split:
+        return tasks
+    stored = Task.objects.filter(pk__among=[task.pk for task in tasks if task.pk])
+    of_split = set(
+        stored.annotate(of=split_of("record")).filter(of=chosen.split).values_list("pk", flat=True)
+    )
+    found = tuple(task for task in tasks if task.pk in of_split)
+    if not found:
+        words = _("No task of %(set)s has the split %(split)s.")
+        raise PlanError(words % {"set": chosen.set, "split": chosen.split})
+    return found
+
+
+def knowledge_of(job: LearningJob, kind: str) -> list[KnowledgeSet]:
+    """The sets of a kind that an extraction led to."""
+    raw = KnowledgeSet.objects.filter(job=job, kind=KnowledgeSet.Kind.RAW)
+    rows = raw if kind == KnowledgeSet.Kind.RAW else KnowledgeSet.objects.filter(parent__in=raw)
+    return list(rows.order_by("site", "version", "pk"))
+
+
+def is_learned(job: LearningJob) -> bool:
+    """Whether the job has ended well, and every set that it is to summarise is summarised."""
+    if job.state != LearningJob.State.FINISHED:
+        return False
+    if not job.params.get("then_summarise"):
+        return True
+    raw = knowledge_of(job, KnowledgeSet.Kind.RAW)
+    summarised = {row.parent_id for row in knowledge_of(job, KnowledgeSet.Kind.SUMMARISED)}
+    return all(row.pk in summarised for row in raw if row.n_entries)
+
+
+def jobs_of(parts: list[ReplicationPart]) -> dict[str, LearningJob]:
+    """The learning jobs by the key of their part."""
+    return {part.key: part.job for part in parts if part.job}

@@ -1,0 +1,297 @@
+"""The reports of a replication: each table of the paper beside ours, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from django.utils import formats
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from judging.analysis.reports.columns import in_files, parted, text
+from judging.analysis.reports.registry import Entry, Registry
+from judging.analysis.reports.report import Cell, Column, Report, Value
+from judging.analysis.reports.showing import Shown
+from judging.analysis.reports.writing import write_document
+from judging.analysis.wording import DASH, range_words
+from judging.models import Replication
+from judging.replication.deviations import FOUND_BY, Deviation, deviations_of
+from judging.replication.expected import PlanLine, plan_lines
+from judging.replication.figures import Amount, Figure, figures_of
+from judging.replication.sources import Kind, Sources
+from judging.replication.study_file import Table, Unit
+from judging.replication.versions import versions
+from runs.interface.words import duration, money
+from runs.models import User
+
+PLAN, DEVIATIONS, VERSIONS = "plan", "deviations", "versions"
+DIGITS = 1, 3
+"""Behind the point: of percent, and of other figures."""
+
+
+class ReplicationFacts:
+    """A replication as a reader may know it; None knows everything. All is read once."""
+
+    def __init__(self, replication: Replication, user: User | None = None) -> None:
+        self.replication = replication
+        self.sources = Sources(replication, user)
+
+    @property
+    def file(self) -> Any:
+        return self.sources.file
+
+    @cached_property
+    def deviations(self) -> list[Deviation]:
+        return deviations_of(self.sources)
+
+    @cached_property
+    def plan(self) -> list[PlanLine]:
+        return plan_lines(self.sources)
+
+    @cached_property
+    def registry(self) -> Registry[ReplicationFacts]:
+        """A report for each table of the file, and those that every replication has."""
+        tables: dict[str, Entry] = {
+            table.key: Entry(_named(table), partial(_table, table=table))
+            for table in self.sources.file.tables
+        }
+        return Registry(
+            {
+                **tables,
+                PLAN: Entry(_("Plan"), _plan),
+                DEVIATIONS: Entry(_("Deviations from the paper"), _deviations),
+                VERSIONS: Entry(_("Versions, seeds and hashes"), _versions),
+            }
+        )
+
+    def title(self, about: str) -> str:
+        return f"{self.replication.name}: {about}"
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    def report(self, name: str) -> Report:
+        """Raises KeyError."""
+        return self.registry.make(name, self)
+
+    def document(self, ending: str) -> str:
+        """All of them as one text.
+
+        Raises:
+            ValueError: for CSV, of which a file holds one table only.
+        """
+        return write_document(self.replication.name, self.registry.for_document(self), ending)
+
+    def files(self, ending: str) -> Iterator[tuple[Path, str]]:
+        """A file for each, and all but CSV as a whole."""
+        yield from self.registry.files(self, ending)
+        if ending != "csv":
+            yield Path(f"report.{ending}"), self.document(ending)
+
+
+def _named(table: Table) -> str:
+    return f"{table.place}: {table.title}"
+
+
+def _table(facts: ReplicationFacts, *, table: Table) -> Report:
+    """One row a figure that the paper prints: published, ours, the difference and why it may be."""
+    figures = list(figures_of(table, facts.sources))
+    columns = [
+        text("row", _("row")),
+        text("figure", _("figure")),
+        in_files("unit", _("unit")),
+        _amounts("published", _("published, typed in"), _("published")),
+        _amounts("ours", _("ours, computed"), _("ours")),
+        in_files("missing_because", _("no figure because")),
+        _amounts("difference", _("ours less published"), _("difference"), show=_show_difference),
+        text("deviations", _("deviations")),
+        in_files("report", _("report that ours stands in")),
+        in_files("of", _("arm or judging")),
+    ]
+    return Report(
+        columns=columns,
+        rows=[_row(each, facts.deviations) for each in figures],
+        notes=_notes(table, figures),
+    )
+
+
+def _row(figure: Figure, deviations: Sequence[Deviation]) -> list[Any]:
+    unit = figure.column.unit
+    place = figure.place
+    touched = {place.arm, place.versus, place.judging} - {""}
+    marks = [each.mark for each in deviations if not each.about or touched & set(each.about)]
+    return [
+        figure.row.name,
+        figure.column.name or figure.column.key,
+        unit.value,
+        (figure.published, unit),
+        Cell((figure.ours, unit), figure.url),
+        figure.ours.why or None,
+        (figure.difference, unit),
+        ", ".join(marks),
+        place.report,
+        " / ".join(each for each in (place.arm, place.versus, place.judging) if each),
+    ]
+
+
+def _notes(table: Table, figures: Sequence[Figure]) -> list[str]:
+    notes = [
+        gettext(
+            "Published: %(place)s, typed in from the paper. Ours: computed from stored runs, "
+            "labels and verdicts."
+        )
+        % {"place": table.place}
+    ]
+    if any(each.difference.interval for each in figures):
+        notes.append(
+            gettext(
+                "Difference: ours less the published figure, with the interval of two independent "
+                "estimates (95 %, Zou and Donner); a figure published without its spread counts as "
+                "exact."
+            )
+        )
+    return notes
+
+
+def _amounts(key: str, name: Any, heading: Any, *, show: Any = None) -> Column:
+    parts = [
+        (key, name),
+        (f"{key}_low", _("lower end, 95 %")),
+        (f"{key}_high", _("upper end, 95 %")),
+    ]
+    return parted(parts, heading, spread=_spread, show=show or _show)
+
+
+def _spread(cell: tuple[Amount, Unit]) -> list[Value]:
+    found, unit = cell
+    ends = found.interval
+    low, high = (round(ends.low, 10), round(ends.high, 10)) if ends else (None, None)
+    value = None if found.value is None else round(found.value, 10)
+    is_count = unit is Unit.NUMBER and value is not None and value == int(value)
+    return [int(value) if is_count and value is not None else value, low, high]
+
+
+def _show(cell: tuple[Amount, Unit]) -> Shown:
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH, found.why)
+    return Shown(_words(found.value, unit), _ends(found, unit))
+
+
+def _show_difference(cell: tuple[Amount, Unit]) -> Shown:
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH)
+    ends = found.interval
+    between = range_words(_signed(ends.low, unit), _signed(ends.high, unit)) if ends else ""
+    return Shown(_signed(found.value, unit), between)
+
+
+def _ends(found: Amount, unit: Unit) -> str:
+    ends = found.interval
+    return range_words(_number(ends.low, unit), _number(ends.high, unit)) if ends else ""
+
+
+def _words(value: float, unit: Unit) -> str:
+    number = _number(value, unit)
+    return gettext("%(n)s %%") % {"n": number} if unit is Unit.PERCENT else number
+
+
+def _signed(value: float, unit: Unit) -> str:
+    number = _number(value, unit)
+    return f"+{number}" if value > 0 and number.strip("0.,") else number
+
+
+def _number(value: float, unit: Unit) -> str:
+    """As many decimals as the unit has; a whole number has none."""
+    digits = DIGITS[unit is not Unit.PERCENT]
+    rounded = round(value, digits) or 0.0  # no "-0.0"
+    if unit is Unit.NUMBER and rounded == int(rounded):
+        digits = 0
+    return formats.number_format(rounded, digits).replace("-", "−")
+
+
+def _plan(facts: ReplicationFacts) -> Report:
+    """One row a part of the work: what it takes before anything is asked of a model."""
+    lines = facts.plan
+    known = [line.n for line in lines if line.kind == Kind.EXPERIMENT and line.n is not None]
+    notes = [
+        ngettext("%(n)s run in all.", "%(n)s runs in all.", sum(known))
+        % {"n": formats.number_format(sum(known))}
+    ]
+    if any(line.waits for line in lines):
+        notes.append(gettext("What waits for other parts is not counted yet."))
+    notes.append(gettext("Times and costs follow from past runs; unknown is not zero."))
+    return Report(
+        columns=[
+            text("part", _("part"), show=lambda kind: Shown(str(Kind(kind).label))),
+            text("key", _("key")),
+            text("what", _("what")),
+            Column("n", _("runs, labels or evaluations"), _("number")),
+            Column("seconds", _("seconds, about"), _("time"), show=_show_time),
+            parted(
+                (("cost", _("dollars, about")),),
+                _("cost"),
+                spread=lambda line: (0.0 if line.is_free else line.cost,),
+                show=_show_cost,
+            ),
+            text("standing", _("waits or problem")),
+        ],
+        rows=[
+            [
+                line.kind,
+                line.key,
+                line.words,
+                line.n,
+                line.seconds,
+                line,
+                line.problem or line.waits,
+            ]
+            for line in lines
+        ],
+        notes=notes,
+        empty="" if lines else gettext("Nothing is to run: all figures are of what is here."),
+    )
+
+
+def _show_time(seconds: float | None) -> Shown:
+    return Shown(gettext("unknown") if seconds is None else duration(seconds))
+
+
+def _show_cost(line: PlanLine) -> Shown:
+    if line.is_free:
+        return Shown(gettext("none"), gettext("asks no model"))
+    return Shown(gettext("unknown") if line.cost is None else money(line.cost))
+
+
+def _deviations(facts: ReplicationFacts) -> Report:
+    """One row a thing that differs from the paper."""
+    return Report(
+        columns=[
+            text("mark", _("mark")),
+            text("what", _("what")),
+            text("paper", _("in the paper")),
+            text("ours", _("here")),
+            text("about", _("about")),
+            text("found_by", _("found"), show=lambda key: Shown(str(FOUND_BY[key]))),
+        ],
+        rows=[
+            [each.mark, each.what, each.paper, each.ours, ", ".join(each.about), each.found_by]
+            for each in facts.deviations
+        ],
+        empty="" if facts.deviations else gettext("No deviation is known."),
+        notes=[
+            gettext(
+                "Found by the program: the file's words on the paper set against what was run. "
+                "What the file does not say of the paper is not compared."
+            )
+        ],
+    )
+
+
+def _versions(facts: ReplicationFacts) -> Report:
+    return versions(facts.sources)

@@ -1,0 +1,77 @@
+"""Taking up a study file, and having what it describes run, learned and judged: once each."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import PurePath
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from judging.models import Replication
+from judging.replication.study_file import StudyFile, StudyFileError, read_study_file
+from runs.accounts.audit_log import record_entry
+from runs.models import User
+from runs.models.audit_log import kind
+
+REPLICATION_MADE = kind("replication.made", _("took up a study file"))
+REPLICATION_CHANGED = kind("replication.changed", _("changed a study file"))
+REPLICATION_STARTED = kind("replication.started", _("started a replication"))
+
+
+@transaction.atomic
+def take_up(*, content: bytes, file_name: str, user: User | None) -> Replication:
+    """The replication of a study file: a new one, or the one that has its name.
+
+    Tables, published figures and words of one that has begun may change; what it runs may not.
+
+    Raises:
+        StudyFileError: it is no study file, or what was begun under its name is another study.
+    """
+    file_name = PurePath(file_name).name[:200]
+    file = read_study_file(content, file_name)
+    said = {
+        "file_name": file_name,
+        "content": content.decode(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    there = Replication.objects.select_for_update().filter(name=file.name).first()
+    if there is None:
+        return _new(file, said, user)
+    if there.sha256 == said["sha256"]:
+        return there
+    _demand_same_work(there, file, file_name)
+    Replication.objects.filter(pk=there.pk).update(**said)
+    record_entry(
+        REPLICATION_CHANGED,
+        about=there,
+        words=there.name,
+        before=there.sha256[:12],
+        after=said["sha256"][:12],
+        user=user,
+    )
+    there.refresh_from_db()
+    return there
+
+
+def _new(file: StudyFile, said: dict[str, str], user: User | None) -> Replication:
+    try:
+        with transaction.atomic():
+            made = Replication.objects.create(name=file.name, created_by=user, **said)
+    except IntegrityError:
+        reason = _("somebody takes up this name at this moment; try again")
+        raise StudyFileError(said["file_name"], "name", reason) from None
+    record_entry(REPLICATION_MADE, about=made, words=made.name, after=made.sha256[:12], user=user)
+    return made
+
+
+def _demand_same_work(there: Replication, file: StudyFile, file_name: str) -> None:
+    """Raises StudyFileError where something has begun that the file would not have run."""
+    if not there.parts.exists():
+        return
+    before = read_study_file(there.content.encode(), there.file_name)
+    if before.work_hash != file.work_hash:
+        reason = _(
+            "%(name)s has begun with other arms, tasks or judging; give the file another name"
+        )
+        raise StudyFileError(file_name, "name", reason % {"name": there.name})

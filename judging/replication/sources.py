@@ -1,0 +1,226 @@
+"""What a replication's figures are read from: reports on its experiments and studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
+from judging.analysis.audits.reports import AUDIT, check_split
+from judging.analysis.experiments.comparison import Comparison, comparison_report
+from judging.analysis.experiments.facts import Facts, ReportQuery
+from judging.analysis.experiments.pairs import Side
+from judging.analysis.experiments.population import Scope, scope_for, whole_scope
+from judging.analysis.experiments.reports import registry_of
+from judging.analysis.experiments.sources import Source, source_named
+from judging.analysis.reports.report import Report
+from judging.models import Replication, ReplicationPart, Study
+from judging.replication.study_file import Arm, Place, StudyFile, Table, read_study_file
+from judging.studies.access import studies_hidden_from
+from runs.models import AgentConfiguration, Experiment, User
+
+COMPARISON = "comparison"
+"""The report on two arms, of one experiment or of two."""
+Kind = ReplicationPart.Kind
+
+
+class NoFigureError(Exception):
+    """There is no such figure now; the words say why."""
+
+
+class ArmRuns(NamedTuple):
+    """Where the runs of an arm are: an experiment, and the configuration that they have there."""
+
+    experiment: Experiment
+    agent: AgentConfiguration
+
+
+class Sources:
+    """Reports on the rows of a replication as a reader may know them; None reads everything.
+
+    Each report is made once.
+    """
+
+    def __init__(self, replication: Replication, user: User | None = None) -> None:
+        self.replication, self.user = replication, user
+        self._reports: dict[tuple[object, ...], Report] = {}
+        self._facts: dict[tuple[int, str], Facts] = {}
+        self._audits: dict[tuple[int, AuditQuery], AuditFacts] = {}
+
+    @cached_property
+    def file(self) -> StudyFile:
+        content = self.replication.content.encode()
+        return read_study_file(content, self.replication.file_name)
+
+    @cached_property
+    def parts(self) -> list[ReplicationPart]:
+        rows = self.replication.parts.select_related("experiment", "study", "job")
+        return list(rows.order_by("pk"))
+
+    @cached_property
+    def experiments(self) -> list[Experiment]:
+        """Those of the arms that the reader may know of, each once."""
+        own = [part.experiment_id for part in self.parts if part.experiment_id]
+        named = [arm.experiment for arm in self.file.arms.values() if arm.experiment]
+        rows: QuerySet[Experiment] = Experiment.objects.filter(pk__in=own)
+        rows |= Experiment.objects.filter(name__in=named)
+        if self.user is not None:
+            rows = rows & Experiment.objects.visible_to(self.user)
+        return list(rows.distinct().order_by("pk"))
+
+    @cached_property
+    def hidden_studies(self) -> set[int]:
+        """Studies of which the reader may know no figure: they judge in them themselves."""
+        if self.user is None:
+            return set()
+        return set(studies_hidden_from(self.user).values_list("pk", flat=True))
+
+    @cached_property
+    def arms(self) -> Mapping[str, ArmRuns | str]:
+        """By arm where its runs are, or why there are none."""
+        return {key: self._arm(key, arm) for key, arm in self.file.arms.items()}
+
+    def arm(self, key: str) -> ArmRuns:
+        """Raises NoFigureError where the arm has no runs that the reader may know."""
+        found = self.arms[key]
+        if isinstance(found, str):
+            raise NoFigureError(found)
+        return found
+
+    def study(self, key: str) -> Study:
+        """The study of a judging. Raises NoFigureError where there is none to be read."""
+        study = self.studies.get(key)
+        if study is None:
+            raise NoFigureError(_("nothing is judged yet"))
+        if study.pk in self.hidden_studies:
+            raise NoFigureError(_("you judge runs of this study yourself"))
+        return study
+
+    @cached_property
+    def studies(self) -> Mapping[str, Study]:
+        """By judging its study, where there is one."""
+        made = {part.key: part.study for part in self.parts if part.study}
+        named = {each.study for each in self.file.judging.values() if each.study}
+        here = {study.name: study for study in Study.objects.filter(name__in=named)}
+        found = {
+            key: here.get(each.study) if each.study else made.get(key)
+            for key, each in self.file.judging.items()
+        }
+        return {key: study for key, study in found.items() if study is not None}
+
+    def report(self, place: Place, table: Table) -> Report:
+        """The report that a figure stands in.
+
+        Raises:
+            NoFigureError: there is none that the reader may read now.
+        """
+        if place.judging:
+            return self._audit_report(place, table)
+        if place.report == COMPARISON:
+            return self._comparison(place, table)
+        found = registry_of(place.report)
+        if found is None:
+            raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
+        registry, key = found
+        if registry.entries[key].lists_runs:
+            raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
+        facts = self.facts(self.arm(place.arm).experiment, table.verdict)
+        return self._made(
+            (place.report, facts.experiment.pk, table.verdict), lambda: registry.make(key, facts)
+        )
+
+    def facts(self, experiment: Experiment, verdict: str) -> Facts:
+        """The experiment as the reader may know it. Raises NoFigureError for no such verdicts."""
+        key = (experiment.pk, verdict)
+        if key not in self._facts:
+            self._facts[key] = Facts(self.scope(experiment), ReportQuery(source=_source(verdict)))
+        return self._facts[key]
+
+    def scope(self, experiment: Experiment) -> Scope:
+        """Its runs as the reader may know them."""
+        return whole_scope(experiment) if self.user is None else scope_for(self.user, experiment)
+
+    def audit(self, study: Study, table: Table) -> AuditFacts:
+        """The study's audit, counted as the table says."""
+        query = AuditQuery(
+            unsure=Unsure(table.unsure),
+            no_verdict=NoVerdict(table.no_verdict),
+            split=table.split,
+        )
+        key = (study.pk, query)
+        if key not in self._audits:
+            self._audits[key] = AuditFacts(study, query)
+        return self._audits[key]
+
+    def _arm(self, key: str, arm: Arm) -> ArmRuns | str:
+        shown = {each.pk: each for each in self.experiments}
+        if arm.experiment:
+            experiment = next((e for e in shown.values() if e.name == arm.experiment), None)
+            if experiment is None:
+                return _("there is no experiment %(name)s") % {"name": arm.experiment}
+            return self._configuration(experiment, arm)
+        for part in self.parts:
+            if key in part.configurations:
+                experiment = shown.get(part.experiment_id or 0)
+                rows = AgentConfiguration.objects.filter(config_hash=part.configurations[key])
+                agent = rows.first()
+                if experiment and agent:
+                    return ArmRuns(experiment, agent)
+        return _("it has not run yet")
+
+    def _configuration(self, experiment: Experiment, arm: Arm) -> ArmRuns | str:
+        acted = self.scope(experiment).visible.order_by().values("agent")
+        rows = AgentConfiguration.objects.filter(pk__in=acted)
+        rows = rows.filter(name=arm.agent) if arm.agent else rows
+        rows = rows.filter(model=arm.model) if arm.model else rows
+        fitting = [each for each in rows if arm.config.items() <= each.config.items()]
+        if len(fitting) == 1:
+            return ArmRuns(experiment, fitting[0])
+        words = _("%(n)s configurations of %(name)s fit; say `agent`, `model` or `config`")
+        return words % {"n": len(fitting), "name": experiment.name}
+
+    def _audit_report(self, place: Place, table: Table) -> Report:
+        if place.report not in AUDIT:
+            raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
+        if AUDIT.entries[place.report].lists_runs:
+            raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
+        study = self.study(place.judging)
+        facts = self.audit(study, table)
+        try:
+            check_split(facts, place.report)
+        except ValueError as error:
+            raise NoFigureError(str(error)) from None
+        key = (place.report, "study", study.pk, facts.query)
+        return self._made(key, lambda: AUDIT.make(place.report, facts))
+
+    def _comparison(self, place: Place, table: Table) -> Report:
+        if not place.versus:
+            raise NoFigureError(_("say which arm `versus` is"))
+        first, second = self.arm(place.arm), self.arm(place.versus)
+        facts = self.facts(first.experiment, table.verdict)
+        key = (COMPARISON, place.arm, place.versus, table.verdict)
+        one, two = self._side(first, place.arm), self._side(second, place.versus)
+        return self._made(key, lambda: comparison_report(Comparison(one, two, facts.source)))
+
+    def _side(self, runs: ArmRuns, name: str) -> Side:
+        return Side(scope=self.scope(runs.experiment), agent=runs.agent, agent_name=name)
+
+    def _made(self, key: tuple[object, ...], make: Callable[[], Report]) -> Report:
+        if key not in self._reports:
+            self._reports[key] = make()
+        return self._reports[key]
+
+
+def _source(verdict: str) -> Source | None:
+    """Whose verdicts are meant; None for no words."""
+    if not verdict:
+        return None
+    try:
+        return source_named(verdict)
+    except ValueError as error:
+        raise NoFigureError(str(error)) from None

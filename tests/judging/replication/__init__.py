@@ -1,0 +1,1 @@
+"""Replications of published studies."""
