@@ -67,8 +67,11 @@ def version_of(evaluator: Evaluator) -> EvaluatorVersion:
 
 
 def runs_of(study: Study) -> QuerySet[Run]:
-    """The study's runs that have ended, with what evaluators read, in the study's order."""
-    ended = Run.objects.filter(study_items__study=study, status__in=RunStatus.ended())
+    """The study's runs that have ended, with what evaluators read, in the study's order.
+
+    Without stubs, of which there is nothing to read.
+    """
+    ended = Run.objects.whole().filter(study_items__study=study, status__in=RunStatus.ended())
     return ended.select_related("task").order_by("study_items__position")
 
 

@@ -136,7 +136,7 @@ def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UU
     """The runs of a study in its order, or those of a selection that have ended."""
     if study is not None:
         return list(runs_of(study).values_list("pk", flat=True))
-    ended = Run.objects.filter(pk__among=run_ids, status__in=RunStatus.ended())
+    ended = Run.objects.whole().filter(pk__among=run_ids, status__in=RunStatus.ended())
     found = set(ended.values_list("pk", flat=True))
     return [run_id for run_id in dict.fromkeys(run_ids) if run_id in found]
 

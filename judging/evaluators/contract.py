@@ -19,6 +19,7 @@ from webagent.llm.interface import FailureKind, LanguageModel
 
 RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
 RUN_INCOMPLETE = gettext_noop("the run is incomplete")
+NO_TRAJECTORY = gettext_noop("the trajectory is not here")
 RUN_NOT_EXECUTABLE = gettext_noop("the run was not executable")
 INFEASIBLE = gettext_noop("the task is infeasible")
 
@@ -122,10 +123,12 @@ class ModelEvaluator(ABC):
 
 
 def without_outcome(run: Run) -> Finding | None:
-    """The finding on a run that did not end by itself; None for all others.
+    """The finding on a run that did not end by itself, or is not here; None for all others.
 
     An exception is not a failure of the agent, although benchmarks reward it with 0.
     """
+    if run.is_stub:
+        return Finding.without_verdict(NO_TRAJECTORY)
     if run.outcome == Run.Outcome.ERROR:
         details = {"error": run.error_message[:500], "origin": run.error_origin}
         return Finding.without_verdict(RUN_ENDED_IN_ERROR, details)

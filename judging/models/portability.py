@@ -74,6 +74,8 @@ class LabelImport(SentFile):
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="label_imports"
     )
     study_name = models.CharField(max_length=200)
+    makes_stubs = models.BooleanField(default=False)
+    """Whether rows of runs that are not here are taken: see `runs.imports.stubs`."""
     only_looks = models.BooleanField(default=True)
 
     class Meta(SentFile.Meta):

@@ -50,7 +50,9 @@ class StudyItemQuerySet(models.QuerySet["StudyItem"]):
         union, whose parts the database answers from an index each.
         """
         open_items = self.filter(study__in=studies, status=StudyItem.Status.OPEN).order_by()
-        free = open_items.unlabelled_by(user).not_unblinded_for(user)
+        # Of a stub there is nothing to judge.
+        shown = open_items.filter(run__is_stub=False)
+        free = shown.unlabelled_by(user).not_unblinded_for(user)
         work = Assignment.objects.filter(item__study__in=studies).order_by()
         leased = work.filter(state=Assignment.State.LEASED, is_repeat=False, leased_until__gt=now)
         own = work.filter(user=user).exclude(state=Assignment.State.SUBMITTED)

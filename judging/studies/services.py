@@ -191,7 +191,7 @@ def run_filter(query: str, user: User) -> RunFilter:
 
 
 def matching_runs(query: str, user: User) -> RunQuerySet[Run]:
-    """Ended runs with at least one step that the filter matches."""
+    """Ended runs with at least one step that the filter matches: no stubs."""
     matched: RunQuerySet[Run] = run_filter(query, user).qs
     # Not "more than 0", for which SQLite would read nearly all runs by their steps.
     return matched.exclude(n_steps=0)

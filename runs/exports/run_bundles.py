@@ -15,6 +15,7 @@ from runs.models import AgentConfiguration, Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.links import as_uuid
+from runs.storage.stubs import run_of_names
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
@@ -84,10 +85,13 @@ def bundle_of(
 def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
     """The run with this content, if it is here.
 
-    One that a dead worker left has no hash in its row: it is known by its id and compared.
+    One that a dead worker left has no hash in its row: it is known by its id and compared. A stub
+    is known by its names, though its trajectory may be here by now.
     """
     if found := Run.objects.filter(content_hash=content_hash).first():
         return found
+    if bundle.run.stub:
+        return run_of_names(bundle.run.stub)
     own = as_uuid(bundle.run.id)
     unhashed = Run.objects.filter(content_hash=None, status__in=RunStatus.ended())
     left = unhashed.filter(pk=own).first() if own else None

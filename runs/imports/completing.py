@@ -7,7 +7,7 @@ that the part says, and more. A run that is judged here stays as it was, as in r
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -27,6 +27,14 @@ _FOLLOWS_FROM_REST = {"index", "run_id", "seconds", "point", "box", "coordinate_
 """Fields of steps that follow from other steps and pictures, which the part may lack."""
 
 
+class PartHere(NamedTuple):
+    """What stays of a part that made way: id, what imports said of it, its names as a stub."""
+
+    run_id: UUID
+    said: Verdicts
+    stub_key: str | None
+
+
 def why_kept(run: Run) -> str:
     """Why the run may not be replaced; empty if it may."""
     if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
@@ -34,15 +42,13 @@ def why_kept(run: Run) -> str:
     return extension().verdicts.why_kept(run)
 
 
-def make_way(
-    bundle: RunBundle, experiment: str | None, user: User | None
-) -> tuple[UUID, Verdicts] | None:
+def make_way(bundle: RunBundle, experiment: str | None, user: User | None) -> PartHere | None:
     """Delete the part of this run that is here, for the whole one to be stored in its place.
 
     Inside the transaction that stores the whole one.
 
     Returns:
-        the part's id, and what imports said of it; None if no part is here, or it has to stay.
+        what stays of the part; None if no part is here, or it has to stay.
     """
     for run in _of_its_name(bundle, experiment, user):
         if _is_part(run, bundle) and not why_kept(run):
@@ -53,7 +59,7 @@ def make_way(
                         Run.objects.filter(pk=run.pk).delete()
             except ProtectedError:  # hints or knowledge were made from it
                 return None
-            return run.pk, said
+            return PartHere(run.pk, said, run.stub_key)
     return None
 
 

@@ -138,7 +138,9 @@ def _replace(run: Run, read: RunBundle) -> UUID:
     user = run.created_by
     with named_deleted(run, "read again from its original"):
         Run.objects.filter(pk=run.pk).delete()
-    return import_bundle(with_verdicts(read, said), user=user).run_id
+    run_id = import_bundle(with_verdicts(read, said), user=user).run_id
+    Run.objects.filter(pk=run_id).update(stub_key=run.stub_key)
+    return run_id
 
 
 @transaction.atomic

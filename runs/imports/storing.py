@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
@@ -16,6 +17,7 @@ from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.session import ImportSession, write_files
+from runs.imports.stubs import made_whole, new_attachments
 from runs.knowledge.hints.writing import store_hints
 from runs.models import (
     Attachment,
@@ -26,7 +28,7 @@ from runs.models import (
     Step,
     User,
 )
-from runs.models.extension import Verdicts, extension
+from runs.models.extension import extension
 from runs.models.policies import known_policy
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
@@ -39,6 +41,7 @@ from runs.storage.records import (
     step_row,
     stored_json,
 )
+from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.bundles import (
     BlobError,
@@ -48,6 +51,7 @@ from webagent.trajectory.bundles import (
     RunBundle,
 )
 from webagent.trajectory.records import EndReason
+from webagent.trajectory.stubs import stub_key
 
 TRIES = 3
 
@@ -78,6 +82,15 @@ class ImportedRun:
     n_dropped: int = 0
     n_redacted: int = 0
     """Secrets that were taken out."""
+    is_stub: bool = False
+    was_stub: bool = False
+    """Its verdicts were here before, and now its trajectory is."""
+
+
+class _Stored(NamedTuple):
+    run: Run
+    is_new: bool
+    was_stub: bool = False
 
 
 def import_runs(
@@ -155,11 +168,13 @@ def import_bundle(
             else:
                 blobs = _written(files)
             with transaction.atomic():
-                run, is_new = _store(bundle, content_hash, blobs, experiment_name, session)
+                stored = _store(bundle, content_hash, blobs, experiment_name, session)
+                run = stored.run
                 session.links.connect(run.pk, bundle.run)
                 problems = [
                     *store_milestones(run.task, bundle),
                     *store_hints(run, bundle),
+                    *(extension().verdicts.completed(run, bundle) if stored.was_stub else ()),
                     *extension().verdicts.store(run, bundle),
                 ]
             break
@@ -176,7 +191,9 @@ def import_bundle(
         source=bundle.source,
         id_in_file=bundle.run.id,
         run_id=run.pk,
-        is_new=is_new,
+        is_new=stored.is_new,
+        is_stub=run.is_stub,
+        was_stub=stored.was_stub,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
         n_labels=len(bundle.labels),
@@ -212,33 +229,42 @@ def _store(
     blobs: BlobBatch,
     experiment_name: str | None,
     session: ImportSession,
-) -> tuple[Run, bool]:
+) -> _Stored:
     if stored := stored_run(bundle, content_hash):
-        transaction.on_commit(partial(session.met, stored))
-        return stored, False
+        if not stored.is_stub:
+            transaction.on_commit(partial(session.met, stored))
+        return _Stored(stored, is_new=False)
     blobs.save()
     part = make_way(bundle, experiment_name or bundle.run.experiment, session.user)
     if part:
         session.forget()
-    run_id, said = part or (free_key(Run, bundle.run.id), Verdicts())
-    run = _store_run(run_id, bundle, content_hash, experiment_name, session)
+    stub = None if part else stub_for(bundle)
+    columns = _columns(bundle, content_hash, experiment_name, session)
+    if stub:
+        run = made_whole(stub, columns)
+    else:
+        run_id = part.run_id if part else free_key(Run, bundle.run.id)
+        key = part.stub_key if part else stub_key(bundle.run.stub) if bundle.run.stub else None
+        is_stub = bundle.run.stub is not None
+        run = Run(id=run_id, created_by=session.user, is_stub=is_stub, stub_key=key, **columns)
+        run.save(force_insert=True)
     steps = [step_row(run.pk, step) for step in bundle.steps]
     Step.objects.bulk_create(steps)
-    Attachment.objects.bulk_create(_attachments(run.pk, bundle, steps))
+    Attachment.objects.bulk_create(new_attachments(run, _attachments(run.pk, bundle, steps)))
     Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
-    transaction.on_commit(partial(session.stored, run.pk))
+    if not run.is_stub:
+        transaction.on_commit(partial(session.stored, run.pk))
     if part:
-        extension().verdicts.store(run, with_verdicts(bundle, said))
-    return run, True
+        extension().verdicts.store(run, with_verdicts(bundle, part.said))
+    return _Stored(run, is_new=True, was_stub=stub is not None)
 
 
-def _store_run(
-    run_id: UUID,
+def _columns(
     bundle: RunBundle,
     content_hash: str,
     experiment_name: str | None,
     session: ImportSession,
-) -> Run:
+) -> dict[str, Any]:
     # Milestones stand in rows of their own.
     described = bundle.task.model_copy(update={"milestones": None})
     task = session.task(described)
@@ -248,21 +274,17 @@ def _store_run(
     experiment = session.experiment(experiment_name or bundle.run.experiment)
     demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED
-    run = Run(
-        id=run_id,
-        task=task,
-        agent=session.agent(bundle.run),
-        experiment=experiment,
-        policy=known_policy(bundle.run.extra),
-        status=RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
-        n_steps=len(bundle.steps),
-        n_screenshots=bundle.n_screenshots,
-        content_hash=content_hash,
-        created_by=session.user,
+    return {
+        "task": task,
+        "agent": session.agent(bundle.run),
+        "experiment": experiment,
+        "policy": known_policy(bundle.run.extra),
+        "status": RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
+        "n_steps": len(bundle.steps),
+        "n_screenshots": bundle.n_screenshots,
+        "content_hash": content_hash,
         **columns,
-    )
-    run.save(force_insert=True)
-    return run
+    }
 
 
 def _demand_room(bundle: RunBundle, experiment: Experiment | None) -> None:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import template
 from django.utils import formats, timezone
@@ -15,7 +15,12 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from runs.models.hooks import LinkedPage, address_above
 
+if TYPE_CHECKING:
+    from runs.models import Run
+
 register = template.Library()
+
+NO_TRAJECTORY = gettext_lazy("no trajectory")
 
 VERDICTS = {
     "success": gettext_lazy("success"),
@@ -135,6 +140,15 @@ def verdict(value: str | None) -> SafeString:
             _("hidden"),
         )
     return format_html('<span class="verdict {}">{}</span>', value, VERDICTS.get(value, value))
+
+
+@register.filter
+def stub_mark(run: "Run") -> SafeString:
+    """What marks a run without trajectory wherever runs are listed; empty for all others."""
+    if not run.is_stub:
+        return SafeString("")
+    title = _("Only labels and verdicts of this run are here.")
+    return format_html(' <span class="badge stub" title="{}">{}</span>', title, NO_TRAJECTORY)
 
 
 @register.simple_tag

@@ -47,6 +47,12 @@ class VerdictStore(Protocol):
         Returns what could not be stored, and why.
         """
 
+    def completed(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
+        """The trajectory of a stub came: refer what was said of it to steps and milestones.
+
+        Inside a transaction. Returns what does not fit the trajectory.
+        """
+
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """Everything said of these runs, by run; runs without verdicts may be missing."""
 

@@ -1,6 +1,7 @@
 """Finished runs, policies and hints never change, and entries never go: the database refuses it.
 
-It does so on SQLite and PostgreSQL.
+It does so on SQLite and PostgreSQL. One change is permitted, once: a stub becomes whole
+(`runs.imports.stubs`).
 
 The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
 migration rebuilds a table, and because they name the columns of the models as they are now.
@@ -29,6 +30,8 @@ from runs.models import (
     Step,
 )
 
+KEPT_WHEN_COMPLETED = ("id", "created_at", "stub_key")
+"""What a stub keeps when its trajectory comes."""
 NOT_CONTENT = {
     # Where the run stands among others, and what has been noticed in it since.
     "superseded",
@@ -49,6 +52,7 @@ NOT_CONTENT = {
     "heartbeat_at",
     "priority",
     "lane",
+    "stub_key",
     "queued_at",
     "claimed_at",
     "cancel_requested_at",
@@ -108,7 +112,13 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
     runs, entries = Run._meta.db_table, AuditEntry._meta.db_table
     differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
-    run_changes = f"OLD.status IN ({ended}) AND ({_any_change(Run, NOT_CONTENT, differs)})"
+    no, yes = ("0", "1") if connection.vendor == "sqlite" else ("FALSE", "TRUE")
+    same = (f'NOT (OLD."{name}" {differs} NEW."{name}")' for name in KEPT_WHEN_COMPLETED)
+    # Once: what is whole does not become a stub again.
+    becomes_whole = f"OLD.is_stub = {yes} AND NEW.is_stub = {no} AND NEW.status IN ({ended})"
+    completed = " AND ".join((becomes_whole, *same))
+    changed = _any_change(Run, NOT_CONTENT, differs)
+    run_changes = f"OLD.status IN ({ended}) AND ({changed}) AND NOT ({completed})"
     of_ended_run = f"(SELECT status FROM {runs} WHERE id = OLD.run_id) IN ({ended})"  # noqa: S608 (our own words)
     step_changes = f"{of_ended_run} AND ({_any_change(Step, set(), differs)})"
     # Who made a policy may be forgotten with their account.

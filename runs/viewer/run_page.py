@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
@@ -19,6 +20,7 @@ from runs.launching.sites import sites_during
 from runs.models import Run, Step
 from runs.models.parsing import read_number
 from runs.models.runs.run import hides_something
+from runs.storage.stubs import stub_names
 from runs.viewer.timeline.marks import Final, Mark, end_of, events_shown, marks_of
 from runs.viewer.timeline.step_calls import step_calls
 from runs.viewer.timeline.step_details import screen_shown, step_details
@@ -188,6 +190,20 @@ def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     return render(request, "runs/viewer/_files.html", {"run": run, "files": files[:500]})
 
 
+def stub_words(run: Run) -> list[str]:
+    """What a trajectory must say, beside task, agent and trial, to make this stub whole."""
+    if not run.is_stub:
+        return []
+    names = stub_names(run)
+    said = {
+        _("task set version"): names.task_set_version,
+        _("agent version"): names.agent_version,
+        _("model"): names.model,
+        _("seed"): names.seed,
+    }
+    return [f"{name} {value}" for name, value in said.items() if value is not None]
+
+
 def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
     """What the run page shows around the timeline."""
     pictures = run.attachments.filter(role="goal_image").values_list("blob_id", flat=True)
@@ -197,6 +213,7 @@ def run_context(run: Run, request: AppRequest) -> dict[str, Any]:
         "goal_pictures": list(pictures),
         # That a site was not ready hints at how the run ended.
         "sites": () if hides_something(run) else sites_during(run),
+        "stub_words": stub_words(run),
         **policy_facts(run),
         **spending_facts(run),
         **hint_facts(run, request.user),

@@ -251,6 +251,22 @@ class EventRecord(Record):
     detail: Json | None = None
 
 
+class StubRecord(Record):
+    """The names of a run whose trajectory is not here; what its source leaves open is None.
+
+    By them the trajectory is known once it comes.
+    """
+
+    task_set: Id
+    task: Id
+    agent: Id
+    task_set_version: str | None = None
+    agent_version: str | None = None
+    model: str | None = None
+    seed: int | None = None
+    trial: int = 1
+
+
 class RunRecord(Record):
     """One execution of one task by one agent configuration."""
 
@@ -288,6 +304,8 @@ class RunRecord(Record):
     videos: tuple[BlobRecord, ...] = ()
     artefacts: tuple[BlobRecord, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    stub: StubRecord | None = None
+    """Of a run that came without its trajectory: there is nothing but verdicts on it."""
     extra: Json | None = None
 
 

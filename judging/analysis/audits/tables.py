@@ -21,7 +21,7 @@ from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSource
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
-from runs.interface.words import cell, verdict
+from runs.interface.words import cell, stub_mark, verdict
 
 if TYPE_CHECKING:
     from judging.analysis.audits.population import JudgedItem
@@ -98,8 +98,8 @@ class CellTable(tables.Table):  # type: ignore[misc]
             '<a class="row-link" href="{}?{}">{}</a>',
             address,
             urlencode(self.walk),
-            record.run.goal or record.run.task.goal or _("(no goal)"),
-        )
+            record.run.goal or record.run.task.goal or record.run.task.external_id,
+        ) + stub_mark(record.run)
 
     def render_reference(self, value: str) -> SafeString:
         return verdict(value)
@@ -299,8 +299,8 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
             '<a class="row-link" href="{}"><span class="muted small">{}</span> {}</a>',
             self.run_url(record),
             task.external_id,
-            record.run.goal or task.goal or _("(no goal)"),
-        )
+            record.run.goal or task.goal or task.external_id,
+        ) + stub_mark(record.run)
 
     def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
         source = self.selection.looked_at

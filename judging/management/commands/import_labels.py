@@ -14,8 +14,9 @@ from judging.studies.imported import StudyNameError
 
 class Command(BaseCommand):
     help = (
-        "Import labels, evaluators' verdicts and adjudications of stored runs from CSV or "
-        "JSON Lines (docs/judging.md). All rows are stored or none; repeating adds nothing."
+        "Import labels, evaluators' verdicts and adjudications from CSV or JSON Lines, or "
+        "AgentRewardBench's annotations (docs/judging.md). All rows are stored or none; "
+        "repeating adds nothing."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,12 +27,17 @@ class Command(BaseCommand):
             metavar="NAME",
             help="made, closed, if it is new",
         )
+        parser.add_argument(
+            "--stubs",
+            action="store_true",
+            help="take rows of runs that are not here: runs without trajectory are made for them",
+        )
         parser.add_argument("--dry-run", action="store_true", help="only preview")
 
-    def handle(self, *, file: Path, study: str, dry_run: bool, **_: Any) -> None:
+    def handle(self, *, file: Path, study: str, stubs: bool, dry_run: bool, **_: Any) -> None:
         try:
             with file.open("rb") as stream:
-                report = import_labels(stream, study=study, dry_run=dry_run)
+                report = import_labels(stream, study=study, makes_stubs=stubs, dry_run=dry_run)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}") from None
         except StudyNameError as error:
@@ -47,7 +53,8 @@ def _summary(report: LabelReport, *, dry_run: bool) -> str:
     return (
         f"{'Would be new' if dry_run else 'New'}: {report.labels} labels, {report.verdicts}"
         f" verdicts, {report.adjudications} adjudications. Already there: {report.already_there}"
-        f" of {report.rows} rows. Runs of the study now: {report.settled} settled,"
+        f" of {report.rows} rows. Runs without trajectory: {report.stubs}."
+        f" Runs of the study now: {report.settled} settled,"
         f" {report.disputed} disputed, {report.waiting} waiting for labels."
     )
 

@@ -176,7 +176,8 @@ FIGURES: Sequence[DataColumn] = (
 
 
 RUN_ID, CONTENT_HASH = "run_id", "content_hash"
-_FINDING = ("task_set", "task_set_version", "task", "agent", "agent_version", "model")
+EXPERIMENT = "experiment"
+_FINDING = ("task_set", "task_set_version", "task", "agent", "agent_version", "model", EXPERIMENT)
 RUN_COLUMN_PATHS = {column.name: column.path.replace(".", "__") for column in RUNS}
 RUN_PATHS = {name: RUN_COLUMN_PATHS[name] for name in (*_FINDING, "seed", "trial")}
 """Columns that find a run where neither id nor hash is given, and what they look at."""

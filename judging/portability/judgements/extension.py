@@ -28,6 +28,7 @@ from judging.portability.judgements.evaluations import (
 from judging.portability.judgements.labels import (
     KnownLabels,
     label_record,
+    referred_labels,
     store_label,
     whole_labels,
 )
@@ -67,6 +68,10 @@ class StoredVerdicts:
         problems += _stored(bundle, "adjudication", bundle.adjudications, adjudicate)
         settle(run)
         return problems
+
+    def completed(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
+        """Tick the milestones of the run's task anew; tell of labels that name other steps."""
+        return list(referred_labels(run, bundle.source))
 
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """All evaluations, labels and reference verdicts, in an order of their own making.

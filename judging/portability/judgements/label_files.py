@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import BinaryIO, TypeVar
@@ -13,12 +14,14 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
+from judging.portability.judgements.annotations import Row
 from judging.portability.judgements.columns import KNOWN
 from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluation
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
 from judging.portability.judgements.labels import KnownLabels, store_label
 from judging.portability.judgements.row_records import RunsNamed, record_of
-from judging.portability.judgements.rows import Row, read_rows
+from judging.portability.judgements.rows import read_rows
+from judging.portability.judgements.stub_runs import StubRuns
 from judging.portability.judgements.verdicts import settle, store_adjudication
 from judging.studies.access import LABELS_IMPORTED, record_unblindings
 from judging.studies.disputes.services import closing_row
@@ -41,6 +44,7 @@ def import_labels(
     *,
     study: str,
     dry_run: bool = False,
+    makes_stubs: bool = False,
     user: User | None = None,
     most_listed: int = MOST_LISTED,
     on_rows: Callable[[int], object] | None = None,
@@ -48,6 +52,7 @@ def import_labels(
     """Store what the rows say, all or none of it; twice is as good as once.
 
     Args:
+        makes_stubs: runs that are not here are made as stubs, which their trajectories make whole.
         user: who sent the file, if not who keeps the server. Of runs on which they are blind
             they bring nothing in and are told nothing.
         on_rows: told now and then how many rows were read; what it raises undoes all.
@@ -57,14 +62,16 @@ def import_labels(
     """
     check_study_name(study, user)
     report = LabelReport(most_listed=most_listed)
-    with transaction.atomic():
-        importing = _Import(study, report, user)
+    stubs = StubRuns(user) if makes_stubs else None
+    with closing(stubs) if stubs else nullcontext(), transaction.atomic():
+        importing = _Import(study, report, user, stubs)
         for rows in _batches(read_rows(file)):
             for bad in importing.take(rows):
                 report.refuse(bad)
             report.rows += len(rows)
             if on_rows:
                 on_rows(report.rows)
+        report.stubs = len(stubs.made) if stubs else 0
         if not report.bad:
             _close(study, report)
             about = Study.objects.filter(name=study).first()
@@ -95,12 +102,14 @@ def _record_unblindings(study: str, report: LabelReport, user: User) -> None:
 class _Import:
     """One file on its way in."""
 
-    def __init__(self, study: str, report: LabelReport, user: User | None) -> None:
+    def __init__(
+        self, study: str, report: LabelReport, user: User | None, stubs: StubRuns | None
+    ) -> None:
         self._study = study
         self._report = report
         blind = run_policy().blind_runs(user) if user else None
         hidden = frozenset(blind.values_list("pk", flat=True)) if blind is not None else ()
-        self._runs = RunsNamed(hidden)
+        self._runs = RunsNamed(hidden, stubs)
         self._accounts: dict[str, bool] = {}
         """By name: whether it was here before."""
         self._places, self._labels, self._evaluations = Places(), KnownLabels(), KnownEvaluations()
@@ -174,7 +183,8 @@ class _Import:
         if run.pk not in self._looked_up:
             self._looked_up.add(run.pk)
             self._closed |= _closed_before(self._study, {run.pk})
-        if record.failure_step is not None and record.failure_step >= max(run.n_steps, 1):
+        step = record.failure_step
+        if step is not None and step >= max(run.n_steps, 1) and not run.is_stub:
             raise InputError("failure_step", f"the run has {run.n_steps} steps, from 0")
         is_new = store_label(run=run, record=record, places=self._places, known=self._labels)
         if is_new and run.pk in self._closed and run.pk not in self._touched:

@@ -27,6 +27,8 @@ class LabelReport:
     disputed: int = 0
     waiting: int = 0
     """Runs with fewer labels than the study asks for."""
+    stubs: int = 0
+    """Runs made without their trajectories."""
     bad: int = 0
     unread_from: int = 0
     """The line from which nothing could be read; 0 where all was."""
@@ -75,7 +77,7 @@ class LabelReport:
 
     def summary(self) -> dict[str, Any]:
         """Counts of everything, and so much of each list as a page shows."""
-        names = ("rows", "labels", "verdicts", "adjudications", "already_there", "bad")
+        names = ("rows", "labels", "verdicts", "adjudications", "already_there", "bad", "stubs")
         standing = ("unread_from", "settled", "disputed", "waiting", "n_people", "n_new_people")
         return {
             "counts": {name: getattr(self, name) for name in (*names, *standing)}

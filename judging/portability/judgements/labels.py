@@ -17,7 +17,7 @@ from judging.studies.labels.ticks import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware, stored_json
-from webagent.trajectory.bundles import InputError
+from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.verdict_records import LabelComment, LabelRecord
 
@@ -91,6 +91,23 @@ def store_label(*, run: Run, record: LabelRecord, places: Places, known: KnownLa
     )
     places.labelled(item)
     return True
+
+
+def referred_labels(run: Run, source: str) -> Iterator[Problem]:
+    """Tick what imported labels say of milestones, now that the run's task is known.
+
+    Yields labels that name a step which the run does not have; they stay as they are.
+    """
+    for label in Label.objects.filter(item__run=run, revisions=None).select_related("annotator"):
+        came_in = label.extra.get(RECORD)
+        if not came_in:
+            continue
+        record = LabelRecord.model_validate(came_in)
+        label.ticks.all().delete()
+        MilestoneTick.objects.bulk_create(_ticks(label, run, record))
+        if label.failure_step is not None and label.failure_step >= max(run.n_steps, 1):
+            reason = f"names step {label.failure_step}; the run has {run.n_steps} steps, from 0"
+            yield Problem(source, f"label of {label.annotator}", "failure_step", reason)
 
 
 def whole_labels() -> QuerySet[Label]:

@@ -24,9 +24,11 @@ from judging.portability.judgements.columns import (
     SHORT,
     VERDICT,
 )
+from judging.portability.judgements.stub_runs import StubRuns
 from runs.models import Run
 from runs.storage.records import MAX_INT
 from webagent.trajectory.bundles import InputError
+from webagent.trajectory.stubs import spellings
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import Money, first_field_error
 from webagent.trajectory.verdict_records import (
@@ -173,10 +175,12 @@ class RunsNamed:
     Args:
         hidden: runs on which whoever sent the rows is blind. None is found, and no answer
             depends on what one of them is, or on who acted in it.
+        stubs: makes runs that are not here; None where rows of such runs are refused.
     """
 
-    def __init__(self, hidden: Collection[UUID] = ()) -> None:
+    def __init__(self, hidden: Collection[UUID] = (), stubs: StubRuns | None = None) -> None:
         self._hidden = hidden
+        self._stubs = stubs
         self._by_id: dict[UUID, Run] = {}
         self._by_hash: dict[str, Run] = {}
 
@@ -218,17 +222,29 @@ class RunsNamed:
         }
         if RUN_PATHS["task"] not in wanted:
             raise InputError(RUN_ID, "is missing, and so are content_hash and task")
-        of_task = {path: word for path, word in wanted.items() if path.startswith("task__")}
+        of_task: dict[str, Any] = {
+            path: word for path, word in wanted.items() if path.startswith("task__")
+        }
+        if "task_set" in values:
+            words = (str(values[name]).strip() for name in ("task_set", "task"))
+            del of_task[RUN_PATHS["task"]]
+            of_task[f"{RUN_PATHS['task']}__in"] = spellings(*words)
         if self._hidden and Run.objects.filter(pk__among=self._hidden, **of_task).exists():
             raise InputError("task", OWN_TASK)
-        fitting = list(_runs().filter(**wanted)[:2])
+        fitting = list(_runs().filter(**wanted, superseded=False)[:2])
         if len(fitting) == 1:
             return fitting[0]
+        if self._stubs and (found := self._stubs.of(values, may_make=not fitting)):
+            if found in self._hidden:
+                raise InputError("task", OWN_TASK)
+            return _runs().get(pk=found)
         if fitting:
             missing = ", ".join(name for name in RUN_PATHS if name not in values)
             raise InputError("task", f"several runs fit; tell them apart by run_id, {missing}")
         raise InputError(
-            "task", "no run here fits what the row says of task, agent, seed and trial"
+            "task",
+            "no run here fits what the row says of task, agent, seed and trial; an option of the"
+            " import takes verdicts of runs that are not here",
         )
 
 

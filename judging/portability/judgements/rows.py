@@ -1,6 +1,7 @@
 """A file of labels, row by row: CSV with a header, or JSON Lines, told apart by content.
 
-CSV as spreadsheets write it too: with semicolons or tabs, in UTF-16, with a mark at its beginning.
+AgentRewardBench's annotations are known by their header. CSV as spreadsheets write it too: with
+semicolons or tabs, in UTF-16, with a mark at its beginning.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
+from judging.portability.judgements.annotations import (
+    Row,
+    annotation_rows,
+    is_annotations_header,
+)
 from judging.portability.judgements.columns import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.sequence_matching import first_repeated
 from webagent.trajectory.bundles import InputError, Problem
@@ -33,13 +39,6 @@ SEPARATORS = (",", ";", "\t")
 SEPARATOR_LINE = "sep="
 """Begins a line before the header that names the separator, for spreadsheets."""
 ZIP_MAGIC = b"PK\x03\x04"
-
-
-class Row(NamedTuple):
-    """What one row says, by column; what it leaves empty is missing."""
-
-    line: int
-    values: dict[str, Any]
 
 
 def read_rows(file: BinaryIO) -> Generator[Row | Problem]:
@@ -148,6 +147,9 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
     start = first[0]
     try:
         for cells in table:
+            if header is None and is_annotations_header(cells):
+                yield from annotation_rows(cells, table, before)
+                return
             if header is None:
                 header = _header(cells, start)
             elif any(cell.strip() for cell in cells):

@@ -87,6 +87,7 @@ def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
                 file,
                 study=sent.study_name,
                 dry_run=sent.only_looks,
+                makes_stubs=sent.makes_stubs,
                 user=sent.created_by,
                 most_listed=MOST_SHOWN,
                 on_rows=lambda _n: demand_time(),
@@ -129,7 +130,9 @@ def dispatch_label_imports() -> None:
     dispatch(LabelImport, IMPORT_LABELS)
 
 
-def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImport:
+def start_look(
+    *, file: UploadedFile[Any], study: str, makes_stubs: bool, user: User
+) -> LabelImport:
     """Keep the file and have it looked at; the row whose page says what it would bring.
 
     Raises as `keep_sent`.
@@ -141,6 +144,7 @@ def start_look(*, file: UploadedFile[Any], study: str, user: User) -> LabelImpor
         dispatch=dispatch_label_imports,
         created_by=user,
         study_name=study,
+        makes_stubs=makes_stubs,
     )
 
 

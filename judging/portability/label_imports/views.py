@@ -123,6 +123,7 @@ def _figures(counts: dict[str, int]) -> tuple[tuple[str, int], ...]:
         (_("adjudications"), counts["adjudications"]),
         (_("already there"), counts["already_there"]),
         (_("runs named"), counts["runs"]),
+        (_("of them without trajectory"), counts.get("stubs", 0)),
         (_("rows"), counts["rows"]),
     )
 
@@ -147,8 +148,17 @@ class LabelImportForm(forms.Form):
         ),
     )
     file = forms.FileField(
-        label=gettext_lazy("CSV, TSV or JSON Lines file"),
+        label=gettext_lazy("CSV, TSV or JSON Lines file, or AgentRewardBench's annotations.csv"),
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.tsv,.txt,.jsonl,.ndjson,.json"}),
+    )
+
+    makes_stubs = forms.BooleanField(
+        label=gettext_lazy("Take rows of runs that are not here"),
+        required=False,
+        help_text=gettext_lazy(
+            "Each such run is kept without its trajectory, under its task set, task and agent, and "
+            "counts in agreement and audits. Importing its trajectory later makes it whole."
+        ),
     )
 
     def __init__(self, *args: Any, user: User, **options: Any) -> None:

@@ -19,6 +19,7 @@ from runs.storage.records import MAX_INT, goal_text, stored_json
 from webagent.environment import registry
 from webagent.placeholders import resolve
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.stubs import NAMED_ONLY
 from webagent.trajectory.texts import bounded_name
 
 FILLED_LATER = (
@@ -53,12 +54,38 @@ def store_task(record: TaskRecord) -> Task:
                 )
         except IntegrityError:  # another import was first
             task = Task.objects.get(**in_set)
+    if is_named_only(task) and not (record.extra or {}).get(NAMED_ONLY):
+        _told_of(task, record).save()
+        return task
     news = [name for name in FILLED_LATER if columns[name] and not getattr(task, name)]
     for name in news:
         setattr(task, name, columns[name])
     if news:
         task.save(update_fields=news)
     return task
+
+
+def is_named_only(task: Task) -> bool:
+    """Whether nothing is known of the task but the name that a stub gave."""
+    return bool((task.record.get("extra") or {}).get(NAMED_ONLY))
+
+
+def forget_named_only(task: Task, known: Task) -> None:
+    """Delete a task that only a stub named, with its set, once nothing refers to them.
+
+    Args:
+        known: the task itself, which gets the milestones if it has none.
+    """
+    if task.pk == known.pk or not is_named_only(task) or task.runs.exists():
+        return
+    if not known.milestones.exists():
+        task.milestones.update(task=known)
+    if task.milestones.exists():
+        return
+    task_set = task.task_set
+    task.delete()
+    if not (task_set.tasks.exists() or task_set.children.exists()):
+        task_set.delete()
 
 
 def differs(task: Task, record: TaskRecord) -> bool:
@@ -249,10 +276,14 @@ def _clashes(task: Task, columns: dict[str, object], hosts: dict[str, str]) -> b
 
 def _filled(task: Task, record: TaskRecord) -> Task:
     """The task as the file has it, under the id that its runs know it by."""
-    known = record.model_copy(update={"external_id": task.external_id})
-    for name, value in task_columns(known).items():
+    return _told_of(task, record.model_copy(update={"external_id": task.external_id}))
+
+
+def _told_of(task: Task, record: TaskRecord) -> Task:
+    """The task as the record has it, not saved."""
+    for name, value in task_columns(record).items():
         setattr(task, name, value)
-    task.record = stored_json(known)
+    task.record = stored_json(record)
     return task
 
 

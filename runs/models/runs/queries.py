@@ -149,7 +149,7 @@ class RunQuerySet(QueueQuerySet[RunRow]):
     def for_table(self) -> Self:
         """With the little that a row of the runs table reads beside what `visible_with` adds."""
         return self.select_related("task__task_set").only(
-            *("goal", "n_steps", "seconds", "created_at", "superseded"),
+            *("goal", "n_steps", "seconds", "created_at", "superseded", "is_stub"),
             *("task__goal", "task__external_id", "task__site"),
             *("task__task_set__name", "task__task_set__version"),
         )
@@ -162,6 +162,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
     def not_archived(self) -> Self:
         """Without runs that were archived."""
         return self.filter(archived_at=None)
+
+    def whole(self) -> Self:
+        """Without stubs, of which there is nothing to see or to evaluate."""
+        return self.filter(is_stub=False)
 
     def latest_attempts(self) -> Self:
         """Without attempts that a later one replaced."""

@@ -137,6 +137,10 @@ class Run(models.Model):
     source_format = models.CharField(max_length=40)
     content_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
     """Same content, same hash: what makes importing twice add nothing."""
+    is_stub = models.BooleanField(default=False, editable=False)
+    """It came without its trajectory, of which there are only verdicts; it becomes whole once."""
+    stub_key = models.CharField(max_length=64, null=True, blank=True, unique=True, editable=False)
+    """Of a run that is or was a stub: its names as one word, so that none is here twice."""
     record = models.JSONField(default=dict)
     """The run as it came in (steps apart), so that it can go out again without loss."""
 
@@ -221,6 +225,11 @@ class Run(models.Model):
                 fields=["-created_at", "-id"],
                 name="run_archived",
                 condition=models.Q(archived_at__isnull=False),
+            ),
+            models.Index(
+                fields=["-created_at", "-id"],
+                name="run_stubs",
+                condition=models.Q(is_stub=True),
             ),
             models.Index(
                 fields=["policy", "-created_at", "-id"],

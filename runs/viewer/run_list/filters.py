@@ -30,6 +30,8 @@ from runs.models.visibility import Visibility
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
+HERE, MISSING = "here", "missing"
+"""Whether a run's trajectory is here; a stub's is missing."""
 LOOKED_AT, COMMON = 100, 5
 """So many runs tell whether a kind of anomaly is common: at least one in five has it."""
 
@@ -68,6 +70,7 @@ class RunFilter(AddressFilter):
     outcome = OutcomeFilter(field_name="outcome", label=_("outcome"))
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
     status = StatusFilter(label=_("status"))
+    trajectory = WordsFilter(method="filter_trajectory", label=_("trajectory"))
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )
@@ -120,6 +123,14 @@ class RunFilter(AddressFilter):
         """With the switch, what was archived alone; without it, it is left out before."""
         return queryset.filter(archived_at__isnull=False) if value else queryset
 
+    def filter_trajectory(
+        self, queryset: RunQuerySet[Run], name: str, value: list[str]
+    ) -> RunQuerySet[Run]:
+        """Runs with their trajectory, or stubs; both chosen are all runs."""
+        if set(value) == {MISSING}:
+            return queryset.filter(is_stub=True)
+        return queryset.whole() if set(value) == {HERE} else queryset
+
     def filter_anomaly(
         self, queryset: RunQuerySet[Run], name: str, value: list[str]
     ) -> RunQuerySet[Run]:
@@ -163,6 +174,7 @@ class RunFilter(AddressFilter):
                 (NO_ANOMALY, _("none")),
             ],
             "status": list(RunStatus.choices),
+            "trajectory": [(HERE, _("here")), (MISSING, _("missing"))],
             **self.extension.choices(),
         }
 

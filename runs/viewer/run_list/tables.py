@@ -24,7 +24,7 @@ from django_tables2.rows import BoundRows
 
 from runs.interface.keyset import AGES, Keyset, Lead, read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
-from runs.interface.words import duration, moment, money, verdict
+from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus, User
 from runs.models.extension import extension
 from runs.models.runs.queries import GoalStart, RunQuerySet
@@ -266,7 +266,8 @@ class RunTable(tables.Table):
     def render_goal(self, record: Run) -> SafeString:
         words = record.goal or record.task.goal or record.task.external_id
         address = self._any_address.replace(str(ANY), str(record.pk))
-        return format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
+        link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
+        return link + stub_mark(record)
 
     def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
         return hidden() if record.is_anonymous else value or ""

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from webagent.trajectory.agentrewardbench.trajectories import same_task
 from webagent.trajectory.agentrewardbench.verdicts import (
     JudgeAnswer,
     evaluation,
@@ -25,6 +24,7 @@ from webagent.trajectory.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import REDACTED
+from webagent.trajectory.stubs import same_task
 
 DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
 TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())

@@ -20,7 +20,6 @@ from webagent.trajectory.agentrewardbench.trajectories import (
     numbered,
     passwords,
     run_folder,
-    same_task,
     tell_dropped,
 )
 from webagent.trajectory.agentrewardbench.verdicts import (
@@ -53,6 +52,7 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.stubs import same_task
 from webagent.trajectory.texts import (
     EncodingError,
     bounded_name,

@@ -14,6 +14,7 @@ from webagent.trajectory.agentlab.stepfiles import StepFile, boxes_of, typed_pas
 from webagent.trajectory.agentlab.steps import Steps
 from webagent.trajectory.agentrewardbench.verdicts import REFUSAL, is_annotations, is_refused
 from webagent.trajectory.recognition import outline
+from webagent.trajectory.stubs import same_task
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.values import flag, items, mapping, text, whole
 
@@ -24,7 +25,6 @@ _TRAJECTORY = ("benchmark", "agent", "goal", "summary_info", "steps")
 _OF_STEPS = ("num", "action")
 _OF_SUMMARIES = ("n_steps", "cum_reward")
 _JUDGMENT = ("benchmark", "agent", "judge")
-_VARIANT = re.compile(r"\.(?:resized|improved)(?=\.|$)")
 _PICTURE = re.compile(r"^screenshot_step_(\d{1,9})\.(?:png|jpe?g|webp)$")
 
 
@@ -57,11 +57,6 @@ class Layout:
         """All that belongs to the trajectories beside themselves."""
         own = (name for t in self.trajectories for name in (*t.judgments, *t.pictures.values()))
         return frozenset((*own, *self.annotations, *self.strays))
-
-
-def same_task(task_id: str) -> str:
-    """The task's id without the words that mark variants of its files."""
-    return _VARIANT.sub("", task_id)
 
 
 def find_layout(tree: Tree) -> Layout:

@@ -53,7 +53,7 @@ HEADER = (
     "trajectory_optimality",
     "trajectory_looping",
 )
-_NEEDED = ("annotator_name", "benchmark", "task_id", "model_name", "trajectory_success")
+NEEDED = ("annotator_name", "benchmark", "task_id", "model_name", "trajectory_success")
 _SUCCESS: dict[str, Word] = {
     "successful": "success",
     "unsuccessful": "failure",
@@ -72,7 +72,7 @@ class Annotation:
     @property
     def is_whole(self) -> bool:
         """Whether it has all that a label needs."""
-        return all(self.row.get(key, "").strip() for key in _NEEDED)
+        return all(self.row.get(key, "").strip() for key in NEEDED)
 
     @property
     def annotator(self) -> str:
@@ -88,7 +88,7 @@ class Annotation:
 def is_annotations(tree: Tree, name: str) -> bool:
     """Whether a CSV file's first line is that of annotations."""
     head = head_of(tree, name, 10_000).decode("utf-8-sig", "replace").partition("\n")[0]
-    return set(_NEEDED) <= {word.strip() for word in head.split(",")}
+    return set(NEEDED) <= {word.strip() for word in head.split(",")}
 
 
 def read_annotations(content: str) -> Iterator[Annotation]:

@@ -83,6 +83,9 @@ class Blinding:
                 "environment": None,
                 "error": None,
             }
+            if run.stub:
+                nobody = {"agent": HIDDEN_NAME, "agent_version": None, "model": None}
+                changes["stub"] = run.stub.model_copy(update=nobody)
         return self._known(run.model_copy(update=changes))
 
     def _step(self, step: StepRecord) -> StepRecord:
