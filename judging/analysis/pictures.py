@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from judging.analysis.wording import DASH, figure_words, interval_words, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
-from runs.interface.pictures import as_picture, canvas
+from runs.interface.pictures import LINE, as_picture, canvas, write
 
 WIDTH = 380
 """About a phone's, so that words keep their size there."""
@@ -22,7 +22,6 @@ LONGEST_NAME = 27
 """Characters that fit beside the words; with a longer one, all names have a line of their own."""
 NAME_LINE = 17
 LONGEST_LINE = 50
-_INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
 _MEANING = {
     "fn": "#8b2780",
     "fp": "#a84a00",
@@ -106,15 +105,15 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
         left = -MARGIN * scale
         axes.set_xlim(left, 100 - left)
         for tick in (0, 25, 50, 75, 100):
-            axes.plot([tick, tick], [4, height - AXIS + 4], color=_LINE, lw=1, gid=".grid")
+            axes.plot([tick, tick], [4, height - AXIS + 4], color=LINE, lw=1, gid=".grid")
             place = "left" if tick == 0 else "right" if tick == 100 else "center"
             words = f"{formats.number_format(tick)} %"
-            axes.text(tick, height - 4, words, ha=place, size=11, color=_MUTED, gid=".axis")
+            write(axes, tick, height - 4, words, "axis", ha=place)
         for index, row in enumerate(rows):
             top = index * (ROW + lift)
-            axes.text(0, top + 15, _shortened(row.name), size=13, color=_INK, gid=".name")
+            write(axes, 0, top + 15, _shortened(row.name), "name")
             top += lift
-            axes.text(100, top + 15, row.words, size=12, ha="right", color=_MUTED, gid=".words")
+            write(axes, 100, top + 15, row.words, "words", ha="right")
             if row.value is None:
                 continue
             y = top + 30

@@ -10,13 +10,13 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from runs.interface.pictures import as_picture, canvas
+from runs.interface.pictures import LINE, as_picture, canvas, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, MARGIN = 380, 8
-_INK, _MUTED, _LINE, _AXIS = "#1a1c20", "#585e67", "#dfe0dd", "#858b94"
+_AXIS = "#858b94"
 _MEANING = {"fn": "#8b2780", "fp": "#a84a00", "success": "#00695c", "failure": "#95120b"}
 """For the picture on its own; in a page, style sheets paint by class."""
 
@@ -78,16 +78,8 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
         axes.plot([middle, middle], [18, height - 22], color=_AXIS, lw=1, gid=".grid")
         for index, bar in enumerate(bars):
             top = index * FLIPS_ROW
-            axes.text(MARGIN, top + 14, bar.name, size=13, color=_INK, gid=".name")
-            axes.text(
-                WIDTH - MARGIN,
-                top + 14,
-                _flip_words(bar),
-                size=12,
-                ha="right",
-                color=_MUTED,
-                gid=".words",
-            )
+            write(axes, MARGIN, top + 14, bar.name, "name")
+            write(axes, WIDTH - MARGIN, top + 14, _flip_words(bar), "words", ha="right")
             for side, parts in (
                 (1, (("fn", bar.fixed_fn), ("fp", bar.fixed_fp))),
                 (-1, (("fn", bar.new_fn), ("fp", bar.new_fp))),
@@ -104,16 +96,8 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
                         titles[url] = f"{bar.name}: {_flip_part(side, kind, count)}"
                     at += side * width
         if most_new:
-            axes.text(
-                middle - 4,
-                height - 6,
-                _("new errors"),
-                size=11,
-                ha="right",
-                color=_MUTED,
-                gid=".axis",
-            )
-        axes.text(middle + 4, height - 6, _("repaired"), size=11, color=_MUTED, gid=".axis")
+            write(axes, middle - 4, height - 6, _("new errors"), "axis", ha="right")
+        write(axes, middle + 4, height - 6, _("repaired"), "axis")
         return as_picture(figure, label, titles)
 
 
@@ -166,7 +150,7 @@ def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
         titles: dict[str, str] = {}
         for index, bar in enumerate(bars):
             top = index * CAUSE_ROW
-            axes.text(MARGIN, top + 15, bar.name, size=13, color=_INK, gid=".name")
+            write(axes, MARGIN, top + 15, bar.name, "name")
             left = float(MARGIN)
             for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
                 if not count:
@@ -175,7 +159,7 @@ def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
                 _draw(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
                 titles[url] = f"{bar.name}: {formats.number_format(count)} {kind.upper()}"
                 left += width + 1
-            axes.text(left + 4, top + 29, _cause_counts(bar), size=12, color=_MUTED, gid=".words")
+            write(axes, left + 4, top + 29, _cause_counts(bar), "words")
         return as_picture(figure, label, titles)
 
 
@@ -210,8 +194,8 @@ def detections_picture(
         sides = (("success", _("successes"), successes), ("failure", _("failures"), failures))
         for number, (kind, title, bars) in enumerate(sides):
             left = MARGIN + number * (width + GAP)
-            axes.text(left, 14, title, size=13, color=_INK, gid=".name")
-            axes.plot([left, left + width], [BOTTOM, BOTTOM], color=_LINE, lw=1, gid=".grid")
+            write(axes, left, 14, title, "name")
+            axes.plot([left, left + width], [BOTTOM, BOTTOM], color=LINE, lw=1, gid=".grid")
             step = width / max(len(bars), 1)
             for place, bar in enumerate(bars):
                 x, height = left + place * step, bar.runs / most * (BOTTOM - TOP)
@@ -228,31 +212,8 @@ def detections_picture(
                 if bar.runs and bar.url:
                     titles[bar.url] = f"{title}, {bar.name}: {formats.number_format(bar.runs)}"
                 count = formats.number_format(bar.runs)
-                axes.text(
-                    middle,
-                    BOTTOM - height - 5,
-                    count,
-                    size=12,
-                    ha="center",
-                    color=_MUTED,
-                    gid=".words",
-                )
-                axes.text(
-                    middle,
-                    BOTTOM + 15,
-                    bar.name,
-                    size=11,
-                    ha="center",
-                    color=_MUTED,
-                    gid=".axis",
-                )
-        axes.text(
-            WIDTH / 2,
-            HEIGHT - 6,
-            _("anomalies noticed in a run"),
-            size=11,
-            ha="center",
-            color=_MUTED,
-            gid=".axis",
-        )
+                write(axes, middle, BOTTOM - height - 5, count, "words", ha="center")
+                write(axes, middle, BOTTOM + 15, bar.name, "axis", ha="center")
+        words = _("anomalies noticed in a run")
+        write(axes, WIDTH / 2, HEIGHT - 6, words, "axis", ha="center")
         return as_picture(figure, label, titles)

@@ -4,67 +4,96 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils import formats
 from django.utils.safestring import SafeString
 
 from judging.statistics.correspondence import Differences
 from judging.statistics.figures import Undefined
-from runs.interface.pictures import as_picture, canvas
+from runs.interface.pictures import LINE, MUTED, as_picture, canvas, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 400, 220
-LEFT, RIGHT, TOP, BOTTOM = 44, 308, 12, 178
-_MUTED, _LINE, _ACCENT = "#585e67", "#dfe0dd", "#1f4ea3"
-_INK = {"reached": _ACCENT, "held": "#886600", "solved": _MUTED}
-"""For the picture on its own; in a page, style sheets paint by class."""
-_DASHES = {"reached": "-", "held": "--", "solved": ":"}
+_ACCENT, _BESIDE = "#1f4ea3", "#886600"
+_CURVES = {
+    "reached": (_ACCENT, "-"),
+    "held": (_BESIDE, "--"),
+    "solved": (MUTED, ":"),
+    "pass-at": (_ACCENT, "-"),
+    "pass-hat": (MUTED, "--"),
+    "best": (_BESIDE, ":"),
+}
+"""Colour and dashes by kind; the colour is for the picture on its own."""
 _KINDS = {"bias": "-", "limit": "--", "reported": ":"}
 _STRIDES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_TICKS = 8
 LEAST_APART = 14
 
 
-@dataclass(frozen=True, slots=True)
-class StepCurve:
-    """A share after every number of steps, from 0; `kind` is reached, held or solved."""
+class Frame(NamedTuple):
+    """A picture's size, and where its curves lie in it."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = STEPS = Frame(400, 220, 44, 308, 12, 178)
+TRIALS = Frame(404, 210, 40, 318, 12, 172)
+"""The names at the ends of the curves take as much room as the longest of any language."""
+
+
+class Curve(NamedTuple):
+    """A share at some whole numbers; `kind` says how it is drawn."""
 
     kind: str
     name: str
-    shares: Sequence[float]
+    points: Sequence[tuple[int, float]]
 
 
-def progress_picture(curves: Sequence[StepCurve], *, label: str, axis: str) -> SafeString:
-    """Curves over steps on one axis from 0 to 100 %, each with its name at the end."""
-    longest = max((len(curve.shares) for curve in curves), default=1) - 1
-    with canvas(WIDTH, HEIGHT) as (figure, axes):
+def curves_picture(
+    curves: Sequence[Curve], *, label: str, axis: str, first: int, frame: Frame, by_trial: bool
+) -> SafeString:
+    """Curves over whole numbers on one axis from 0 to 100 %, each with its name at the end.
+
+    Args:
+        first: the number at the left.
+        by_trial: whether every number stands below the axis, and every point has a mark.
+    """
+    last = max((n for curve in curves for n, _ in curve.points), default=first)
+    stride = next((s for s in _STRIDES if last - first <= s * _MOST_TICKS), _STRIDES[-1])
+
+    def across(n: int) -> float:
+        part = (n - first) / (last - first) if last > first else 0.0
+        return frame.left + part * (frame.right - frame.left)
+
+    def down(share: float) -> float:
+        return frame.bottom - share * (frame.bottom - frame.top)
+
+    with canvas(frame.width, frame.height) as (figure, axes):
         for tick in (0, 25, 50, 75, 100):
-            y = _down(tick / 100)
-            axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=".grid")
+            y = down(tick / 100)
+            axes.plot([frame.left, frame.right], [y, y], color=LINE, lw=1, gid=".grid")
             words = f"{formats.number_format(tick)} %"
-            axes.text(LEFT - 6, y + 4, words, ha="right", size=11, color=_MUTED, gid=".axis")
-        stride = next((s for s in _STRIDES if longest <= s * _MOST_TICKS), _STRIDES[-1])
-        for step in range(0, longest + 1, stride):
-            words = formats.number_format(step)
-            x = _across(step, longest)
-            axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
-        middle = (LEFT + RIGHT) / 2
-        axes.text(middle, HEIGHT - 6, axis, ha="center", size=11, color=_MUTED, gid=".axis")
-        ends = apart([_down(curve.shares[-1]) for curve in curves])
-        for curve, end in zip(curves, ends, strict=True):
-            across = [_across(step, longest) for step in range(len(curve.shares))]
-            axes.plot(
-                across,
-                [_down(share) for share in curve.shares],
-                color=_INK[curve.kind],
-                lw=2,
-                ls=_DASHES[curve.kind],
-                gid=f".line.{curve.kind}",
-            )
-            axes.text(across[-1] + 8, end + 4, curve.name, size=12, color=_MUTED, gid=".words")
+            write(axes, frame.left - 6, y + 4, words, "axis", ha="right")
+        for n in range(first, last + 1, 1 if by_trial else stride):
+            words = formats.number_format(n)
+            write(axes, across(n), frame.bottom + 16, words, "axis", ha="center")
+        middle = (frame.left + frame.right) / 2
+        write(axes, middle, frame.height - 6, axis, "axis", ha="center")
+        ends = apart([down(curve.points[-1][1]) for curve in curves])
+        for (kind, name, points), end in zip(curves, ends, strict=True):
+            xs, ys = [across(n) for n, _ in points], [down(share) for _, share in points]
+            colour, dashes = _CURVES[kind]
+            axes.plot(xs, ys, color=colour, lw=2, ls=dashes, gid=f".line.{kind}")
+            if by_trial:
+                axes.plot(xs, ys, marker="o", ls="", ms=6, color=colour, gid=f".point.{kind}")
+            write(axes, xs[-1] + 8, end + 4, name, "words")
         return as_picture(figure, label)
 
 
@@ -137,38 +166,30 @@ def _draw_scales(axes: Axes, reach: int) -> None:
     for tick in (-reach, -reach / 2, 0, reach / 2, reach):
         y = _height(tick / 100, reach)
         kind = ".zero" if tick == 0 else ".grid"
-        axes.plot([LEFT, RIGHT], [y, y], color=_LINE, lw=1, gid=kind)
+        axes.plot([LEFT, RIGHT], [y, y], color=LINE, lw=1, gid=kind)
         words = f"{tick:+g}".replace("-", "−") if tick else "0"
-        axes.text(LEFT - 6, y + 4, words, ha="right", size=11, color=_MUTED, gid=".axis")
+        write(axes, LEFT - 6, y + 4, words, "axis", ha="right")
     for tick in (0, 25, 50, 75, 100):
         x = LEFT + tick / 100 * (RIGHT - LEFT)
         words = f"{formats.number_format(tick)} %"
-        axes.text(x, BOTTOM + 16, words, ha="center", size=11, color=_MUTED, gid=".axis")
+        write(axes, x, BOTTOM + 16, words, "axis", ha="center")
 
 
 def _draw_lines(axes: Axes, lines: Sequence[tuple[float, str]], reach: int, reported: str) -> None:
     """Bias and limits, each with its number at the right, and the reported bias with its name."""
     heights = [_height(value, reach) for value, _ in lines]
     for y, (_value, kind) in zip(heights, lines, strict=True):
-        color = _MUTED if kind == "reported" else _ACCENT
+        color = MUTED if kind == "reported" else _ACCENT
         axes.plot([LEFT, RIGHT], [y, y], color=color, lw=1.5, ls=_KINDS[kind], gid=f".line.{kind}")
     for y, (value, kind) in zip(apart(heights), lines, strict=True):
         words = f"{round(100 * value, 1):+.1f}".replace("-", "−")
         words = f"{words} {reported}" if kind == "reported" else words
-        axes.text(RIGHT + 6, y + 4, words, size=12, color=_MUTED, gid=".words")
+        write(axes, RIGHT + 6, y + 4, words, "words")
 
 
 def _titles(pairs: Sequence[Pair]) -> str:
     shown = [pair.title for pair in pairs[:5]]
     return "; ".join([*shown, f"… ({len(pairs)})"] if len(pairs) > len(shown) else shown)
-
-
-def _across(step: int, longest: int) -> float:
-    return LEFT + (step / longest if longest else 0.0) * (RIGHT - LEFT)
-
-
-def _down(share: float) -> float:
-    return BOTTOM - share * (BOTTOM - TOP)
 
 
 def apart(heights: Sequence[float]) -> list[float]:

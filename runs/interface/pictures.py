@@ -65,6 +65,11 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
+INK, MUTED, LINE = "#1a1c20", "#585e67", "#dfe0dd"
+"""For a picture on its own; in a page, style sheets paint by class."""
+_SIZES = {"axis": 11, "name": 13, "words": 12}
+
+
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
     """The same with axes over all of it, in pixels from the left and the top."""
@@ -74,6 +79,14 @@ def canvas(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
         axes.set_xlim(0, width)
         axes.set_ylim(height, 0)
         yield figure, axes
+
+
+def write(
+    axes: Axes, x: float, y: float, text: str, kind: str, *, ha: str = "left", size: float = 0
+) -> None:
+    """Words of a kind: `axis`, `name` or `words`."""
+    colour = INK if kind == "name" else MUTED
+    axes.text(x, y, text, ha=ha, size=size or _SIZES[kind], color=colour, gid=f".{kind}")
 
 
 def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> SafeString:

@@ -20,7 +20,7 @@ from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.wording import DASH, points_words, range_words, why_undefined
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Reason, Undefined
-from runs.interface.pictures import as_picture, canvas
+from runs.interface.pictures import LINE, as_picture, canvas, write
 from runs.launching.experiments.hint_plans import Condition
 from webagent.knowledge.entries import Level, Relatedness
 
@@ -36,7 +36,6 @@ CELL = 52
 GAP = 3
 STRONGEST = 4
 """Steps of colour on either side of nothing."""
-_INK, _MUTED, _LINE = "#1a1c20", "#585e67", "#dfe0dd"
 _GAIN = ("#e2f3ee", "#c3e5dc", "#9dd4c6", "#73c0ad")
 _LOSS = ("#fcebe9", "#f8d3cf", "#f2b3ad", "#ea9089")
 """For the picture on its own; in a page, style sheets paint by class."""
@@ -74,13 +73,13 @@ def heat_picture(
         for place, lines in enumerate(columns):
             middle = place * (width + GAP) + width / 2
             for number, words in enumerate(lines):
-                _write(axes, middle, 12 + 14 * number, words, 11, "axis")
+                write(axes, middle, 12 + 14 * number, words, "axis", ha="center")
         if apart and apart < len(columns):
             x = apart * (width + GAP) - GAP / 2
-            axes.plot([x, x], [2, height - GAP], color=_LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
+            axes.plot([x, x], [2, height - GAP], color=LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
         for index, row in enumerate(rows):
             top = HEAD + index * (NAME_LINE + CELL + GAP)
-            axes.text(0, top + 13, row.name, size=12, color=_INK, gid=".name", ha="left")
+            write(axes, 0, top + 13, row.name, "name", size=12)
             for place, cell in enumerate(row.cells):
                 if cell is not None:
                     _draw_cell(axes, cell, place * (width + GAP), top + NAME_LINE, width)
@@ -99,21 +98,16 @@ def _draw_cell(axes: Axes, cell: HeatCell, left: float, top: float, width: float
             width,
             CELL,
             facecolor=paint,
-            edgecolor=_LINE,
+            edgecolor=LINE,
             linewidth=1,
             url=cell.url or None,
             gid=f".heat.{kind}",
         )
     )
-    _write(axes, left + width / 2, top + 19, cell.words, 15, "name")
+    middle = left + width / 2
+    write(axes, middle, top + 19, cell.words, "name", ha="center", size=15)
     for number, note in enumerate(cell.notes):
-        _write(axes, left + width / 2, top + 33 + 13 * number, note, 10, "words")
-
-
-def _write(axes: Axes, x: float, y: float, words: str, size: float, kind: str) -> None:
-    """Words around a middle."""
-    colour = _INK if kind == "name" else _MUTED
-    axes.text(x, y, words, size=size, color=colour, gid=f".{kind}", ha="center")
+        write(axes, middle, top + 33 + 13 * number, note, "words", ha="center", size=10)
 
 
 def _heat(heat: float | None) -> tuple[str, str]:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.pictures import ShownPicture
 from judging.analysis.pictures import figure_row, interval_picture
+from judging.analysis.pictures_progress import STEPS, Curve, agreement_picture, curves_picture
 from judging.analysis.pictures_progress import Pair as Mark
-from judging.analysis.pictures_progress import StepCurve, agreement_picture, progress_picture
 from judging.analysis.progress.figures import curve_of, progressed
 from judging.analysis.progress.people import Pair, PeopleFacts
 from judging.analysis.progress.people_reports import OVERALL
@@ -55,17 +55,18 @@ def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeSt
     """Progress reached and held after every step, and how many runs had succeeded by then."""
     curve = curve_of(rows)
     solved = [
-        sum(row.is_success and row.n_steps <= point.step for row in known) / len(known)
-        for point in curve
+        (at.step, sum(row.is_success and row.n_steps <= at.step for row in known) / len(known))
+        for at in curve
     ]
     curves = [
-        StepCurve("reached", gettext("reached"), [point.reached for point in curve]),
-        StepCurve("solved", gettext("success"), solved),
+        Curve("reached", gettext("reached"), [(at.step, at.reached) for at in curve]),
+        Curve("solved", gettext("success"), solved),
     ]
-    if any(point.held < point.reached - 1e-9 for point in curve):
-        curves.insert(1, StepCurve("held", gettext("held"), [point.held for point in curve]))
+    if any(at.held < at.reached - 1e-9 for at in curve):
+        curves.insert(1, Curve("held", gettext("held"), [(at.step, at.held) for at in curve]))
     label = gettext("How far had runs of %(name)s got after every step?") % {"name": name}
-    return progress_picture(curves, label=label, axis=gettext("steps"))
+    axis = gettext("steps")
+    return curves_picture(curves, label=label, axis=axis, first=0, frame=STEPS, by_trial=False)
 
 
 class Section(NamedTuple):
