@@ -171,7 +171,7 @@ def _form(asked: BatchIn, study: Study | None, run_ids: list[UUID]) -> EvaluateF
     if not form.is_valid():
         names = {"body.evaluators": "body.evaluator"}
         errors = [(names.get(field, field), reason) for field, reason in form_errors(form)]
-        raise invalid(*errors, detail=form.problem)
+        raise invalid(*errors, detail=form.why_no_model)
     return form
 
 

@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from judging.evaluating.evaluating import Again
 from judging.evaluating.services import estimate_batch, estimate_in_words, start_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.registry import evaluator_choices, how_to_configure
+from judging.evaluators.registry import evaluator_choices
 from judging.models import EvaluationBatch, Study
-from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, offered_models
+from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, usable_models
 from runs.models import Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField
@@ -29,7 +29,7 @@ class EvaluateForm(forms.Form):
     evaluators = forms.MultipleChoiceField(
         label=_("Evaluators"),
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": _("Choose at least one evaluator.")},
+        error_messages={"required": _("Choose at least one.")},
     )
     model = forms.ChoiceField(
         label=_("Language model"),
@@ -56,11 +56,7 @@ class EvaluateForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.study, self.run_ids = study, run_ids
         self.choices = {choice.key: choice for choice in evaluator_choices()}
-        try:
-            self.models, self.problem = offered_models(), ""
-        except ModelUnavailableError as error:
-            self.models, self.problem = [], str(error)
-        usable = [offer for offer in self.models if not offer.missing]
+        usable, self.why_no_model = usable_models()
         self.has_model = bool(usable)
         shown = [choice for choice in self.choices.values() if self.has_model or not choice.asks]
         evaluators = cast("forms.ChoiceField", self.fields["evaluators"])
@@ -72,14 +68,6 @@ class EvaluateForm(forms.Form):
         if not self.has_model:
             for name in ("model", "max_cost"):
                 del self.fields[name]
-
-    @property
-    def why_no_model(self) -> str:
-        """Why no model can be asked; empty if one can."""
-        if self.has_model:
-            return ""
-        missing = [f"{offer.name}: {offer.missing}." for offer in self.models]
-        return self.problem or " ".join(missing) or how_to_configure()
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()

@@ -168,7 +168,7 @@ def batch_cancel(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """Ask a batch to stop."""
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
     if not cancel_batch(batch=batch):
-        messages.info(request, _("The batch has already ended."))
+        messages.info(request, _("It had already ended."))
     return redirect("judging:batch_detail", batch_id)
 
 

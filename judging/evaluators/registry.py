@@ -42,8 +42,6 @@ def usable_entry(name: str) -> ModelEntry:
             )
             % {"model": name}
         )
-    if settings.ENV.MODELS_FILE is None:
-        raise ModelUnavailableError(how_to_configure())
     return language_models.usable_entry(name)
 
 
@@ -55,14 +53,6 @@ def may_be_offered(model: str) -> bool:
         return model in model_registry().entries
     except ModelUnavailableError:
         return False
-
-
-def how_to_configure() -> str:
-    """What to do so that judges have a model to ask."""
-    return _(
-        "No language model is configured. Describe one in a file, set MODELS_FILE to "
-        "that file and JUDGE_MODEL to the model, and restart."
-    )
 
 
 class UnknownEvaluatorError(LookupError):

@@ -52,7 +52,7 @@ def import_row(job: ImportJob) -> dict[str, Any]:
     counts = (job.report or {}).get("counts", {})
     done: int | str | None = None if job.is_active else job.n_done
     if job.is_active and job.n_total:
-        done = _("%(n)s of %(max)s") % {"n": job.n_done, "max": job.n_total}
+        done = _("%(n)s of %(total)s") % {"n": job.n_done, "total": job.n_total}
     cells: dict[str | Promise, object] = {
         _("Runs"): done,
         _("Imported"): counts.get("imported"),

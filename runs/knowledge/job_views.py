@@ -37,7 +37,7 @@ def job_context(job: LearningJob) -> dict[str, Any]:
 def cancelled(request: AppRequest, job: LearningJob) -> HttpResponse:
     """Ask the job to stop, and show its page again."""
     if not cancel_learning(job=job):
-        messages.info(request, _("The job had ended already."))
+        messages.info(request, _("It had already ended."))
     return redirect(job)
 
 

@@ -57,7 +57,7 @@ def test_errors_are_tagged_by_keys_one_after_the_other(open_page: OpenPage, worl
     assert tags()[0][2] == "evaluation_logic"
     expect(with_keys(page)).to_contain_text("Untagged.")
     page.keyboard.press("Enter")
-    expect(form).to_contain_text("Choose at least one cause.")
+    expect(form).to_contain_text("Choose at least one.")
     page.keyboard.press("3")
     page.keyboard.press("e")
     page.keyboard.press("Enter")

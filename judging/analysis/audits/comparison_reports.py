@@ -50,6 +50,7 @@ _FLIPS = [
     )
 ]
 _CELLS = ("tp", "fn", "tn", "fp")
+_TEST = _("McNemar's exact test over the runs on which both have a verdict; Holm over all pairs.")
 
 
 def _show_p(p: float | None) -> Shown:
@@ -103,18 +104,8 @@ def pairs(facts: AuditFacts) -> Report:
         columns=[text("first", _("first")), text("second", _("second")), RUNS, *_FLIPS, *_P_VALUES],
         rows=rows,
         page_rows=sorted(rows, key=lambda row: 1.0 if row[7].value is None else row[7].value),
-        notes=[
-            gettext(
-                "McNemar's exact test over the runs on which both have a verdict; Holm over all "
-                "pairs."
-            )
-        ],
-        remarks=[
-            _(
-                "Each test is over the runs on which both have a verdict. Among many pairs some "
-                "differ by chance: Holm's p allows for that."
-            )
-        ],
+        notes=[str(_TEST)],
+        remarks=[_TEST],
     )
 
 

@@ -286,12 +286,10 @@ _CELLS = ("tp", "fn", "tn", "fp")
 
 
 def _population_note(audit: Audit) -> str:
-    return gettext(
-        "Runs with a reference verdict: %(runs)s; %(successes)s successes, %(failures)s failures."
-    ) % {
-        "runs": audit.population.runs,
-        "successes": audit.population.references.successes,
-        "failures": audit.population.references.failures,
+    return gettext("N = %(n)s runs with a reference verdict: %(s)s successes, %(f)s failures.") % {
+        "n": audit.population.runs,
+        "s": audit.population.references.successes,
+        "f": audit.population.references.failures,
     }
 
 

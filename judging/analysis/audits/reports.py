@@ -48,7 +48,7 @@ def protocol(facts: AuditFacts) -> Report:
     ]
     if stubs := stubs_of(study):
         names = ", ".join(map(str, stubs))
-        rows.append(["stubs", gettext("answered by a stub of fixed rules, no model"), names])
+        rows.append(["stubs", gettext("answered by a stub"), names])
     columns = [Column("key", _("key")), Column("what", _("what")), Column("value", _("value"))]
     return Report(columns=columns, rows=rows)
 
@@ -58,19 +58,18 @@ AUDIT: Registry[AuditFacts] = Registry(
         "matrices": Entry(
             _("Matrices"), matrices, about=_("evaluators against reference verdicts")
         ),
-        "figures": Entry(_("Figures"), figures, about=_("figures of the evaluators")),
+        "figures": Entry(_("Figures"), figures),
         "repairs": Entry(
             _("What would repair them?"), repairs, about=_("what would repair the evaluators")
         ),
         "corrected": Entry(
             _("Runs without a reference verdict"),
             corrected,
-            about=_("runs without a reference verdict"),
         ),
         "agreement": Entry(
             _("Agreement"), agreement, about=_("agreement of the annotators before adjudication")
         ),
-        "pairs": Entry(_("Evaluators compared"), pairs, about=_("evaluators compared")),
+        "pairs": Entry(_("Evaluators compared"), pairs),
         "steps": Entry(_("What steps add"), steps, about=_("what each step of an evaluator adds")),
         "people": Entry(
             _("Against annotators"),
@@ -80,21 +79,19 @@ AUDIT: Registry[AuditFacts] = Registry(
         "triangle": Entry(
             _("All verdicts"), verdicts, True, about=_("what everybody said of each run")
         ),
-        "causes": Entry(_("Causes of errors"), causes, about=_("causes of the evaluators' errors")),
+        "causes": Entry(_("Causes of errors"), causes),
         "success_rates": Entry(
             _("Success rates if repaired"),
             success_rates,
             about=_("success rates if tagged errors were repaired"),
         ),
-        "tagged_errors": Entry(
-            _("Tagged errors"), tagged_errors, True, about=_("tagged errors of the evaluators")
-        ),
+        "tagged_errors": Entry(_("Tagged errors"), tagged_errors, True),
         "detectors": Entry(
             _("Detectors of anomalies"),
             detectors,
             about=_("detectors of anomalies beside people"),
         ),
-        "failure_modes": Entry(_("Failure modes"), failure_modes, about=_("failure modes")),
+        "failure_modes": Entry(_("Failure modes"), failure_modes),
     }
 )
 """Pages, downloads, the API and the command then have it."""

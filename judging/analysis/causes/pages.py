@@ -57,7 +57,7 @@ class CauseForm(forms.Form):
         label=gettext_lazy("Causes"),
         choices=Cause.choices,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": gettext_lazy("Choose at least one cause.")},
+        error_messages={"required": gettext_lazy("Choose at least one.")},
     )
     repair = forms.ChoiceField(
         label=gettext_lazy("The repair belongs to"),
@@ -97,7 +97,7 @@ class SelectedErrorsForm(CauseForm):
 
     def clean(self) -> None:
         if not self.chosen:
-            raise forms.ValidationError(_("Select runs in the table first."))
+            raise forms.ValidationError(_("Select at least one run."))
 
     @property
     def chosen(self) -> list[int]:

@@ -155,9 +155,8 @@ _NO_PROGRESS = Report(
     columns=[],
     rows=[],
     empty=_(
-        "No progress known yet. Give the tasks milestones on their pages, "
-        "then have the runs evaluated by milestones-mechanical or "
-        "milestones-judge."
+        "Give the tasks milestones on their pages, then have the runs evaluated by "
+        "milestones-mechanical or milestones-judge, or label them in a study with milestones."
     ),
 )
 

@@ -121,7 +121,7 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
         messages.success(request, _("Undone for %(n)s runs.") % {"n": n})
         return redirect(back)
     if not runs:
-        messages.error(request, _("Select runs in the table first."))
+        messages.error(request, _("Select at least one run."))
         return redirect(back)
     if action == "confirm":
         result = confirm_proposals(user=user, run_ids=runs, note=form.statement.note)

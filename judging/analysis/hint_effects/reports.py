@@ -177,7 +177,7 @@ def _report(facts: Facts, columns: Sequence[Column], rows: Sequence[Sequence[Any
                 "without. Intervals are Student's, over tasks."
             )
             % {"n": facts.hints.planned},
-            gettext("“same_task” tells the solution: an upper bound, pooled with nothing."),
+            gettext("A hint from the same task tells its solution: an upper bound."),
         ],
     )
 

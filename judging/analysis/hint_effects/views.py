@@ -40,12 +40,10 @@ from judging.analysis.hint_effects.source_runs import (
 )
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_picture
-from judging.evaluators.registry import how_to_configure
 from runs.catalogue.agents.choices import (
     ModelOffer,
-    ModelUnavailableError,
-    offered_models,
     usable_entry,
+    usable_models,
 )
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.writing import start_hint_writing
@@ -97,7 +95,7 @@ class HintWritingForm(forms.Form):
         sources = SourceRunQuery(user=user).choices()
         self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
         self.fields["verdict"].initial = default_source(sources).key
-        self._offer("model", [(offer.name, offer.name) for offer in models if not offer.missing])
+        self._offer("model", [(offer.name, offer.name) for offer in models])
 
     @property
     def source_query(self) -> SourceRunQuery:
@@ -191,10 +189,7 @@ WRITING = "sources of hints"
 @permission_required([*PERMISSIONS, "runs.add_hint"], raise_exception=True)
 def hint_write(request: AppRequest) -> HttpResponse:
     """The form; sent with `estimate` it lists the sources, with `start` it has hints written."""
-    try:
-        models, problem = offered_models(), ""
-    except ModelUnavailableError as error:
-        models, problem = [], str(error)
+    models, problem = usable_models()
     is_sent = "start" in request.POST or "estimate" in request.POST
     given = request.POST if is_sent else None
     initial = {
@@ -207,8 +202,7 @@ def hint_write(request: AppRequest) -> HttpResponse:
         )
     if "start" in request.POST and form.is_valid() and (response := _started(request, form)):
         return response
-    usable = [offer for offer in models if not offer.missing]
-    context = {"form": form, "problem": "" if usable else problem or how_to_configure()}
+    context = {"form": form, "problem": problem}
     return render(
         request,
         "judging/analysis/hint_effects/hint_write.html",

@@ -30,9 +30,8 @@ from judging.analysis.milestone_proposals.services import (
 from judging.evaluating.services import cost_of
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings
-from judging.evaluators.registry import how_to_configure
 from judging.models import ReferenceVerdict
-from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
+from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.fragments import AppRequest
 from runs.knowledge.learning import cancel_learning
@@ -158,12 +157,9 @@ def _open(made: ProposalsMade, sent: Any) -> list[Open]:
 
 def _offers(task: Task, runs: Sequence[UUID]) -> tuple[list[Offer], str]:
     """The models that can be asked, or why none can."""
-    try:
-        usable = [offer for offer in offered_models() if not offer.missing]
-    except ModelUnavailableError as error:
-        return [], str(error)
+    usable, missing = usable_models()
     if not usable:
-        return [], how_to_configure()
+        return [], missing
     tokens = tokens_of([request_for(task, runs, usable[0].name)])
     return [Offer(name=each.name, cost=cost_of(*tokens, each.entry)) for each in usable], ""
 
@@ -230,14 +226,14 @@ def _decide(page: ProposalsPage, user: User, *, accepts: bool) -> None:
     """Raises ProposalRefusedError where nothing was stored."""
     chosen = page.chosen
     if page.item is None or not chosen:
-        raise ProposalRefusedError(_("Choose at least one proposal."))
+        raise ProposalRefusedError(_("Choose at least one."))
     if not accepts:
         reject_proposals(item=page.item, numbers=list(chosen))
     elif all(form.is_valid() for form in chosen.values()):
         worded = {number: form.definition() for number, form in chosen.items()}
         accept_proposals(item=page.item, task=page.task, chosen=worded, user=user)
     else:
-        raise ProposalRefusedError(_("Correct the marked fields, then add again."))
+        raise ProposalRefusedError(_("Correct the marked fields."))
 
 
 def _task(request: AppRequest, task_id: int) -> Task:

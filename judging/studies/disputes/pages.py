@@ -57,13 +57,13 @@ class DecisionForm(forms.Form):
         label=gettext_lazy("Reference verdict"),
         choices=ReferenceVerdict.Verdict.choices,
         widget=forms.RadioSelect,
-        error_messages={"required": gettext_lazy("Choose a verdict.")},
+        error_messages={"required": gettext_lazy("Choose one.")},
     )
     rationale = forms.CharField(
         label=gettext_lazy("Reason"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
-        error_messages={"required": gettext_lazy("Give a reason: all annotators will read it.")},
+        error_messages={"required": gettext_lazy("Give a reason.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 

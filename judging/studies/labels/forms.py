@@ -134,7 +134,7 @@ class LabelForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Give a reason in a sentence."))
+            self.add_error("rationale", _("Give a reason."))
         if data.get("success") == Success.FAILURE:
             self._ask_for_details(data)
         if data.get("success") == Success.SUCCESS:
@@ -154,9 +154,9 @@ class LabelForm(forms.Form):
         if data.get("failure_step") is None and "failure_step" not in self.errors:
             self.add_error("failure_step", _("Give the step at which it went wrong."))
         if study.taxonomy and not data.get("causes"):
-            self.add_error("causes", _("Choose at least one cause."))
+            self.add_error("causes", _("Choose at least one."))
         if not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Give a reason in a sentence."))
+            self.add_error("rationale", _("Give a reason."))
 
     def submission(self) -> Submission:
         """What the valid form says."""
@@ -216,7 +216,7 @@ class SkipForm(forms.Form):
         label=_("Reason"),
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _("Give a reason in a few words.")},
+        error_messages={"required": _("Give a reason.")},
     )
 
 

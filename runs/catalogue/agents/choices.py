@@ -86,6 +86,25 @@ def offered_models() -> list[ModelOffer]:
     ]
 
 
+def usable_models() -> tuple[list[ModelOffer], str]:
+    """The models that can be asked; where there are none, why, and what to do."""
+    try:
+        offered = offered_models()
+    except ModelUnavailableError as error:
+        return [], str(error)
+    usable = [offer for offer in offered if not offer.missing]
+    missing = " ".join(f"{offer.name}: {offer.missing}." for offer in offered)
+    return usable, "" if usable else missing or how_to_configure()
+
+
+def how_to_configure() -> str:
+    """What to do so that there is a model to ask."""
+    return _(
+        "No language model is configured. Describe one in a file, name the file in MODELS_FILE, "
+        "and start again."
+    )
+
+
 def usable_entry(name: str) -> ModelEntry:
     """The model of that name, if it can be asked.
 
@@ -93,12 +112,7 @@ def usable_entry(name: str) -> ModelEntry:
         ModelUnavailableError: there is no file, no such model in it, or no key for it.
     """
     if settings.ENV.MODELS_FILE is None:
-        raise ModelUnavailableError(
-            _(
-                "No language model is configured. Describe one in a file, name the file in "
-                "MODELS_FILE, and start again."
-            )
-        )
+        raise ModelUnavailableError(how_to_configure())
     registry = model_registry()
     try:
         entry = registry.entry(name)

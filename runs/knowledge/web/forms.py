@@ -32,7 +32,7 @@ class LearnForm(forms.Form):
 
     def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:
         super().__init__(*args, **options)
-        usable = [offer.name for offer in models if not offer.missing]
+        usable = [offer.name for offer in models]
         field = self.fields["model"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
         field.choices = [(name, name) for name in usable]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, offered_models
+from runs.catalogue.agents.choices import usable_models
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
 from runs.knowledge.web.pages import knowledge_context, knowledge_list_context
@@ -130,7 +130,7 @@ may_add = permission_required(
 def knowledge_extract(request: AppRequest) -> HttpResponse:
     """The form; sent with `estimate` it tells what it takes, with `start` it starts."""
     run_ids = ids_of(request.POST.getlist("run") or request.GET.getlist("run"))
-    models, problem = _models()
+    models, problem = usable_models()
     is_sent = "start" in request.POST or "estimate" in request.POST
     form = ExtractForm(
         request.POST if is_sent else None,
@@ -154,7 +154,7 @@ def knowledge_extract(request: AppRequest) -> HttpResponse:
 def knowledge_summarise(request: AppRequest, pk: int) -> HttpResponse:
     """The same for the summary of a raw set."""
     raw = get_object_or_404(KnowledgeSet, pk=pk, kind=KnowledgeSet.Kind.RAW)
-    models, problem = _models()
+    models, problem = usable_models()
     is_sent = "start" in request.POST or "estimate" in request.POST
     form = LearnForm(request.POST if is_sent else None, models=models)
     if "estimate" in request.POST and wants_partial(request):
@@ -177,21 +177,6 @@ def _initial(request: AppRequest, run_ids: list[UUID]) -> dict[str, str]:
         return {"source": SELECTION}
     number = request.GET.get("experiment", "")
     return {"source": f"experiment:{number}"} if number.isdecimal() else {}
-
-
-def _models() -> tuple[list[ModelOffer], str]:
-    """The models, and why none can be asked; empty if one can."""
-    try:
-        models = offered_models()
-    except ModelUnavailableError as error:
-        return [], str(error)
-    if any(not offer.missing for offer in models):
-        return models, ""
-    missing = " ".join(f"{offer.name}: {offer.missing}." for offer in models)
-    return models, missing or _(
-        "No language model is configured. Describe one in a file, name the file in MODELS_FILE, "
-        "and start again."
-    )
 
 
 def _started(request: AppRequest, form: ExtractForm) -> LearningJob | None:

@@ -62,9 +62,9 @@ class RuleForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("when") == RerunWhen.FAILED_EVALUATOR and not cleaned.get("evaluator"):
-            self.add_error("evaluator", _("Choose the evaluator."))
+            self.add_error("evaluator", _("Choose one."))
         if cleaned.get("when") == RerunWhen.MARKED and not cleaned.get("cause"):
-            self.add_error("cause", _("Choose the cause."))
+            self.add_error("cause", _("Choose one."))
         return cleaned
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:

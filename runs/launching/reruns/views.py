@@ -204,7 +204,7 @@ def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
     """Ask a run to stop."""
     run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]))
     if not cancel_run(run=run):
-        messages.info(request, _("The run had ended already."))
+        messages.info(request, _("It had already ended."))
     return _back(request)
 
 

@@ -127,8 +127,8 @@ def test_a_decision_needs_a_verdict_and_a_reason(dispute: Dispute) -> None:
     answer = post(judge(dispute), "dispute_decide", dispute, version=0)
     assert answer.status_code == 422
     said = answer.content.decode()
-    assert "Choose a verdict." in said
-    assert "Give a reason: all annotators" in said
+    assert "Choose one." in said
+    assert "Give a reason." in said
 
 
 def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Dispute) -> None:

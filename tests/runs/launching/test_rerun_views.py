@@ -253,7 +253,7 @@ def test_cancelling_from_the_page(engineer: Client):
     waiting.refresh_from_db()
     assert waiting.status == RunStatus.CANCELLED
     again = engineer.post(address("run_cancel", over), headers=HTMX).content.decode()
-    assert "had ended already" in again
+    assert "had already ended" in again
     assert engineer.post(address("run_cancel", over))["Location"] == reverse("runs:rerun_list")
 
 

@@ -112,7 +112,7 @@ class TestOneRun:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"causes": []}, "Choose at least one cause."),
+            ({"causes": []}, "Choose at least one."),
             ({"repair": ""}, "Choose where the repair belongs"),
             ({"causes": ["typo"]}, "typo is not one of the available choices"),
             ({"note": "x" * 5001}, "at most 5000 characters"),
@@ -194,7 +194,7 @@ class TestManyRuns:
         answer = client_of(tagger).post(
             address(world, "cause_tag_selected", "fn"), {**SAID, "item": item}, follow=True
         )
-        assert "Select runs in the table first" in answer.content.decode()
+        assert "Select at least one run" in answer.content.decode()
 
     def test_rows_of_errors_alone_can_be_chosen(self, world: audited.Audited, tagger: User) -> None:
         client = client_of(tagger)

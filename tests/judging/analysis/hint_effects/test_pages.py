@@ -218,7 +218,7 @@ def test_files_and_pictures_can_be_taken_away(hints: Experiment) -> None:
     client = reader()
     table = json.loads(body(client, made.address("hint_table", hints.pk, "hint-tasks", "json")))
     assert len(table["rows"]) == len(RESULTS) * len(BASELINE)
-    assert any("pooled with nothing" in note for note in table["notes"])
+    assert any("an upper bound" in note for note in table["notes"])
     picture = body(client, made.address("hint_picture", hints.pk, "best"))
     assert picture.startswith("<svg")
     assert client.get(made.address("hint_table", hints.pk, "no-such", "csv")).status_code == 404

@@ -184,7 +184,7 @@ def test_study_without_ticks_or_without_a_judge_says_what_to_do(judged: Study) -
     assert item is not None
     for run in Run.objects.exclude(pk=item.run_id):
         run.evaluations.all().delete()
-    assert "No evaluator has judged the runs" in page(client, judged)
+    assert "No evaluator has judged these runs" in page(client, judged)
 
 
 def test_labels_count_once_a_run_is_settled(judged: Study) -> None:
