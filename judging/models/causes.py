@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from judging.models.evaluations import EvaluatorVersion
 from judging.models.studies import StudyItem
 from webagent.trajectory.verdict_records import Mode, Side
+
+E = TypeVar("E", bound="HistoryEntry")
 
 
 class Cause(models.TextChoices):
@@ -37,8 +41,48 @@ class Repair(models.TextChoices):
     NEITHER = "neither", _("neither")
 
 
-class CauseTag(models.Model):
-    """What an auditor says of one error, appended and never edited; the newest is current.
+class HistoryQuerySet(models.QuerySet[E, E]):
+    """Entries of histories of one kind."""
+
+    def append(self, entries: Sequence[E]) -> int:
+        """Store those that say something else than what they replace; how many. They are current.
+
+        Call it in a transaction that holds what the histories are of.
+        """
+        new = [each for each in entries if each.said != each.said_before]
+        replaced = [each.replaces.pk for each in new if each.replaces]
+        self.filter(pk__in=replaced).update(is_current=False)
+        self.bulk_create(new)
+        return len(new)
+
+
+class HistoryEntry(models.Model):
+    """What somebody said, appended and never edited; the newest is current."""
+
+    NOTHING: ClassVar[Mapping[str, object]]
+    """What the entry says, by field, where it takes back what was said before."""
+
+    note = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+    replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
+    is_current = models.BooleanField(default=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What it says, by field."""
+        return {name: getattr(self, name) for name in self.NOTHING}
+
+    @property
+    def said_before(self) -> dict[str, object]:
+        """What was said before it."""
+        return self.replaces.said if self.replaces else dict(self.NOTHING)
+
+
+class CauseTag(HistoryEntry):
+    """What an auditor says of one error.
 
     An error is a run of a study, an evaluator by *name*, and the kind of error. Not the version:
     the same run fails for the same reason when the evaluator is made or configured again,
@@ -58,14 +102,13 @@ class CauseTag(models.Model):
     causes = models.JSONField(default=list)
     """Values of `Cause`, in its order."""
     repair = models.CharField(max_length=20, choices=Repair, blank=True)
-    note = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="cause_tags")
-    at = models.DateTimeField(auto_now_add=True)
     batch = models.UUIDField(default=uuid.uuid4, db_index=True)
     """What was tagged together is undone together."""
-    replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
     is_undo = models.BooleanField(default=False)
-    is_current = models.BooleanField(default=True)
+
+    NOTHING = {"causes": [], "repair": "", "note": ""}
+    objects = HistoryQuerySet["CauseTag"].as_manager()
 
     class Meta:
         constraints = [
@@ -87,8 +130,8 @@ class CauseTag(models.Model):
         return [str(Cause(cause).label) for cause in self.causes]
 
 
-class FailureReview(models.Model):
-    """One person's word on how a run failed, appended and never edited; the newest is current.
+class FailureReview(HistoryEntry):
+    """One person's word on how a run failed.
 
     It is about the run, whatever study or experiment it is looked at in. `proposed` keeps what
     was before the person's eyes, so that it is known how often proposals were right.
@@ -107,15 +150,14 @@ class FailureReview(models.Model):
     """An object whose keys are values of `Mode`, so that databases can look for one."""
     side = models.CharField(max_length=10, blank=True)
     """A value of `Side`; empty where it is neither or nobody knows."""
-    note = models.TextField(blank=True)
     proposed = models.JSONField(default=dict)
     """`modes` (values of `Mode`), `side`, and `evaluations`, the ids of those that found them."""
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="failure_reviews")
-    at = models.DateTimeField(auto_now_add=True)
     batch = models.UUIDField(default=uuid.uuid4, db_index=True)
     """Tags made together are undone together."""
-    replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
-    is_current = models.BooleanField(default=True)
+
+    NOTHING = {"decision": Decision.WITHDRAWN.value, "modes": {}, "side": "", "note": ""}
+    objects = HistoryQuerySet["FailureReview"].as_manager()
 
     class Meta:
         constraints = [
@@ -207,21 +249,20 @@ class SampledFailure(models.Model):
         return FailureCause.known((self.proposal or {}).get("cause"))
 
 
-class FailureCauseTag(models.Model):
-    """One person's word on why a run failed, appended and never edited; the newest is current."""
+class FailureCauseTag(HistoryEntry):
+    """One person's word on why a run failed."""
 
     run = models.ForeignKey("runs.Run", models.CASCADE, related_name="failure_cause_tags")
     cause = models.CharField(max_length=10, blank=True, choices=FailureCause)
     """Empty where it was taken back."""
-    note = models.TextField(blank=True)
     proposed = models.CharField(max_length=10, blank=True)
     """The cause that was proposed before the person's eyes; empty for none."""
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="failure_cause_tags"
     )
-    at = models.DateTimeField(auto_now_add=True)
-    replaces = models.OneToOneField("self", models.RESTRICT, null=True, related_name="replaced_by")
-    is_current = models.BooleanField(default=True)
+
+    NOTHING = {"cause": "", "note": ""}
+    objects = HistoryQuerySet["FailureCauseTag"].as_manager()
 
     class Meta:
         constraints = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -24,6 +24,15 @@ class Tagging:
     def __post_init__(self) -> None:
         if bool(self.causes) != bool(self.repair):
             raise ValueError("a tag says both the causes and where the repair belongs")
+
+    @property
+    def content(self) -> dict[str, object]:
+        """As a tag holds it."""
+        return {
+            "causes": [cause.value for cause in Cause if cause in self.causes],
+            "repair": self.repair.value if self.repair else "",
+            "note": self.note,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +71,12 @@ def tag_errors(
             by=user,
             batch=batch,
             replaces=current.get((item, error)),
-            **_content(tagging),
+            **tagging.content,
         )
         for item, error in errors.items()
-        if _says(current.get((item, error))) != tagging
     ]
-    _append(tags)
-    return Tagged(batch=batch, changed=len(tags), no_errors=len(wanted) - len(errors))
+    changed = CauseTag.objects.append(tags)
+    return Tagged(batch=batch, changed=changed, no_errors=len(wanted) - len(errors))
 
 
 @transaction.atomic
@@ -91,12 +99,11 @@ def undo_tags(*, user: User, study: Study, batch: uuid.UUID, item: StudyItem | N
             by=user,
             replaces=tag,
             is_undo=True,
-            **_content(_says(tag.replaces)),
+            **tag.said_before,
         )
         for tag in tags.select_related("replaces")
     ]
-    _append(undone)
-    return len(undone)
+    return CauseTag.objects.append(undone)
 
 
 def _errors(study: Study, evaluator: EvaluatorVersion, wanted: set[int]) -> dict[int, str]:
@@ -114,27 +121,3 @@ def _current(
         item__in=errors, evaluator_name=evaluator.name, is_current=True
     ).select_related("replaces")
     return {(tag.item_id, tag.error): tag for tag in tags}
-
-
-def _says(tag: CauseTag | None) -> Tagging:
-    if tag is None:
-        return Tagging()
-    return Tagging(
-        causes=frozenset(Cause(cause) for cause in tag.causes),
-        repair=Repair(tag.repair) if tag.repair else None,
-        note=tag.note,
-    )
-
-
-def _content(tagging: Tagging) -> dict[str, object]:
-    return {
-        "causes": [cause.value for cause in Cause if cause in tagging.causes],
-        "repair": tagging.repair.value if tagging.repair else "",
-        "note": tagging.note,
-    }
-
-
-def _append(tags: Sequence[CauseTag]) -> None:
-    replaced = [tag.replaces_id for tag in tags if tag.replaces_id is not None]
-    CauseTag.objects.filter(pk__in=replaced).update(is_current=False)
-    CauseTag.objects.bulk_create(tags)

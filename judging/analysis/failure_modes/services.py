@@ -178,12 +178,11 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
             by=user,
             replaces=each,
             proposed=each.proposed,
-            **_content(each.replaces),
+            **each.said_before,
         )
         for each in _current(locked).filter(batch=batch).select_related("replaces")
     ]
-    _append(undone)
-    return len(undone)
+    return FailureReview.objects.append(undone)
 
 
 @transaction.atomic
@@ -203,12 +202,10 @@ def _review_runs(
             without_proposal += 1
             continue
         review = _review(run_id, user, statement, proposed, batch)
-        before = current.get(run_id)
-        if before is None or _content(before) != _content(review):
-            review.replaces = before
-            reviews.append(review)
-    _append(reviews)
-    return ReviewResult(batch=batch, changed=len(reviews), without_proposal=without_proposal)
+        review.replaces = current.get(run_id)
+        reviews.append(review)
+    changed = FailureReview.objects.append(reviews)
+    return ReviewResult(batch=batch, changed=changed, without_proposal=without_proposal)
 
 
 def _review(
@@ -245,20 +242,3 @@ def _locked(run_ids: Iterable[UUID]) -> list[UUID]:
 
 def _current(run_ids: Sequence[UUID]) -> QuerySet[FailureReview]:
     return FailureReview.objects.filter(run__in=run_ids, is_current=True)
-
-
-def _content(review: FailureReview | None) -> dict[str, object]:
-    if review is None:
-        return {"decision": Decision.WITHDRAWN.value, "modes": {}, "side": "", "note": ""}
-    return {
-        "decision": str(review.decision),
-        "modes": review.modes,
-        "side": review.side,
-        "note": review.note,
-    }
-
-
-def _append(reviews: Sequence[FailureReview]) -> None:
-    replaced = [each.replaces_id for each in reviews if each.replaces_id is not None]
-    FailureReview.objects.filter(pk__in=replaced).update(is_current=False)
-    FailureReview.objects.bulk_create(reviews)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -75,44 +77,36 @@ def failures_of(experiment: Experiment, agent: AgentConfiguration) -> list[UUID]
 @transaction.atomic
 def tag_cause(*, user: User, run_id: UUID, cause: FailureCause, note: str = "") -> bool:
     """Say why the run failed; False where that is what counts already, or it has not ended."""
-    before = _locked(run_id)
-    if before is None or (before.cause, before.note) == (cause.value, note):
+    if not _is_locked(run_id):
         return False
-    return _append(before, user, cause.value, note)
+    return _append(_current(run_id), run_id, user, {"cause": cause.value, "note": note})
 
 
 @transaction.atomic
 def undo_cause(*, user: User, run_id: UUID) -> bool:
     """Give the run the word from before; False where nothing was said. Undone twice, it is back."""
-    current = _locked(run_id)
-    if current is None or current.pk is None:
-        return False
-    earlier = current.replaces
-    return _append(current, user, *((earlier.cause, earlier.note) if earlier else ("", "")))
+    current = _current(run_id) if _is_locked(run_id) else None
+    return current is not None and _append(current, run_id, user, current.said_before)
 
 
-def _locked(run_id: UUID) -> FailureCauseTag | None:
-    """What counts of the run, an unstored empty word where nothing does; nobody else's until
-    stored. None where the run has not ended."""
+def _is_locked(run_id: UUID) -> bool:
+    """Whether the run has ended; it is nobody else's until the transaction ends."""
     runs = Run.objects.select_for_update(of=("self",))
-    if not runs.filter(pk=run_id, status__in=RunStatus.ended()).exists():
-        return None
-    current = FailureCauseTag.objects.filter(run=run_id, is_current=True)
-    return current.select_related("replaces").first() or FailureCauseTag(run_id=run_id)
+    return runs.filter(pk=run_id, status__in=RunStatus.ended()).exists()
 
 
-def _append(before: FailureCauseTag, user: User, cause: str, note: str) -> bool:
-    if before.pk is not None:
-        FailureCauseTag.objects.filter(pk=before.pk).update(is_current=False)
-    FailureCauseTag.objects.create(
-        run_id=before.run_id,
-        by=user,
-        cause=cause,
-        note=note,
-        proposed=proposed_for(before.run_id),
-        replaces=before if before.pk is not None else None,
+def _current(run_id: UUID) -> FailureCauseTag | None:
+    tags = FailureCauseTag.objects.filter(run=run_id, is_current=True)
+    return tags.select_related("replaces").first()
+
+
+def _append(
+    before: FailureCauseTag | None, run_id: UUID, user: User, said: Mapping[str, Any]
+) -> bool:
+    tag = FailureCauseTag(
+        run_id=run_id, by=user, proposed=proposed_for(run_id), replaces=before, **said
     )
-    return True
+    return bool(FailureCauseTag.objects.append([tag]))
 
 
 def proposed_for(run_id: UUID) -> str:
