@@ -37,6 +37,7 @@ app_name = "judging"
 people = [
     path("", desk.home, name="home"),
     path("palette/", desk.palette, name="palette"),
+    path("audit/newest/", desk.audit_newest, name="audit_newest"),
     path("studies/", studies.study_list, name="study_list"),
     path("studies/new/", studies.study_create, name="study_create"),
     path("studies/<int:study_id>/", studies.study_detail, name="study_detail"),
@@ -190,7 +191,6 @@ analyses: list[URLPattern | URLResolver] = [
         name="cause_undo",
     ),
     path("audit/", audit.audit_home, name="audit_home"),
-    path("audit/newest/", audit.audit_newest, name="audit_newest"),
     path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/figures/", audit.audit_figures, name="audit_figures"),

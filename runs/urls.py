@@ -10,6 +10,7 @@ from runs.imports import views as imports
 from runs.knowledge import job_views as learning
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge
+from runs.launching import wall
 from runs.launching.experiments import views as experiments
 from runs.launching.experiments.hint_views import hint_experiment_new
 from runs.launching.policies import rerun_views as policy_reruns
@@ -63,6 +64,7 @@ urlpatterns = [
     path("jobs/count/", jobs.job_count, name="job_count"),
     # launching
     path("reruns/", reruns.rerun_list, name="rerun_list"),
+    path("reruns/live/", wall.live_wall, name="live_wall"),
     path("reruns/cancel/", reruns.rerun_cancel_own, name="rerun_cancel_own"),
     path("runs/rerun/", reruns.run_rerun_selected, name="run_rerun_selected"),
     path("runs/<uuid:run_id>/rerun/", reruns.run_rerun, name="run_rerun"),

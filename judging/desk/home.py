@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils import timezone
 
-from judging.models import DisputeMessage, Study, StudyItem, StudyMember
+from judging.models import DisputeMessage, ReferenceVerdict, Study, StudyItem, StudyMember
 from judging.models.labels import DisputeQuerySet
+from judging.studies.access import AUDIT, studies_hidden_from
 from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.labels.pages import progress_of_each
-from judging.studies.pages import listed_studies, study_rows
+from judging.studies.pages import StudyRow, listed_studies, study_rows
+from runs.interface.paging import count_rows
 from runs.models import ImportJob, Run, RunStatus, User
+from runs.models.visibility import visibility_of
+from runs.operations.health.checks import neglected
 
+RERUN = "runs.rerun_run"
 VISIT = timedelta(minutes=30)
 FEW = 5
 STUDIES = 50
@@ -29,14 +35,28 @@ def home_context(user: User) -> dict[str, Any]:
     closed = annotated.filter(pk__in=[each.pk for each in studies[:STUDIES] if not each.is_open])
     own = progress_of_each([*to_label, *closed], user)
     disputes = own_disputes(user)
+    rows = study_rows(user, studies[:STUDIES], own)
     return {
-        "rows": study_rows(user, studies[:STUDIES], own),
+        "rows": rows,
         "has_more_studies": len(studies) > STUDIES,
         "waiting": _waiting_disputes(user, disputes)
         | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},
         "news": _news(user, since, disputes),
-        "n_active": _active_runs(user).count(),
+        "people": _waiting_for_people(rows),
+        "stuck": sorted(neglected()) if user.has_perm(RERUN) else [],
         "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
+    }
+
+
+def _waiting_for_people(rows: Iterable[StudyRow]) -> dict[str, int]:
+    """How many runs of open studies wait for labels, and how many for an adjudicator."""
+    counts = [row.counts for row in rows if row.counts and row.study.is_open]
+    return {
+        name: sum(each[status].number for each in counts)
+        for name, status in (
+            ("n_to_label", StudyItem.Status.OPEN),
+            ("n_disputed", StudyItem.Status.DISPUTED),
+        )
     }
 
 
@@ -80,6 +100,10 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
     )
     ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
+    visibility = visibility_of(user)
+    added = Run.objects.filter(visibility.visible, created_at__gt=after, superseded=False)
+    settled = ReferenceVerdict.objects.filter(decided_at__gt=after, is_authoritative=True)
+    settled = settled.exclude(item__study__in=studies_hidden_from(user))
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
         "decided": list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
@@ -89,11 +113,7 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
         "overruled": list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
+        "n_runs_added": count_rows(added).number if user.has_perm("runs.view_run") else 0,
+        "n_settled": count_rows(settled).number if user.has_perm(AUDIT) else 0,
     }
     return news | {"is_empty": not any(news.values()), "since": since}
-
-
-def _active_runs(user: User) -> QuerySet[Run]:
-    if not user.has_perm("runs.view_run"):
-        return Run.objects.none()
-    return Run.objects.filter(status__in=RunStatus.active())

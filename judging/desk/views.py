@@ -1,12 +1,15 @@
 """The home page and the command palette."""
 
+from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from judging.desk.evaluators import evaluators_of, newest_audits, next_step
 from judging.desk.home import home_context
 from judging.desk.palette import found
+from judging.studies.access import AUDIT
 from runs.interface.fragments import AppRequest
 
 
@@ -22,3 +25,13 @@ def palette(request: AppRequest) -> HttpResponse:
     """Pages, actions, studies, experiments and runs that fit what was typed."""
     groups = found(request.user, request.GET.get("q", ""))
     return render(request, "judging/desk/palette.html", {"groups": groups})
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@permission_required(AUDIT, raise_exception=True)
+def audit_newest(request: AppRequest) -> HttpResponse:
+    """How wrong the evaluators of the newest audits are, for the home page."""
+    audits = newest_audits(request.user)
+    context = {"studies": [evaluators_of(facts) for facts in audits], "next": next_step(audits)}
+    return render(request, "judging/desk/evaluators.html", context)

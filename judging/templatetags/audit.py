@@ -39,6 +39,12 @@ def percent(share: Share | Figure) -> str:
 
 
 @register.filter
+def percent_of(share: Share) -> str:
+    """The same as a bare number from 0 to 100, for the width of a bar; 0 where it is undefined."""
+    return "0" if isinstance(share.value, Undefined) else f"{100 * share.value:.1f}"
+
+
+@register.filter
 def interval(figure: Share | Measured | Agreed) -> str:
     """Its interval, empty where there is none."""
     is_share = True if isinstance(figure, Share) else figure.is_share

@@ -34,8 +34,6 @@ from runs.models import User
 from runs.operations.error_views import BadQueryError
 
 PER_PAGE = 50
-NEWEST, LOOKED_AT = 3, 10
-"""So many audits stand on the home page, out of so many of the newest studies."""
 
 
 class ListedStudy(NamedTuple):
@@ -56,22 +54,6 @@ def audit_home(request: AppRequest) -> HttpResponse:
     page = BoundedPaginator(studies, PER_PAGE).get_page(request.GET.get("page"))
     rows = listed_studies(request.user, list(page.object_list))
     return render(request, "judging/analysis/audits/audit_home.html", {"page": page, "rows": rows})
-
-
-@require_safe
-@vary_on_headers("HX-Request")
-@permission_required(MAY_AUDIT, raise_exception=True)
-def audit_newest(request: AppRequest) -> HttpResponse:
-    """What the evaluators of the newest studies get wrong, for the home page."""
-    studies = Study.objects.order_by("-created_at", "-pk")[:LOOKED_AT]
-    rows = listed_studies(request.user, list(studies))
-    counted = [row.study for row in rows if row.counted][:NEWEST]
-    audits = [AuditFacts(study).audit for study in counted]
-    return render(
-        request,
-        "judging/analysis/audits/audit_newest.html",
-        {"audits": [audit for audit in audits if audit.speaking]},
-    )
 
 
 def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from django.db.models import Avg, Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Avg, Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from runs.models import Experiment, ExperimentState, Run, RunStatus, Step, User
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
-
-MOST_PICTURES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class CurrentRun:
-    """A run under way, and the file of its last picture."""
-
-    run: ShownRun
-    thumbnail: str | None
+from runs.launching.wall import LiveRun, wall_of
+from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,7 +25,7 @@ class Progress:
     """Of those done, how many ended in an error that nobody tries again."""
     cancelled: int = 0
     left_s: float | None = None
-    now: list[CurrentRun] = field(default_factory=list)
+    wall: list[LiveRun] = field(default_factory=list)
 
     @property
     def total(self) -> int:
@@ -76,11 +64,11 @@ class Progress:
 
 
 def progress_of(experiment: Experiment, user: User) -> Progress:
-    """Progress of one experiment, with pictures and time left. Four queries."""
+    """Progress of one experiment, with the wall and the time left. Five queries."""
     (progress,) = progress_of_each([experiment], user)
     runs = _runs(user).filter(experiment=experiment)
     if progress.running:
-        progress.now = _under_way(runs)
+        progress.wall = wall_of(runs, user)
     if progress.moves:
         progress.left_s = _time_left(progress, runs)
     return progress
@@ -117,22 +105,6 @@ def _count(progress: Progress, status: str, outcome: str | None, n: int) -> None
     else:
         progress.done += n
         progress.errors += n if outcome == Run.Outcome.ERROR else 0
-
-
-def _under_way(runs: QuerySet[Run]) -> list[CurrentRun]:
-    last_picture = (
-        Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
-        .order_by("-index")
-        .values("screenshot__thumbnail")[:1]
-    )
-    found = (
-        runs.filter(status__in=[RunStatus.LEASED, RunStatus.RUNNING])
-        .select_related("task", "agent")
-        .annotate(last_picture=Subquery(last_picture))
-        .order_by("claimed_at", "pk")[:MOST_PICTURES]
-    )
-    # The picture is annotated by the query above.
-    return [CurrentRun(cast("ShownRun", run), run.last_picture) for run in found]
 
 
 def _time_left(progress: Progress, runs: QuerySet[Run]) -> float | None:

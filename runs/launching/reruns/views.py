@@ -11,7 +11,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
-from django.db.models import Avg, Count, OuterRef, Q, Subquery
+from django.db.models import Avg, Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -34,7 +34,8 @@ from runs.launching.reruns.services import (
     launch_reruns,
     retry_run,
 )
-from runs.models import Run, RunStatus, Step, User
+from runs.launching.wall import wall_of, with_last_picture
+from runs.models import Run, RunStatus, User
 from runs.models.parsing import ids_of
 from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
@@ -75,19 +76,13 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     First what is under way, then what waits, the oldest first as it will be taken, then the rest,
     the newest first, `MOST_LISTED` of each.
     """
-    last_picture = (
-        Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
-        .order_by("-index")
-        .values("screenshot__thumbnail")[:1]
-    )
     visibility = visibility_of(user)
     runs = (
         Run.objects.visible_with(visibility).filter(superseded=False).order_by("-created_at", "-pk")
     )
 
     def shown(rows: Any) -> Any:
-        named = rows.named(visibility).for_list()
-        return named.annotate(last_picture=Subquery(last_picture))
+        return with_last_picture(rows.named(visibility).for_list())
 
     # One status at a time: of several, SQLite reads every run there is.
     return OrderedParts(
@@ -268,8 +263,10 @@ def _live(request: AppRequest) -> dict[str, Any]:
     page = Paginator(rerun_list_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     counts = counts_of(request.user)
     rows = rerun_rows(page.object_list)
+    moves = any(counts.values())
     own = Run.objects.launched_by_hand(request.user.pk).count()
-    return {"page": page, "rows": rows, "moves": any(counts.values()), "own": own, **counts}
+    wall = wall_of(Run.objects.visible_to(request.user), request.user) if moves else []
+    return {"page": page, "rows": rows, "wall": wall, "moves": moves, "own": own, **counts}
 
 
 def _back(request: AppRequest) -> HttpResponse:

@@ -634,6 +634,7 @@ def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
 
 CASES["runs:policy_reruns"] = DRY_RUNS
 case("runs:rerun_list", "page=1")
+case("runs:live_wall")
 case("runs:rerun_cancel_own", post=lambda _: {})
 case("runs:space")
 case("runs:space_measure", post=lambda _: {})

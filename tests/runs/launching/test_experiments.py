@@ -376,7 +376,7 @@ def test_progress_counts_each_trial_once():
     assert (progress.done, progress.running, progress.queued) == (2, 1, 9)
     assert (progress.errors, progress.total, progress.state) == (1, 12, "running")
     assert progress.left_s == 4.0 * 9.5
-    assert [now.run.pk for now in progress.now] == [under_way.pk]
+    assert [each.run.pk for each in progress.wall if each.run.is_active] == [under_way.pk]
     assert progress.moves
     pause_experiment(experiment=experiment)
     Run.objects.end(under_way.pk, under_way.lease_token, status="finished", outcome="success")

@@ -1,0 +1,123 @@
+"""How wrong evaluators are in the newest audits, by version, and what to do next."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.matrices import EvaluatorAudit
+from judging.analysis.audits.views import listed_studies
+from judging.analysis.causes.sums import UNTAGGED
+from judging.models import Study
+from judging.statistics.figures import Undefined
+from runs.models import User
+
+NEWEST, LOOKED_AT = 3, 10
+"""So many audits stand on the home page, out of so many of the newest studies."""
+WIDTH, HEIGHT = 64, 18
+"""Of the line through an evaluator's versions, in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorRow:
+    """The newest version of an evaluator, and those before it, the oldest first."""
+
+    newest: EvaluatorAudit
+    earlier: Sequence[EvaluatorAudit]
+
+    @property
+    def versions(self) -> list[EvaluatorAudit]:
+        return [*self.earlier, self.newest]
+
+    @property
+    def line(self) -> str:
+        """The points of a line through the FN shares of its versions; empty with less than two."""
+        values = [each.matrix.fn_share.value for each in self.versions]
+        shares = [value for value in values if not isinstance(value, Undefined)]
+        if len(shares) < 2:
+            return ""
+        highest = max(*shares, 0.01)
+        step = WIDTH / (len(shares) - 1)
+        return " ".join(
+            f"{index * step:.1f},{HEIGHT - 1 - (HEIGHT - 2) * share / highest:.1f}"
+            for index, share in enumerate(shares)
+        )
+
+    @property
+    def got_worse(self) -> bool:
+        """Whether it errs more often than the version before it."""
+        return bool(self.earlier) and _errors(self.newest) > _errors(self.earlier[-1])
+
+
+class StudyEvaluators(NamedTuple):
+    """A study's evaluators, those that err most first."""
+
+    study: Study
+    rows: Sequence[EvaluatorRow]
+
+
+class NextStep(NamedTuple):
+    """What is best done now, why, and where."""
+
+    text: str
+    reason: str
+    address: str
+
+
+def newest_audits(user: User) -> list[AuditFacts]:
+    """The newest studies that have something to audit and nothing to hide from the person."""
+    studies = Study.objects.order_by("-created_at", "-pk")[:LOOKED_AT]
+    rows = listed_studies(user, list(studies))
+    facts = [AuditFacts(row.study) for row in rows if row.counted][:NEWEST]
+    return [each for each in facts if each.audit.speaking]
+
+
+def evaluators_of(facts: AuditFacts) -> StudyEvaluators:
+    """The rows of one study: versions of one name that ask the same model are one evaluator."""
+    by_name: defaultdict[tuple[str, str], list[EvaluatorAudit]] = defaultdict(list)
+    for each in facts.audit.by_errors:
+        by_name[each.evaluator.name, each.evaluator.model].append(each)
+    rows = []
+    for versions in by_name.values():
+        *earlier, newest = sorted(versions, key=lambda each: each.evaluator.created_at)
+        rows.append(EvaluatorRow(newest, earlier))
+    return StudyEvaluators(facts.study, rows)
+
+
+def next_step(audits: Sequence[AuditFacts]) -> NextStep | None:
+    """To explain the evaluator with the most errors of which nobody has said why."""
+    unexplained = [
+        (cause.untagged.total, facts.study, cause.audit)
+        for facts in audits
+        for cause in facts.causes
+    ]
+    n, study, evaluator = max(unexplained, key=lambda each: each[0], default=(0, None, None))
+    return _explain(study, evaluator, n) if study and evaluator and n else None
+
+
+def _explain(study: Study, each: EvaluatorAudit, n: int) -> NextStep:
+    text = ngettext(
+        "Say why %(evaluator)s is wrong on %(n)d run",
+        "Say why %(evaluator)s is wrong on %(n)d runs",
+        n,
+    )
+    reason = _("The cause tells whether the task data or the evaluation logic needs repair.")
+    address = reverse("judging:audit_cells", args=[study.pk, each.evaluator.pk, "fn-fp"])
+    return NextStep(
+        text % {"evaluator": each.evaluator.name, "n": n},
+        reason,
+        f"{address}?tag={UNTAGGED}",
+    )
+
+
+def _errors(each: EvaluatorAudit) -> float:
+    """The share of its verdicts that are wrong; 0 without any."""
+    decided = each.matrix.decided
+    return (each.matrix.fn + each.matrix.fp) / decided if decided else 0.0

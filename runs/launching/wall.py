@@ -1,0 +1,75 @@
+"""The wall: runs under way with their last screenshots, and own ones that have just ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib.auth.decorators import permission_required
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from runs.interface.fragments import AppRequest
+from runs.models import Run, RunStatus, Step, User
+from runs.models.visibility import visibility_of
+
+if TYPE_CHECKING:
+    from runs.models.runs.run import ShownRun
+
+MOST = 12
+STAYS = timedelta(seconds=20)
+"""How long a run stays on the wall after its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """A run on the wall: the file of its last screenshot, and how many seconds it has taken."""
+
+    run: ShownRun
+    thumbnail: str | None
+    elapsed: float | None
+
+
+def with_last_picture(runs: QuerySet[Any]) -> QuerySet[Any]:
+    """The runs with `last_picture`, the thumbnail of their last screenshot."""
+    pictures = Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
+    last = pictures.order_by("-index").values("screenshot__thumbnail")[:1]
+    pictured: QuerySet[Any] = runs.annotate(last_picture=Subquery(last))
+    return pictured
+
+
+def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
+    """Of `visible_to` runs those under way, the longest first, then the person's last ended ones.
+
+    Two queries.
+    """
+    now = timezone.now()
+    shown = with_last_picture(runs.select_related("task"))
+    running = shown.filter(status__in=[RunStatus.RUNNING, RunStatus.LEASED])
+    # By the index of who launched it; imported runs were never claimed.
+    ended = shown.filter(created_by=user, ended_at__gt=now - STAYS, claimed_at__isnull=False)
+    rows = [*running.order_by("claimed_at", "pk")[:MOST], *ended.order_by("-ended_at")[:MOST]]
+    return [
+        LiveRun(
+            cast("ShownRun", run),
+            run.last_picture,
+            ((run.ended_at or now) - run.started_at).total_seconds() if run.started_at else None,
+        )
+        for run in rows[:MOST]
+    ]
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@permission_required("runs.rerun_run", raise_exception=True)
+def live_wall(request: AppRequest) -> HttpResponse:
+    """All runs under way that the person may see; asks again while there are any."""
+    visibility = visibility_of(request.user)
+    runs = Run.objects.visible_with(visibility).filter(superseded=False)
+    context = {"wall": wall_of(runs.named(visibility), request.user)}
+    return render(request, "runs/launching/live_wall.html", context)
