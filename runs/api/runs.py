@@ -14,6 +14,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, Words, filtered, known_only, page_of
 from runs.api.problems import not_found
+from runs.knowledge.web.pages import knowledge_given
 from runs.models import Attachment, Event, Run, Scope, Step
 from runs.models.runs.queries import RunQuerySet
 from runs.models.runs.run import hides_something
@@ -96,6 +97,15 @@ class FileOut(BaseModel):
     size: int = Field(description="In bytes.")
 
 
+class KnowledgeOut(BaseModel):
+    """How much of its web knowledge the agent was given."""
+
+    given: int = Field(description="Entries.")
+    left_out: list[int] = Field(description="Places of entries, from 0.")
+    budget_tokens: int | None = Field(description="Null: no budget.")
+    room_tokens: int | None = Field(description="What the prompt had room for.")
+
+
 class RunDetail(RunOut):
     """A run with its end, its events and its files."""
 
@@ -107,6 +117,7 @@ class RunDetail(RunOut):
     max_steps: int | None = Field(description=HIDDEN)
     rerun_of: UUID | None = Field(description=HIDDEN)
     retry_of: UUID | None = Field(description=HIDDEN)
+    knowledge: KnowledgeOut | None = Field(description=HIDDEN)
     events: list[EventOut]
     files: list[FileOut] = Field(description=f"At most {MOST_FILES}, without those of the steps.")
 
@@ -163,6 +174,7 @@ def run_detail(run: Run) -> RunDetail:
         "max_steps": run.max_steps,
         "rerun_of": run.rerun_of_id,
         "retry_of": run.retry_of_id,
+        "knowledge": _knowledge(run),
     }
     return filled(
         RunDetail,
@@ -171,6 +183,18 @@ def run_detail(run: Run) -> RunDetail:
         **(told if is_open else dict.fromkeys(told)),
         events=[_event(event, is_open) for event in events_shown(run)],
         files=[_file(file) for file in files[:MOST_FILES]],
+    )
+
+
+def _knowledge(run: Run) -> KnowledgeOut | None:
+    given = knowledge_given(run)
+    if given is None:
+        return None
+    return KnowledgeOut(
+        given=given.n,
+        left_out=list(given.left_out),
+        budget_tokens=given.budget,
+        room_tokens=given.room,
     )
 
 

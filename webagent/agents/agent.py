@@ -105,6 +105,15 @@ class Advisable(Protocol):
 
 
 @runtime_checkable
+class Limitable(Protocol):
+    """An agent whose description can name the step limit that it runs under."""
+
+    def limit_steps(self, max_steps: int) -> None:
+        """From now on its description names it; whoever runs the agent keeps it."""
+        ...
+
+
+@runtime_checkable
 class Informed(Protocol):
     """An agent that may be given web knowledge, and cut it to a budget."""
 

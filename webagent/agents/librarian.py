@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from pydantic import validate_call
 
-from webagent.agents.scripted import taken_by
+from webagent.agents.scripted import Scripted, taken_by
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 
@@ -200,7 +200,7 @@ ERRANDS: dict[str, Errand] = {
 }
 
 
-class Librarian:
+class Librarian(Scripted):
     """Serves one of the errands it knows; gives up on anything else.
 
     Args:
@@ -240,7 +240,7 @@ class Librarian:
 
     def describe(self) -> AgentRecord:
         """Name and style."""
-        return AgentRecord(name="librarian", version="1", config={"style": self.style.value})
+        return self.record("librarian", {"style": self.style.value})
 
     def _answer(self, errand: Errand, observation: Observation) -> str:
         lines = page_lines(observation)

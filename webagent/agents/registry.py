@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from webagent.agents.agent import Agent
+from webagent.agents.agent import Agent, Limitable
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.librarian import Librarian
@@ -30,7 +30,7 @@ from webagent.agents.scripted import (
     Stuck,
     Wrong,
 )
-from webagent.agents.settings import AgentSettings, ScreenSettings, VisionSettings
+from webagent.agents.settings import MOST_STEPS, AgentSettings, ScreenSettings, VisionSettings
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
@@ -178,12 +178,14 @@ class AgentKind:
 
     `make` takes the configuration as keyword arguments, and refuses what does not fit with a
     TypeError or ValueError. `needs_config`: there is none without a configuration.
+    `limits_itself`: `max_steps` is one of its own settings.
     """
 
     name: str
     summary: str
     make: Callable[..., Agent]
     needs_config: bool = False
+    limits_itself: bool = False
 
 
 _KINDS = {
@@ -199,12 +201,13 @@ _KINDS = {
         AgentKind("always_na", "Control: answers N/A to everything.", AlwaysNotAvailable),
         AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
         AgentKind("replayer", "Repeats recorded actions.", Replayer, needs_config=True),
-        AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True),
+        AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True, True),
         AgentKind(
             SCREEN,
             "Asks a language model, which is told what stands on the screenshot and no more.",
             make_screen,
             needs_config=True,
+            limits_itself=True,
         ),
         AgentKind(
             SCREEN_SCRIPTED,
@@ -235,12 +238,26 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
     if name not in _KINDS:
         known = ", ".join(sorted(_KINDS))
         raise UnknownAgent(f"There is no agent {name!r}. There are: {known}.")
+    kind, settings = _KINDS[name], dict(config or {})
+    limit = None if kind.limits_itself else settings.pop("max_steps", None)
     try:
-        return _KINDS[name].make(**(config or {}))
+        agent = kind.make(**settings)
+        if limit is not None:
+            _limit_steps(agent, limit)
+        return agent
     except (TypeError, ValueError) as error:
         raise BadAgentConfig(
             f"The configuration does not fit the agent {name!r}: {_in_one_line(error)}"
         ) from error
+
+
+def _limit_steps(agent: Agent, limit: JsonValue) -> None:
+    """Raises ValueError where the agent's description cannot name a limit, or it is none."""
+    if not isinstance(agent, Limitable):
+        raise ValueError("max_steps: it takes no step limit")
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_STEPS:
+        raise ValueError(f"max_steps: it must be a whole number from 1 to {MOST_STEPS}")
+    agent.limit_steps(limit)
 
 
 def _in_one_line(error: TypeError | ValueError) -> str:

@@ -18,7 +18,22 @@ from webagent.trajectory.records import AgentRecord, Json
 TEMPTING_ROLES = ("button", "link", "tab", "checkbox", "radio", "option", "menuitem", "image")
 
 
-class Looping:
+class Scripted:
+    """An agent without a model. `max_steps` is part of its configuration where it was set."""
+
+    _max_steps: int | None = None
+
+    def limit_steps(self, max_steps: int) -> None:
+        """From now on its description names this limit, which whoever runs it keeps."""
+        self._max_steps = max_steps
+
+    def record(self, name: str, config: Json, version: str = "1") -> AgentRecord:
+        """Its description."""
+        limit: Json = {} if self._max_steps is None else {"max_steps": self._max_steps}
+        return AgentRecord(name=name, version=version, config=config | limit)
+
+
+class Looping(Scripted):
     """Does one ineffective thing again and again.
 
     Args:
@@ -34,10 +49,10 @@ class Looping:
         return Decision(action=self._action, thought=thought or "That did not work; once more.")
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="looping", version="1", config={"action": self._action})
+        return self.record("looping", {"action": self._action})
 
 
-class Stuck:
+class Stuck(Scripted):
     """Sets out, then goes round and round without noticing.
 
     Args:
@@ -65,10 +80,10 @@ class Stuck:
 
     def describe(self) -> AgentRecord:
         config: Json = {"first": list(self._first), "block": list(self._block)}
-        return AgentRecord(name="stuck", version="1", config=config)
+        return self.record("stuck", config)
 
 
-class EarlyFinisher:
+class EarlyFinisher(Scripted):
     """Declares the task done before doing anything.
 
     Args:
@@ -90,10 +105,10 @@ class EarlyFinisher:
 
     def describe(self) -> AgentRecord:
         config: Json = {"message": self._message, "insists": self._insists}
-        return AgentRecord(name="early_finisher", version="1", config=config)
+        return self.record("early_finisher", config)
 
 
-class Wrong:
+class Wrong(Scripted):
     """Clicks on something plausible that nobody asked for, then says that it is done.
 
     Args:
@@ -123,30 +138,30 @@ class Wrong:
 
     def describe(self) -> AgentRecord:
         config: Json = {"clicks": self._clicks, "seed": self._seed}
-        return AgentRecord(name="wrong", version="1", config=config)
+        return self.record("wrong", config)
 
 
-class DoNothing:
+class DoNothing(Scripted):
     """Only waits: what passes with it passes with nothing done."""
 
     def act(self, observation: Observation) -> Decision:
         return Decision(action="noop(100)", thought=None)
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="do_nothing", version="1", config={})
+        return self.record("do_nothing", {})
 
 
-class AlwaysNotAvailable:
+class AlwaysNotAvailable(Scripted):
     """Answers "N/A" to everything: what passes with it passes for giving up."""
 
     def act(self, observation: Observation) -> Decision:
         return Decision(action="send_msg_to_user('N/A')", thought=None, finished=True)
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="always_na", version="1", config={})
+        return self.record("always_na", {})
 
 
-class ListEverything:
+class ListEverything(Scripted):
     """Answers with all the text on the page: what passes with it passes for guessing.
 
     Args:
@@ -163,10 +178,10 @@ class ListEverything:
         return Decision(action=f"send_msg_to_user({answer!r})", thought=None, finished=True)
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="list_everything", version="1", config={"limit": self._limit})
+        return self.record("list_everything", {"limit": self._limit})
 
 
-class Replayer:
+class Replayer(Scripted):
     """Repeats recorded actions, whatever the page shows, and then stops."""
 
     @validate_call
@@ -185,7 +200,7 @@ class Replayer:
         self._next = taken_by("replayer", history)
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="replayer", version="1", config={"actions": list(self._actions)})
+        return self.record("replayer", {"actions": list(self._actions)})
 
 
 def taken_by(name: str, history: Sequence[Taken]) -> int:
@@ -202,7 +217,7 @@ def _unasked(observation: Observation) -> list[tuple[str, str]]:
     return [(bid, text) for bid, text in found if text and text.lower() not in goal] or found
 
 
-class Oracle:
+class Oracle(Scripted):
     """Follows its plan for the page that it is on; gives up where it has none."""
 
     def __init__(self) -> None:
@@ -227,7 +242,7 @@ class Oracle:
         self._plan = None
 
     def describe(self) -> AgentRecord:
-        return AgentRecord(name="oracle", version="1", config={})
+        return self.record("oracle", {})
 
 
 def _give_up(thought: str) -> Decision:

@@ -21,6 +21,7 @@ from webagent.trajectory.values import Money
 
 MAX_STEPS = MappingProxyType({"short": 30, "standard": 50, "long": 100})
 """Ready lengths of a run, in steps."""
+MOST_STEPS = 1000
 _WEBARENA_ACTIONS = (
     "scroll",
     "keyboard_press",
@@ -45,6 +46,8 @@ BENCHMARK_ACTIONS = MappingProxyType(
 """Names and groups of actions."""
 DEFAULT_ACTIONS = ("bid", "nav", "tab", "chat", "infeas")
 """For tasks of no known benchmark."""
+KNOWLEDGE_TOKENS = 6_000
+"""The budget of web knowledge that nobody has set."""
 ADDED_LATER = ("hints", "knowledge", "knowledge_tokens")
 
 
@@ -55,7 +58,8 @@ class AgentSettings(BaseModel):
     instead: names and groups (chat, infeas, bid, coord, nav, tab). `marks` draws bids into the
     picture. `examples` of good replies are shown, `tips` stand at the head of the prompt. `hints`
     names a set of hints from which each task's tips are taken; whoever makes the agent gives it
-    those (`GenericAgent.advise`). `knowledge` is web knowledge that stands behind them.
+    those (`GenericAgent.advise`). `knowledge` is web knowledge that stands behind them; without
+    `knowledge_tokens` (null) all of it that leaves a quarter of the prompt.
 
     Of `max_prompt_tokens`, or what the model's context leaves beside a reply, each part gets no
     more than its own `…_tokens`. An unusable reply is sent back `max_parse_retries` times; what
@@ -76,7 +80,7 @@ class AgentSettings(BaseModel):
     hints: str = Field(default="", max_length=100)
     knowledge: KnowledgeSettings | None = None
     prompts: str = "1"
-    max_steps: int = Field(default=MAX_STEPS["standard"], ge=1, le=1000)
+    max_steps: int = Field(default=MAX_STEPS["standard"], ge=1, le=MOST_STEPS)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     max_reply_tokens: int = Field(default=4096, ge=64)
     max_parse_retries: int = Field(default=3, ge=0, le=10)
@@ -88,7 +92,7 @@ class AgentSettings(BaseModel):
     page_tokens: int = Field(default=30_000, ge=0)
     history_tokens: int = Field(default=8_000, ge=0)
     tips_tokens: int = Field(default=6_000, ge=0)
-    knowledge_tokens: int = Field(default=6_000, ge=0)
+    knowledge_tokens: int | None = Field(default=KNOWLEDGE_TOKENS, ge=0)
     tabs_tokens: int = Field(default=1_000, ge=0)
     error_tokens: int = Field(default=600, ge=0)
 
@@ -215,8 +219,8 @@ class ScreenSettings(VisionSettings):
     tips: str = Field(default="", max_length=200_000)
     hints: str = Field(default="", max_length=100)
     prompts: str = "1"
-    max_steps: int = Field(default=MAX_COMPLETIONS, ge=1, le=1000)
-    max_completions: int = Field(default=MAX_COMPLETIONS, ge=1, le=1000)
+    max_steps: int = Field(default=MAX_COMPLETIONS, ge=1, le=MOST_STEPS)
+    max_completions: int = Field(default=MAX_COMPLETIONS, ge=1, le=MOST_STEPS)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     max_reply_tokens: int = Field(default=1500, ge=64)
     max_parse_retries: int = Field(default=2, ge=0, le=10)

@@ -301,6 +301,7 @@ def infrastructure(facts: Facts) -> Report:
     )
 
 
+_KNOWLEDGE = "record__extra__knowledge"
 _FIELDS: Sequence[tuple[str, str, Words]] = (
     ("run", "pk", _("run")),
     ("task_set", "task__task_set__name", _("task set")),
@@ -319,11 +320,24 @@ _FIELDS: Sequence[tuple[str, str, Words]] = (
     ("outcome", "outcome", _("outcome")),
     ("reward", "reward", _("reward")),
     ("end_reason", "end_reason", _("end reason")),
+    ("max_steps", "max_steps", _("step limit")),
     ("steps", "n_steps", _("steps")),
     ("seconds", "seconds", _("seconds")),
     ("cost", "cost", _("cost")),
     ("detections", "detections", _("anomalies noticed")),
     ("recoveries", "recoveries", _("recoveries")),
+    ("loop", "loop", _("loop: 1 by actions, 2 by actions and pages, empty if not looked at")),
+    (
+        "knowledge_budget",
+        f"{_KNOWLEDGE}__budget_tokens",
+        _("budget of web knowledge, in tokens"),
+    ),
+    ("knowledge_given", f"{_KNOWLEDGE}__given", _("entries of web knowledge given")),
+    (
+        "knowledge_left_out",
+        f"{_KNOWLEDGE}__left_out",
+        _("entries of web knowledge left out, by place from 0"),
+    ),
 )
 """Key, path in the database, and name of what a file says of each run."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult,
 from judging.analysis.experiments.sources import Source
 from judging.statistics.figures import Interval, Share
 from judging.statistics.success import Mean, clustered_rate, mean_interval, success_rate
-from runs.catalogue.agents.choices import setting_in_words
+from runs.catalogue.agents.choices import setting_in_words, usual_setting
 from runs.models import AgentConfiguration
 
 Trials = tuple[int, int]
@@ -210,12 +210,16 @@ def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
         for key in keys
         if any(agent.config.get(key) != agents[0].config.get(key) for agent in agents)
     ]
-    return [
-        ", ".join(
-            setting_in_words(key, agent.config[key]) for key in differing if key in agent.config
-        )
-        for agent in agents
-    ]
+    return [", ".join(_settings(agent, differing)) for agent in agents]
+
+
+def _settings(agent: AgentConfiguration, keys: Iterable[str]) -> Iterator[str]:
+    """Those of the settings that the agent has; some that are as usual are not stored with it."""
+    for key in keys:
+        if key in agent.config:
+            yield setting_in_words(key, agent.config[key])
+        elif usual := usual_setting(agent.name, key):
+            yield setting_in_words(key, usual)
 
 
 def _sums(scope: Scope, source: Source) -> list[Sums]:

@@ -129,6 +129,38 @@ def at_limits(rows: Sequence[RunRow]) -> list[AtLimit]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LimitArm:
+    """Runs that were carried out under one step limit, none of them cut afterwards."""
+
+    limit: int
+    reached: Mean
+    success: Share
+    steps: Mean
+    ended: int
+    """Runs that the limit ended."""
+
+
+def limit_arms(rows: Sequence[RunRow]) -> list[LimitArm]:
+    """The rows by the limit that they ran under, lowest first."""
+    by_limit: defaultdict[int, list[RunRow]] = defaultdict(list)
+    for row in rows:
+        if row.is_known and row.max_steps is not None:
+            by_limit[row.max_steps].append(row)
+    return [_limit_arm(limit, known) for limit, known in sorted(by_limit.items())]
+
+
+def _limit_arm(limit: int, known: Sequence[RunRow]) -> LimitArm:
+    tasks = [row.task for row in known]
+    return LimitArm(
+        limit=limit,
+        reached=clustered_mean([row.progress.maximum for row in known if row.progress], tasks),
+        success=Share(sum(row.is_success for row in known), len(known)),
+        steps=clustered_mean([float(row.n_steps) for row in known], tasks),
+        ended=sum(row.stopped_at is not None for row in known),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
     """A milestone that runs did not get past: the first that they never reached."""
 

@@ -81,6 +81,7 @@ SECTIONS = {
     "task-sets": Section(_("By task set")),
     "curve": Section(_("Where do runs stop getting further?"), _by_step),
     "stops": Section(_("Which milestones do runs not get past?")),
+    "arms": Section(_("What does a step limit change?")),
     "limits": Section(_("Would fewer steps do?")),
     "difficulty": Section(_("Easy and hard tasks")),
     "scores": Section(_("One score that counts how far failures got")),

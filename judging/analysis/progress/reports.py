@@ -218,6 +218,7 @@ PROGRESS: Registry[Facts] = Registry(
         "task-sets": Entry(_("The same by task set"), task_sets),
         "curve": Entry(_("Progress by step"), steps.curve),
         "stops": Entry(_("Milestones that runs do not get past"), steps.stops),
+        "arms": Entry(_("Step limits as arms"), steps.arms),
         "limits": Entry(_("Step limits"), steps.limits),
         "difficulty": Entry(_("Easy and hard tasks"), difficulty),
         "scores": Entry(_("Adjusted scores"), steps.scores),

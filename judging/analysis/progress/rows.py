@@ -46,6 +46,8 @@ class RunRow:
     task_set_name: str
     standing: RunResult
     n_steps: int
+    max_steps: int | None
+    """The step limit that it ran under."""
     stopped_at: int | None
     """Its step limit, if that ended it: nobody knows what it would have done after."""
     milestones: int
@@ -102,6 +104,7 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
                 task_set_name=f"{set_name} {version}",
                 standing=RunResult(standing),
                 n_steps=steps,
+                max_steps=limit,
                 stopped_at=(limit or steps) if end == Run.EndReason.MAX_STEPS else None,
                 milestones=len(milestones.get(task, ())),
                 progress=found if isinstance(found, RunProgress) else None,

@@ -14,8 +14,10 @@ from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress.figures import (
     AtLimit,
+    LimitArm,
     at_limits,
     curve_of,
+    limit_arms,
     score_of,
     stops_of,
 )
@@ -183,6 +185,52 @@ def limits(facts: Facts) -> Report:
             ),
         ],
     )
+
+
+def arms(facts: Facts) -> Report:
+    """One row a configuration and step limit that its runs were carried out under."""
+    rows = [
+        _arm(facts, each, arm)
+        for each in facts.configurations
+        for arm in limit_arms(facts.rows_of(each))
+    ]
+    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
+    return Report(
+        columns=[
+            CONFIGURATION,
+            Column("limit", _("step limit")),
+            with_ends("progress", _("mean progress, highest"), _("progress")),
+            with_ends("success", _("success rate"), _("success")),
+            figure("steps", _("mean steps used"), _("steps used"), show=decimals(1)),
+            Column("n", _("n, runs with progress and verdict"), "n"),
+            Column("ended", _("runs that the limit ended"), _("ended by the limit")),
+        ],
+        rows=rows,
+        # Where limits are no arms of the plan, they differ by task and say nothing of agents.
+        page_rows=rows if facts.experiment.plan.get("has_limits") else [],
+        notes=facts.progress_notes(),
+        references=[
+            [label, limit, progress, None, steps, "", ""] for limit, progress, steps in AGENTBOARD
+        ],
+        remarks=[
+            _(
+                "Each limit is an arm of the experiment: its runs were carried out under it, on "
+                "the same tasks and seeds. Below, longer runs are cut afterwards instead."
+            )
+        ],
+    )
+
+
+def _arm(facts: Facts, each: Configuration, arm: LimitArm) -> list[Any]:
+    return [
+        each.name,
+        arm.limit,
+        arm.reached,
+        arm.success,
+        arm.steps.value,
+        Cell(arm.success.total, facts.progress_url(KNOWN, each, standing=ANY_DECIDED)),
+        arm.ended,
+    ]
 
 
 def _limits_words(found: Sequence[AtLimit]) -> str:

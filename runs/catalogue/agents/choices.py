@@ -153,6 +153,7 @@ def for_task_set(agent: AgentChoice, task_set: str) -> AgentChoice:
 
 SAME_AGENT = pgettext_lazy("rerun with", "the same agent")
 MAX_VALUE = 60
+BUDGET = "knowledge_tokens"
 _SETTINGS: Mapping[str, type[BaseModel]] = {
     GENERIC: AgentSettings,
     SCREEN: ScreenSettings,
@@ -198,7 +199,14 @@ def setting_in_words(key: str, value: JsonValue) -> str:
                 "level": HintLevel(level).label,
                 "relatedness": near,
             }
+    if key == BUDGET and value is None:
+        return _("all web knowledge, no budget")
     return f"{key}={value_in_words(value)}"
+
+
+def usual_setting(name: str, key: str) -> JsonValue:
+    """What a setting is that the configuration of such an agent does not name."""
+    return _defaults(name).get(key)
 
 
 def value_in_words(value: JsonValue) -> str:

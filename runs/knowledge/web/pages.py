@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -36,6 +36,7 @@ PER_PAGE = 50
 MOST_RUNS = 50
 MOST_JOBS = 10
 MOST_SITES = 300
+MOST_LEFT_OUT = 1000
 LOOKED_AT = 500
 """Runs, the newest, among which the last one of the generic agent is looked for."""
 KINDS = (LearningJob.Kind.EXTRACT, LearningJob.Kind.SUMMARISE)
@@ -220,22 +221,66 @@ def knowledge_facts(run: Run, user: User) -> dict[str, object]:
     content = run.agent.knowledge_hash
     if not content or hides_something(run) or not user.has_perm("runs.view_knowledgeset"):
         return {}
+    knowledge_set = KnowledgeSet.objects.filter(content_hash=content).first()
+    given = knowledge_given(run)
     return {
         "knowledge_words": value_in_words(run.agent.config[KNOWLEDGE_KEY]),
-        "knowledge_set": KnowledgeSet.objects.filter(content_hash=content).first(),
-        "knowledge_given": _given(run.record.get("extra")),
+        "knowledge_set": knowledge_set,
+        "knowledge_given": given,
+        "knowledge_left_out": _left_out(knowledge_set, given.left_out, user) if given else [],
     }
 
 
-def _given(extra: object) -> dict[str, int]:
-    """How much the agent was given within which budget, as the record says; it may say anything."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """How much of its web knowledge a run's agent was given, as its record says.
+
+    `budget` is what its settings say, None for all of it; `room` what the prompt had of that.
+    """
+
+    n: int
+    left_out: tuple[int, ...]
+    """Places among the entries that agents read, from 0."""
+    budget: int | None
+    room: int | None
+
+    @property
+    def all(self) -> int:
+        return self.n + len(self.left_out)
+
+    @property
+    def is_short_of_room(self) -> bool:
+        """Whether the prompt had less room than the budget, and that left something out."""
+        short = self.room is not None and (self.budget is None or self.room < self.budget)
+        return short and bool(self.left_out)
+
+
+def knowledge_given(run: Run) -> Given | None:
+    """What the record says; it may say anything, which is nothing then."""
+    extra = run.record.get("extra")
     told = extra.get("knowledge") if isinstance(extra, dict) else None
-    if not isinstance(told, dict) or not isinstance(told.get("left_out"), list):
-        return {}
-    given, budget = told.get("given"), told.get("budget_tokens")
-    if not isinstance(given, int) or not isinstance(budget, int):
-        return {}
-    return {"n": given, "of": given + len(told["left_out"]), "budget": budget}
+    if not isinstance(told, dict) or not isinstance(left_out := told.get("left_out"), list):
+        return None
+    given, budget, room = told.get("given"), told.get("budget_tokens"), told.get("room_tokens")
+    if not isinstance(given, int) or not all(isinstance(each, int) for each in left_out):
+        return None
+    if "budget_tokens" not in told:
+        return None
+    if not all(each is None or isinstance(each, int) for each in (budget, room)):
+        return None
+    return Given(n=given, left_out=tuple(left_out), budget=budget, room=room)
+
+
+def _left_out(
+    knowledge_set: KnowledgeSet | None, places: Sequence[int], user: User
+) -> list[KnowledgeEntry]:
+    """The entries at these places that the person may read."""
+    if knowledge_set is None or not places:
+        return []
+    told = list(knowledge_set.entries.for_agents())
+    shown = set(knowledge_set.entries.visible_to(user).order_by().values_list("pk", flat=True))
+    named = [told[place] for place in places[:MOST_LEFT_OUT] if 0 <= place < len(told)]
+    return [entry for entry in named if entry.pk in shown]
 
 
 def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
@@ -243,7 +288,8 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
 
     It is the generic agent that ran here last, as far as the person may know and without the
     hints of an experiment; where none of the newest runs has one, one whose model is still to be
-    named.
+    named. Of a set that the usual budget does not hold it gets the relevant entries, or all of
+    them where they are raw: what raw knowledge does, the whole of it shows.
     """
     config: dict[str, Any] = {"model": "…"}
     generic = AgentConfiguration.objects.filter(name=GENERIC).in_bulk()
@@ -255,7 +301,9 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
         config.pop(HINTS, None)
     config[KNOWLEDGE_KEY] = str(knowledge_set)
     config["knowledge_tokens"] = config.get("knowledge_tokens", BUDGET)
-    if knowledge_set.n_tokens > BUDGET:
+    if knowledge_set.n_tokens > BUDGET and knowledge_set.is_raw:
+        config["knowledge_tokens"] = None
+    elif knowledge_set.n_tokens > BUDGET:
         config[KNOWLEDGE_KEY] = {"set": str(knowledge_set), "select": "relevant", "top": 10}
     return f"{GENERIC}:{json.dumps(config, ensure_ascii=False)}"
 

@@ -10,10 +10,17 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
+from runs.catalogue.agents.choices import (
+    ModelUnavailableError,
+    offered_models,
+    setting_in_words,
+    usual_setting,
+)
 from runs.catalogue.agents.runnable import agent_hash
+from runs.launching.experiments.arms import BUDGET_KEY, LIMIT_KEY
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
+from runs.models.experiments import KNOWLEDGE_KEY
 from runs.models.tasks import task_key
 from runs.queue.workers import browsers
 from webagent.trajectory.records import AgentRecord, Json
@@ -46,6 +53,18 @@ class AgentEstimate:
     """Name of the model that it asks; empty for agents without one."""
     is_priced: bool
     """Whether the model's price is known."""
+
+    @property
+    def arm(self) -> str:
+        """Its step limit, web knowledge and budget of that, in words, as far as they are set."""
+        config = self.agent.config or {}
+        if KNOWLEDGE_KEY in config:
+            config = {BUDGET_KEY: usual_setting(self.agent.name, BUDGET_KEY)} | config
+        return ", ".join(
+            setting_in_words(key, config[key])
+            for key in (LIMIT_KEY, KNOWLEDGE_KEY, BUDGET_KEY)
+            if key in config
+        )
 
     @property
     def cost_words(self) -> str:

@@ -10,6 +10,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
+from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
     Plan,
@@ -24,7 +25,7 @@ from webagent.agents.settings import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""
-AS_ASKED = ("trials", "max_steps", "policy", "parallelism", "in_background", "waits_for_sites")
+AS_ASKED = ("trials", "policy", "parallelism", "in_background", "waits_for_sites")
 """What the plan takes over from the form as it is."""
 
 Read = TypeVar("Read")
@@ -85,13 +86,24 @@ class ExperimentForm(forms.Form):
             "agents get the same."
         ),
     )
-    max_steps = WholeNumberField(
+    max_steps = forms.CharField(
         label=_("Step limit"),
         required=False,
+        max_length=200,
         widget=forms.TextInput(attrs={"list": "step-limits"}),
-        min_value=1,
-        max_value=1000,
-        help_text=_("Common: 30, 50 and 100. Empty: as the task or the agent says."),
+        help_text=_(
+            "Common: 30, 50 and 100. Several, such as 10, 20, 30: each agent is compared under "
+            "all of them. Empty: as the task or the agent says."
+        ),
+    )
+    budgets = forms.CharField(
+        label=_("Tokens for web knowledge"),
+        required=False,
+        max_length=200,
+        help_text=_(
+            "Of agents that have web knowledge. Several, such as 6000, none: each is compared "
+            "under all of them; none gives all entries. Empty: as configured."
+        ),
     )
     policy = forms.ModelChoiceField(
         queryset=RetryPolicy.objects.none(),
@@ -165,17 +177,30 @@ class ExperimentForm(forms.Form):
             ),
         )
         seeds = self._read("seeds", lambda: read_seeds(asked["seeds"], asked["trials"]))
-        if tasks is None or agents is None or seeds is None:
+        limits = self._read("max_steps", lambda: read_step_limits(asked["max_steps"]))
+        budgets = self._read("budgets", lambda: read_budgets(asked["budgets"]))
+        if tasks is None or agents is None or seeds is None or limits is None or budgets is None:
+            return None
+        arms = self._read("budgets", lambda: with_arms(agents, step_limits=limits, budgets=budgets))
+        if arms is None:
             return None
         as_asked = {name: asked[name] for name in AS_ASKED}
-        return Plan(name=asked.get("name", ""), tasks=tasks, agents=agents, seeds=seeds, **as_asked)
+        return Plan(
+            name=asked.get("name", ""),
+            tasks=tasks,
+            agents=arms,
+            seeds=seeds,
+            max_steps=limits[0] if len(limits) == 1 else None,
+            has_limits=len(limits) > 1,
+            **as_asked,
+        )
 
     def _read(self, field: str, read: Callable[[], Read]) -> Read | None:
         """What the field asks for; None, with the reason beside it, if there is no such thing."""
         try:
             return read()
         except PlanError as error:
-            self.add_error(field, str(error))
+            self.add_error(error.field if error.field in self.fields else field, str(error))
             return None
 
     def _in_set(self) -> tuple[Task, ...]:

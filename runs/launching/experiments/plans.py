@@ -72,6 +72,9 @@ class Plan:
     trials: int = 1
     seeds: Seeds = Seeds()
     max_steps: int | None = None
+    """For all runs; without one, as the task or the agent says."""
+    has_limits: bool = False
+    """Each agent's configuration names the step limit of its runs: limits are arms."""
     policy: RetryPolicy | None = None
     parallelism: int | None = None
     in_background: bool = False
@@ -83,7 +86,7 @@ class Plan:
 
     def to_json(self) -> Json:
         """What is stored with the experiment, and what makes two plans the same."""
-        return {
+        said: Json = {
             "task_sets": [*sorted({str(task.task_set) for task in self.tasks})],
             "tasks": [task.external_id for task in self.tasks],
             "agents": [agent.model_dump(mode="json", exclude_none=True) for agent in self.agents],
@@ -94,6 +97,8 @@ class Plan:
             "parallelism": self.parallelism,
             "in_background": self.in_background,
         }
+        # Named only where it is so: the plans of before keep their token.
+        return said | {"has_limits": True} if self.has_limits else said
 
     @property
     def token(self) -> UUID:

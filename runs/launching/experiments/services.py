@@ -150,7 +150,7 @@ def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -
             experiment=experiment,
             seed=plan.seeds.of(token, task, trial),
             trial=trial,
-            max_steps=plan.max_steps or _longest(task, agent),
+            max_steps=plan.max_steps or _longest(None if plan.has_limits else task, agent),
             policy=plan.policy,
             launch=token,
             source_format=OUR_FORMAT,
@@ -175,9 +175,11 @@ def stored_task(task: Task) -> Task:
     return task if task.pk else store_task(task_record(task_name(task)))
 
 
-def _longest(task: Task, agent: AgentConfiguration) -> int:
+def _longest(task: Task | None, agent: AgentConfiguration) -> int:
+    """The task's step limit, or else the agent's."""
     wanted = agent.config.get("max_steps")
-    return task.max_steps or (wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS)
+    own = wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS
+    return (task.max_steps if task else None) or own
 
 
 def _change(experiment: Experiment, among: Iterable[str], state: ExperimentState) -> bool:

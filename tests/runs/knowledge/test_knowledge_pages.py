@@ -15,7 +15,8 @@ from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import value_in_words
 from runs.knowledge.learning import carry_out
-from runs.knowledge.web.pages import config_line
+from runs.knowledge.web.pages import Given, config_line, knowledge_given
+from runs.knowledge.web.sets import recount
 from runs.launching.experiments.plans import read_agent
 from runs.launching.experiments.selection import PlanError
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
@@ -89,7 +90,10 @@ def test_a_long_raw_block_is_warned_of(page: Client):
     said = text(page, f"/knowledge/{long.pk}/")
     assert "does not fit that budget" in said
     assert "lowered an agent" in said
-    assert "&quot;select&quot;: &quot;relevant&quot;" in said
+    assert "&quot;knowledge_tokens&quot;: null" in said
+    summary = made(run, kind="summarised", n_tokens=6_001, version=2)
+    offered = text(page, f"/knowledge/{summary.pk}/")
+    assert "&quot;select&quot;: &quot;relevant&quot;" in offered
     said = text(page, f"/knowledge/{short.pk}/")
     assert "message warning" not in said
 
@@ -239,6 +243,12 @@ def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
     ("said", "shown"),
     [
         ({"given": 68, "left_out": [0] * 195, "budget_tokens": 6000}, "68 of 263 entries given"),
+        (
+            {"given": 2, "left_out": [0], "budget_tokens": None, "room_tokens": 90},
+            "2 of 3 entries given, no budget",
+        ),
+        ({"given": 2, "left_out": ["0"], "budget_tokens": 6000}, ""),
+        ({"given": 2, "left_out": [], "budget_tokens": "6000"}, ""),
         ({"given": "68", "left_out": [], "budget_tokens": 1}, ""),
         (["malformed"], ""),
     ],
@@ -251,6 +261,25 @@ def test_the_page_of_a_run_shows_how_much_was_given(page: Client, said: JsonValu
     assert "shop raw v1" in seen
     assert ("entries given" in seen) == bool(shown)
     assert shown in seen
+
+
+def test_the_entries_that_were_left_out_are_listed_and_read_by_programs(page: Client):
+    kept = recount(made(make_run(pictures=False)))
+    content = {"set": str(kept), "sha256": kept.content_hash, "entries": []}
+    agent = make_agent("generic", config={"model": "own", "knowledge": content})
+    said: dict[str, JsonValue] = {"given": 0, "left_out": [0, 7], "budget_tokens": 10}
+    said["room_tokens"] = 10
+    run = make_run(pictures=False, agent=agent, record={"extra": {"knowledge": said}})
+    seen = text(page, f"/runs/{run.pk}/")
+    assert "2 entries left out" in seen
+    assert INTENT in seen
+    assert knowledge_given(run) == Given(n=0, left_out=(0, 7), budget=10, room=10)
+
+
+def test_the_whole_of_a_large_raw_set_is_offered_without_budget(page: Client, engineer: User):
+    raw = made(make_run(pictures=False), n_tokens=23_000)
+    line = json.loads(config_line(raw, engineer).removeprefix("generic:"))
+    assert (line["knowledge"], line["knowledge_tokens"]) == ("shop shopping raw v1", None)
 
 
 def test_knowledge_is_named_where_agents_are_put_into_words():

@@ -117,6 +117,7 @@ class KnowledgeWriter:
         ]
         self._made: dict[tuple[str, int], Block] = {}
         self._given: Block | None = None
+        self._room = 0
 
     def block(self, goal: str, tokens: int) -> Block:
         """What the agent is told within so many tokens, the words around it included."""
@@ -129,14 +130,15 @@ class KnowledgeWriter:
                 selection=self._settings.select,
                 top=self._settings.top,
             )
-        self._given = self._made[goal, tokens]
+        self._given, self._room = self._made[goal, tokens], tokens
         return self._given
 
-    def given(self, budget: int) -> Json | None:
+    def given(self, budget: int | None) -> Json | None:
         """What the block made last holds of the set; None before the first.
 
         Args:
-            budget: tokens that the agent's settings give to knowledge.
+            budget: tokens that the agent's settings give to knowledge; `room_tokens` says what of
+                them the prompt had, which may be less.
         """
         if self._given is None:
             return None
@@ -145,6 +147,7 @@ class KnowledgeWriter:
             "set": self._settings.set,
             "sha256": self._settings.sha256,
             "budget_tokens": budget,
+            "room_tokens": self._room,
             "tokens": self._given.tokens,
             "given": len(self._given.shown),
             "left_out": list(left_out),

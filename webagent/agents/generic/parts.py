@@ -13,7 +13,7 @@ from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeWriter, framed
 from webagent.agents.generic.page import cut_tree, is_in_view
 from webagent.agents.generic.request import Example, HistoryWords, filled
-from webagent.agents.settings import AgentSettings
+from webagent.agents.settings import KNOWLEDGE_TOKENS, AgentSettings
 from webagent.llm.budget import count_tokens, fitting
 from webagent.llm.untrusted import visible
 from webagent.trajectory.live import Observation, Taken
@@ -174,7 +174,7 @@ class PartsWriter:
         settings, share = self._settings, stable // STABLE_SHARE
         error = min(settings.error_tokens, left // 4)
         tips = min(settings.tips_tokens, share)
-        knowledge = min(settings.knowledge_tokens, share) if self._knowledge else 0
+        knowledge = self._knowledge_cap(stable) if self._knowledge else 0
         tabs = min(settings.tabs_tokens, left // 8)
         taken = Caps(0, 0, share, tabs, knowledge, tips, error)
         parts = self.parts(observation, (), taken)
@@ -187,6 +187,13 @@ class PartsWriter:
         history = min(settings.history_tokens, max(0, left - assured))
         told = count_tokens(history_text(turns, history, self._words))
         return replace(taken, history=history, page=max(0, min(page, left - told)))
+
+    def _knowledge_cap(self, stable: int) -> int:
+        """Whoever chose a budget beyond the usual one may have half of the prompt for it."""
+        budget = self._settings.knowledge_tokens
+        if budget is None:
+            return stable - stable // 4
+        return min(budget, stable // (2 if budget > KNOWLEDGE_TOKENS else STABLE_SHARE))
 
     def parts(self, observation: Observation, turns: Sequence[Turn], caps: Caps) -> Parts:
         """The texts, as they are shown, so that what is counted is what is sent."""

@@ -27,6 +27,7 @@ from webagent.agents.screen.instructions import (
     instructions_of,
 )
 from webagent.agents.screen.reply import Pointer, PressKey, TypeText, browser_action, click
+from webagent.agents.scripted import Scripted
 from webagent.agents.settings import VisionSettings
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
@@ -190,7 +191,7 @@ NAME = "screen-scripted"
 VERSION = "rules 1"
 
 
-class ScreenScripted:
+class ScreenScripted(Scripted):
     """Does what the goal says in words that it knows. Make a new one for the next run.
 
     Args:
@@ -210,9 +211,7 @@ class ScreenScripted:
 
     def describe(self) -> AgentRecord:
         """How it reads, and by which rules it goes."""
-        return AgentRecord(
-            name=NAME, version=VERSION, config=self._settings.model_dump(mode="json")
-        )
+        return self.record(NAME, self._settings.model_dump(mode="json"), VERSION)
 
     def act(self, observation: Observation) -> Decision:
         """All that the goal asks for, as far as the screen shows it."""

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 
+from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
@@ -113,7 +114,14 @@ def add_plan_arguments(parser: ArgumentParser, *, trials: int) -> None:
     parser.add_argument("--tasks", default="", help="ids between commas")
     parser.add_argument("--trials", type=int, default=trials)
     parser.add_argument("--seeds", default="", help="0-2 or 4,8,15 or 7+ or random (default)")
-    parser.add_argument("--max-steps", type=int)
+    parser.add_argument(
+        "--max-steps", default="", help="30, or 10,20,30: each agent under every limit"
+    )
+    parser.add_argument(
+        "--knowledge-tokens",
+        default="",
+        help="budget of web knowledge: 6000, or 6000,none for each agent with it under both",
+    )
     parser.add_argument("--parallelism", type=int, help="runs at a time")
 
 
@@ -126,6 +134,7 @@ def read_plan(options: dict[str, Any], agents: Sequence[str], user: User | None)
     """
     if options["trials"] < 1:
         raise CommandError("--trials must be 1 or more")
+    limits = read_step_limits(str(options["max_steps"] or ""))
     selection = Selection(
         task_set=options["task_set"],
         sites=options["site"],
@@ -136,10 +145,15 @@ def read_plan(options: dict[str, Any], agents: Sequence[str], user: User | None)
     return Plan(
         name=options["name"],
         tasks=tasks_of(selection, user),
-        agents=tuple(map(read_agent, agents)),
+        agents=with_arms(
+            tuple(map(read_agent, agents)),
+            step_limits=limits,
+            budgets=read_budgets(options["knowledge_tokens"]),
+        ),
         trials=options["trials"],
         seeds=read_seeds(options["seeds"], options["trials"]),
-        max_steps=options["max_steps"],
+        max_steps=limits[0] if len(limits) == 1 else None,
+        has_limits=len(limits) > 1,
         policy=named_policy(options.get("policy", "")),
         parallelism=options["parallelism"],
         in_background=options.get("background", False),
@@ -174,7 +188,8 @@ def _words_of(plan: Plan, found: Estimate) -> list[str]:
         f" × {plan.trials} trials"
     ]
     for each in found.agents:
-        words = [f"  {each.agent.name}: {each.n_runs} runs"]
+        named = f"{each.agent.name} ({each.arm})" if each.arm else each.agent.name
+        words = [f"  {named}: {each.n_runs} runs"]
         if each.seconds:
             words.append(
                 f"{each.seconds.median:.1f} s each (half of them {each.seconds.low:.1f} to"

@@ -87,12 +87,12 @@ def test_an_entry_cannot_end_its_block():
 @example(6, 243, 1784, "all")
 @given(
     st.integers(0, 60),
-    st.integers(0, 4000),
+    st.integers(0, 4000) | st.none(),
     st.integers(1200, 9000),
     st.sampled_from(["all", "relevant"]),
 )
 def test_neither_its_own_budget_nor_the_prompts_is_overrun(
-    n: int, own: int, whole: int, select: str
+    n: int, own: int | None, whole: int, select: str
 ):
     many = [
         Entry(intent=f"Find the book of day {day}", ok="x " * day, ng="y" * 40)
@@ -105,9 +105,47 @@ def test_neither_its_own_budget_nor_the_prompts_is_overrun(
     words = prompt.request.system
     if "<web_knowledge>" in words:
         block = words[words.index("<web_knowledge>") : words.index("</web_knowledge>") + 16]
-        assert count_tokens(block) <= own
+        assert own is None or count_tokens(block) <= own
         assert all(line.startswith(("- ", "  ")) for line in block.splitlines()[2:-1])
     assert maker.prompt(observation(long_tree(80), goal="Find the book.")) == prompt
+
+
+def test_263_raw_entries_are_cut_by_the_usual_budget_and_whole_without_one():
+    """As many as in the study, which gave all of them: some 16,000 tokens and more."""
+    many = [
+        Entry(
+            intent=f"Open the filter builder of list {number} to edit its filter rows",
+            ok=f"click('a{number}') on “Show / hide filter” opened it.",
+            ng=f"click('b{number}') on “All” did nothing, at step {number} and again afterwards, "
+            "and the agent had to search in the column instead.",
+        )
+        for number in range(263)
+    ]
+    whole = count_tokens(framed("\n".join(each.text for each in many)))
+    assert 16_000 < whole < 28_000
+    given = {}
+    for budget in (6000, 18_000, None):
+        asked = agent(Scripted(act("noop()")), knowledge=snapshot(many), knowledge_tokens=budget)
+        asked.act(observation(long_tree(5), goal="Filter the list."))
+        found = asked.knowledge_given()
+        assert found is not None
+        # By hand: entries are taken in order as long as the budget holds them.
+        assert isinstance(found["room_tokens"], int)
+        room = found["room_tokens"] - count_tokens(framed("x"))
+        fits: list[int] = []
+        used = 0
+        for place, each in enumerate(many):
+            taken = count_tokens(f"\n{each.text}" if fits else each.text)
+            if used + taken <= room:
+                fits.append(place)
+                used += taken
+        assert found["given"] == len(fits)
+        assert found["left_out"] == [place for place in range(263) if place not in fits]
+        assert found["budget_tokens"] == budget
+        given[budget] = found["given"]
+    assert 50 < given[6000] < 100
+    assert given[6000] < given[18_000] < 263
+    assert given[None] == 263
 
 
 def test_what_was_given_and_what_was_left_out_is_kept():
