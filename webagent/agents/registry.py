@@ -51,7 +51,7 @@ class ModelSettings(Protocol):
     def model(self) -> str: ...
 
     @property
-    def max_reply_tokens(self) -> int: ...
+    def longest_reply_tokens(self) -> int: ...
 
     @property
     def max_cost(self) -> Decimal | None: ...
@@ -150,10 +150,11 @@ def asked_model(settings: ModelSettings) -> tuple[Client, ModelEntry]:
         raise ModelUnavailable(
             f"{settings.model} cannot be asked: the environment variable {variable} is not set"
         )
-    if entry.context_tokens is not None and entry.context_tokens <= settings.max_reply_tokens:
+    longest = settings.longest_reply_tokens
+    if entry.context_tokens is not None and entry.context_tokens <= longest:
         raise ModelUnavailable(
             f"max_reply_tokens: {settings.model} has a context of {entry.context_tokens} tokens,"
-            f" which leaves no room for a prompt beside a reply of {settings.max_reply_tokens}"
+            f" which leaves no room for a prompt beside a reply of {longest}"
         )
     if settings.max_cost is not None:
         if entry.prices is None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.action_space import Action, chosen_actions
 from webagent.agents.generic.knowledge import KnowledgeSettings
 from webagent.agents.generic.request import HistoryWords, Wording, Words, load_wording, read_wording
-from webagent.agents.screen.reply import Examples, WorkedExample, load_examples
+from webagent.agents.screen.reply import Examples, WorkedExample, load_examples, task_of
 from webagent.trajectory.records import Json
 from webagent.trajectory.values import Money
 
@@ -117,6 +117,10 @@ class AgentSettings(BaseModel):
         return chosen_actions(DEFAULT_ACTIONS)
 
     @property
+    def longest_reply_tokens(self) -> int:
+        return self.max_reply_tokens
+
+    @property
     def wording(self) -> Wording[Words]:
         return load_wording(self.prompts)
 
@@ -183,6 +187,8 @@ def screen_wording(version: str) -> Wording[ScreenWords]:
 
 MAX_COMPLETIONS = 10
 
+ReplyTokens = Annotated[int, Field(ge=64)]
+
 
 class VisionSettings(BaseModel):
     """How a screenshot is read, by which OCR engine.
@@ -207,9 +213,10 @@ class ScreenSettings(VisionSettings):
     of the prompt, `hints` names a set from which each task's tips are taken.
 
     At most `max_completions` are asked for in a run; of these an unusable one is sent back
-    `max_parse_retries` times at a step. Of `max_prompt_tokens`, or what the model's context leaves
-    beside a reply, each part gets no more than its own `…_tokens`. `max_cost` is in US dollars a
-    run.
+    `max_parse_retries` times at a step. A reply has at most `max_reply_tokens`, at tasks that
+    `task_reply_tokens` names at most those; a task is the last part of its page's address. Of
+    `max_prompt_tokens`, or what the model's context leaves beside the longest reply, each part gets
+    no more than its own `…_tokens`. `max_cost` is in US dollars a run.
     """
 
     model: str = Field(min_length=1)
@@ -223,6 +230,7 @@ class ScreenSettings(VisionSettings):
     max_completions: int = Field(default=MAX_COMPLETIONS, ge=1, le=MOST_STEPS)
     temperature: float | None = Field(default=0.0, ge=0, le=2)
     max_reply_tokens: int = Field(default=1500, ge=64)
+    task_reply_tokens: dict[str, ReplyTokens] = Field(default={}, max_length=1000)
     max_parse_retries: int = Field(default=2, ge=0, le=10)
     max_cost: Money | None = Field(default=None, gt=0, allow_inf_nan=False)
 
@@ -234,8 +242,21 @@ class ScreenSettings(VisionSettings):
     error_tokens: int = Field(default=600, ge=0)
 
     def as_json(self) -> Json:
-        """All settings. Without hints there is no word of them: it can act on any task then."""
-        return self.model_dump(mode="json", exclude=None if self.hints else {"hints"})
+        """All settings. Without hints there is no word of them: it can act on any task then.
+
+        Nor of tasks' own limits, which came later: so a configuration keeps its hash.
+        """
+        unused = {name for name in ("hints", "task_reply_tokens") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude=unused)
+
+    @property
+    def longest_reply_tokens(self) -> int:
+        """What a reply may take at the task that may take most."""
+        return max(self.max_reply_tokens, *self.task_reply_tokens.values(), 0)
+
+    def reply_tokens(self, url: str) -> int:
+        """What a reply may take at the task whose page has this address."""
+        return self.task_reply_tokens.get(task_of(url), self.max_reply_tokens)
 
     @property
     def wording(self) -> Wording[ScreenWords]:

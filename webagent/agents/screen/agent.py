@@ -215,6 +215,7 @@ class ScreenAgent:
             size=(observation.width, observation.height),
             last_error=observation.last_error or "",
             example=self._settings.worked.of(observation.url),
+            reply_tokens=self._settings.reply_tokens(observation.url),
         )
 
         def make(failed: Sequence[Failed], budget: int) -> Prompt:

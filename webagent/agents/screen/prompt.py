@@ -39,6 +39,7 @@ class PromptScreen:
     size: tuple[int, int]
     last_error: str = ""
     example: WorkedExample | None = None
+    reply_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class ScreenPrompts:
         self.budget = token_budget(
             entry,
             max_prompt_tokens=settings.max_prompt_tokens,
-            max_reply_tokens=settings.max_reply_tokens,
+            max_reply_tokens=settings.longest_reply_tokens,
         )
 
     def prompt(
@@ -152,7 +153,7 @@ class ScreenPrompts:
             system=self._system(look, parts),
             schema=SCHEMA,
             schema_name="next_commands",
-            max_tokens=settings.max_reply_tokens,
+            max_tokens=look.reply_tokens,
             temperature=settings.temperature,
             is_prefix_cached=True,
         )

@@ -198,12 +198,13 @@ class WorkedExample(BaseModel):
     """A task that was carried out, turn by turn.
 
     `task` is the last part of its page's address, without the ending; without it the example is
-    for every task that has none of its own.
+    for every task that has none of its own. `seed` makes the page that it was carried out on.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: str = ""
+    seed: int | None = None
     goal: str
     turns: tuple[WorkedTurn, ...] = Field(min_length=1, max_length=MOST_TURNS)
 
@@ -218,9 +219,14 @@ class Examples(BaseModel):
 
     def of(self, url: str) -> WorkedExample | None:
         """The example for the task whose page has this address."""
-        task = PurePosixPath(urlsplit(url).path).stem
+        task = task_of(url)
         known = {example.task: example for example in self.examples}
         return known.get(task) or known.get("")
+
+
+def task_of(url: str) -> str:
+    """What a task with a page of its own is called: the last part of the page's address."""
+    return PurePosixPath(urlsplit(url).path).stem
 
 
 def load_examples(given: str | Sequence[WorkedExample]) -> Examples:
@@ -246,12 +252,14 @@ def _from_file(name: str) -> Examples:
         known = ", ".join(example_files()) or "none"
         raise ValueError(f"examples: there is no file {name!r}; there are: {known}")
     content = tomllib.loads((FOLDER / f"{name}.toml").read_text())
-    return _checked(TypeAdapter(list[WorkedExample]).validate_python(content["example"]))
+    own = TypeAdapter(list[WorkedExample]).validate_python(content["example"])
+    return _checked([*_from_file(content.get("base", "")).examples, *own])
 
 
 def _checked(examples: Sequence[WorkedExample]) -> Examples:
     tasks = [example.task for example in examples]
     if twice := sorted({task for task in tasks if tasks.count(task) > 1}):
         raise ValueError(f"examples: there are two for {twice[0]!r}")
-    said = json.dumps([example.model_dump() for example in examples])
+    # No model is told the seed.
+    said = json.dumps([example.model_dump(exclude={"seed"}) for example in examples])
     return Examples(examples=tuple(examples), sha256=hashlib.sha256(said.encode()).hexdigest())

@@ -164,6 +164,34 @@ def test_examples_that_come_with_this_can_be_read():
         assert load_examples(name).examples
 
 
+def test_a_reply_may_be_as_long_as_its_task_allows():
+    limits = {"max_reply_tokens": 512, "task_reply_tokens": {"login-user": 1024}}
+    model = Scripted(said(click(3, 4)))
+    acting = agent(model, **limits)
+    acting.act(looked())
+    acting.act(looked(url="http://miniwob.localhost/miniwob/click-test.html"))
+    assert [request.max_tokens for request in model.asked] == [1024, 512]
+    config = acting.describe().config
+    assert config is not None
+    assert {name: config[name] for name in limits} == limits
+
+
+def test_without_limits_of_tasks_a_configuration_keeps_its_hash():
+    assert "task_reply_tokens" not in settings().as_json()
+
+
+def test_the_longest_reply_leaves_room_for_the_prompt():
+    chosen = settings(max_reply_tokens=512, task_reply_tokens={"drag-shapes": 1024})
+    acting = ScreenAgent(chosen, Scripted(said()), entry(context_tokens=3000), showing(LOGIN))
+    assert acting._prompts.budget == 3000 - 1024
+
+
+@pytest.mark.parametrize("limits", [{"a": 63}, {"a": "many"}, {"a": None}, ["a"], {"a": 1e9 + 0.5}])
+def test_limits_of_tasks_that_are_none_are_refused(limits):
+    with pytest.raises(ValueError, match="task_reply_tokens"):
+        settings(task_reply_tokens=limits)
+
+
 def test_a_long_screen_is_cut_around_what_the_goal_names():
     lines = [item("text", f"A line nobody asked for {n}", 4, n * 20, 200) for n in range(400)]
     long = screen(*lines[:399], item("button", "Login", 4, 20 * 399))
