@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.analysis.audits.reports import check_split
 from judging.api.figures import TableOut, table_out
@@ -38,6 +38,10 @@ class Counting(BaseModel):
     )
     unsure: Unsure = Field(
         Unsure.IN, description="Whether “unsure” is an answer like others in agreement."
+    )
+    pairing: Pairing = Field(
+        Pairing.PEOPLE,
+        description="Whether agreement is between people, or first label against second.",
     )
 
 

@@ -96,6 +96,9 @@ KNOWN = (
     gettext_noop("0 failure, 1 success, 2 not executable (the benchmark's own rule)"),
     gettext_noop("0 not executable, 1 success, 2 failure"),
     gettext_noop("labels 0 and 2 are left out"),
+    gettext_noop("What becomes of labels and verdicts whose trajectories are not in the file?"),
+    gettext_noop("kept, as runs without trajectory"),
+    gettext_noop("left out"),
 )
 """The words of every question, for the catalogue of translations."""
 

@@ -13,6 +13,7 @@ from typing import BinaryIO, Protocol, Self
 
 from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.agentrewardbench.reader import AgentRewardBenchReader
+from webagent.trajectory.agentrewardbench.verdicts_alone import QUESTION as ALONE_QUESTION
 from webagent.trajectory.atif.reader import ATIF
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.browser_use.reader import BROWSER_USE
@@ -148,7 +149,9 @@ __all__ = [
 ]
 
 AUTO = "auto"
-QUESTIONS: Mapping[str, Question] = {LABEL_QUESTION.key: LABEL_QUESTION}
+QUESTIONS: Mapping[str, Question] = {
+    question.key: question for question in (LABEL_QUESTION, ALONE_QUESTION)
+}
 """All that readers may ask, by key."""
 
 Found = RunBundle | Problem
@@ -247,7 +250,7 @@ def _what_is_in(tree: Tree, readers: list[Reader], bounds: Bounds) -> dict[Reade
     found: dict[Reader, Recognition] = {}
     for reader in readers:
         what = reader.find(tree, bounds)
-        if what.runs:
+        if what.runs or what.runs_if:
             found[reader] = what
             tree = HidingTree(tree, what.files) if what.closed else tree
     return found
@@ -266,7 +269,7 @@ def _why_none(
         return Rejection(tree.label, tree.label, "format", reason)
     if clashes := claims({reader.name: what for reader, what in found.items()}, tree):
         return clashes[0]
-    if sum(what.runs for what in found.values()) > bounds.runs:
+    if sum(what.runs + sum(what.runs_if.values()) for what in found.values()) > bounds.runs:
         return Rejection(tree.label, tree.label, "runs", f"more than {bounds.runs} runs")
     return None
 
@@ -291,7 +294,10 @@ class RunSource:
     @property
     def total(self) -> int:
         """Runs to expect, for a progress bar; damaged files may hold fewer."""
-        return sum(what.runs for what in self._found.values())
+        return sum(
+            what.runs + sum(n for key, n in what.runs_if.items() if key in self._answers)
+            for what in self._found.values()
+        )
 
     @property
     def questions(self) -> tuple[Question, ...]:

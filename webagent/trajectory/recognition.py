@@ -43,7 +43,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recognition:
-    """What one reader finds in a tree. No runs: it is not this reader's format."""
+    """What one reader finds in a tree. No runs, not even on request: it is another format."""
 
     runs: int = 0
     """Runs to expect, for a progress bar and the bounds; damaged files may hold fewer."""
@@ -52,6 +52,8 @@ class Recognition:
     uses: frozenset[str] = frozenset()
     """Files that belong to its runs beside: other readers leave them alone."""
     questions: tuple[Question, ...] = ()
+    runs_if: Mapping[str, int] = field(default_factory=dict)
+    """Further runs by the key of the question that has to be answered for them."""
     closed: bool = False
     """No reader that comes after looks into `files`, whatever they seem to be."""
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from django.db.models import Count, Q
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.questions import (
@@ -100,6 +101,8 @@ class Agreement:
     """Success first, then every other question that somebody answered."""
     counts_unsure: bool
     """Whether "unsure" is an answer like others; else a run counts without it."""
+    by_order: bool
+    """Whether the "annotators" are the places of labels: the first of each run, the second."""
     disputed: int
     """Runs whose labels differed or forced a dispute, settled since or not."""
     waiting: int
@@ -142,15 +145,23 @@ COEFFICIENTS = {key.value: name for key, (name, _definition) in _DEFINITIONS.ite
 """Their names by key."""
 
 
-def agreement_of(study: Study, *, counts_unsure: bool = True) -> Agreement:
+def agreement_of(study: Study, *, counts_unsure: bool = True, by_order: bool = False) -> Agreement:
     """Agreement of a study's annotators, in three queries.
 
     Args:
+        by_order: whether the first label of a run is held against its second, whoever gave them,
+            as some benchmarks publish it; else people are held against each other.
         counts_unsure: whether "unsure" is an answer like others, or none.
     """
     answers = answers_of(study)
     if not counts_unsure:
         answers = [each for each in answers if each.said != UNSURE]
+    if by_order:
+        answers = [
+            replace(each, annotator=gettext("label %(n)s") % {"n": each.place})
+            for each in answers
+            if not each.is_repeat
+        ]
     by_question: dict[str, list[Answer]] = {}
     for each in answers:
         by_question.setdefault(each.question, []).append(each)
@@ -165,6 +176,7 @@ def agreement_of(study: Study, *, counts_unsure: bool = True) -> Agreement:
     return Agreement(
         questions=[found[0], *(each for each in found[1:] if each.runs)],
         counts_unsure=counts_unsure,
+        by_order=by_order,
         **_dispute_counts(study),
     )
 

@@ -19,7 +19,7 @@ from judging.analysis.audits.matrices import (
     resampled,
 )
 from judging.analysis.audits.people import Ceiling, ceiling_of
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.report import Column, FileColumn
@@ -60,7 +60,11 @@ class AuditFacts:
 
     @cached_property
     def agreement(self) -> Agreement:
-        return agreement_of(self.study, counts_unsure=self.query.unsure is Unsure.IN)
+        return agreement_of(
+            self.study,
+            counts_unsure=self.query.unsure is Unsure.IN,
+            by_order=self.query.pairing is Pairing.ORDER,
+        )
 
     @cached_property
     def ceiling(self) -> Ceiling:

@@ -78,6 +78,7 @@ def agreement_report(found: Agreement) -> Report:
         # Of two annotators the pair is all of them.
         page_rows=[row for row in rows if row[0] != PAIR or len(row[-1].pairs) > 1],
         notes=[
+            *(_BY_ORDER if found.by_order else ()),
             gettext("Over the runs that at least two annotators labelled; %(unsure)s.")
             % {"unsure": words},
             gettext(
@@ -89,6 +90,12 @@ def agreement_report(found: Agreement) -> Report:
     )
 
 
+_BY_ORDER = (
+    _(
+        "Of each run the first label is held against the second, in the order in which they were "
+        "given or stood in the file, whoever gave them."
+    ),
+)
 PAIR = "pair"
 
 

@@ -27,6 +27,22 @@ UNSURE_WORDS: Mapping[Unsure, Promise] = {
 }
 
 
+class Pairing(StrEnum):
+    """Between whom agreement is: people, or the first label of each run and the second.
+
+    Raw agreement, alpha and AC1 do not depend on it; kappa does.
+    """
+
+    PEOPLE = "people"
+    ORDER = "order"
+
+
+PAIRING_WORDS: Mapping[Pairing, Promise] = {
+    Pairing.PEOPLE: _("between people"),
+    Pairing.ORDER: _("first label against second"),
+}
+
+
 class NoVerdict(StrEnum):
     """What a run is to the figures of an evaluator that has no verdict on it."""
 
@@ -53,6 +69,7 @@ class AuditQuery:
     """The ways to count that an address chose; the defaults have no place in it."""
 
     unsure: Unsure = Unsure.IN
+    pairing: Pairing = Pairing.PEOPLE
     no_verdict: NoVerdict = NoVerdict.LEFT_OUT
     split: str = ""
     """The split of the tasks that matrices and figures are of; all of them if empty."""
@@ -70,6 +87,13 @@ class AuditQuery:
         return [
             Choice(words, replace(self, unsure=each).text, each is self.unsure)
             for each, words in UNSURE_WORDS.items()
+        ]
+
+    @property
+    def pairing_choices(self) -> list[Choice]:
+        return [
+            Choice(words, replace(self, pairing=each).text, each is self.pairing)
+            for each, words in PAIRING_WORDS.items()
         ]
 
     @property
@@ -97,6 +121,7 @@ def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
     """
     return AuditQuery(
         unsure=read_choice(query, "unsure", Unsure) or Unsure.IN,
+        pairing=read_choice(query, "pairing", Pairing) or Pairing.PEOPLE,
         no_verdict=read_choice(query, "no_verdict", NoVerdict) or NoVerdict.LEFT_OUT,
         split=query.get("split", ""),
     )

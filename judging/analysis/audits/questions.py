@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
@@ -37,8 +39,8 @@ _NAMES: Mapping[str, Promise] = {
 }
 _CAUSE, _FURTHER = "cause:", "answer:"
 _ORDER = (*_NAMES, _CAUSE, _FURTHER)
-CAUSES = 5
-"""Place of the causes in a row of `_rows`."""
+_AT, _ITEM, _AGAIN, CAUSES = 1, 2, 5, 7
+"""Places in a row of `_rows`."""
 MOST = 20
 """So many causes, the most frequent ones, and further answers of a label are questions."""
 
@@ -68,6 +70,8 @@ class Answer:
     annotator: str
     said: str
     is_repeat: bool
+    place: int
+    """Of the label among those of its run, in the order in which they were given, from 1."""
 
 
 def answers_of(study: Study) -> list[Answer]:
@@ -78,13 +82,15 @@ def answers_of(study: Study) -> list[Answer]:
     open_run = Q(item__study__is_open=True, item__status=StudyItem.Status.OPEN)
     labels = Label.objects.filter(item__study=study).exclude(open_run)
     rows = list(_rows(labels))
+    places = _places(rows)
     causes = Counter(str(cause) for row in rows for cause in row[CAUSES])
     named = [cause for cause, _n in causes.most_common(MOST)]
-    found = [answer for row in rows for answer in _of_label(named, *row)]
+    found = [answer for row in rows for answer in _of_label(named, places, *row)]
     ticks = (
         MilestoneTick.objects.filter(label__in=labels.order_by())
         .order_by("label__item__position", "milestone__position", "milestone")
         .values_list(
+            "label",
             "label__item",
             "label__item__run__task",
             "label__annotator__username",
@@ -94,10 +100,24 @@ def answers_of(study: Study) -> list[Answer]:
         )
     )
     found += [
-        Answer("milestones", item, milestone, task, name, YES if reached else NO, again)
-        for item, task, name, again, milestone, reached in ticks
+        Answer(
+            *("milestones", item, milestone, task, name, YES if reached else NO, again),
+            places[label],
+        )
+        for label, item, task, name, again, milestone, reached in ticks
     ]
     return found
+
+
+def _places(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, int]:
+    """The place of each label among those of its run; a hidden repeat has that of nobody."""
+    given = sorted((row[_ITEM], row[_AT], str(row[0]), row[0]) for row in rows if not row[_AGAIN])
+    places: dict[UUID, int] = {}
+    seen: Counter[int] = Counter()
+    for item, _at, _key, label in given:
+        seen[item] += 1
+        places[label] = seen[item]
+    return defaultdict(int, places)
 
 
 def _rows(labels: QuerySet[Label]) -> QuerySet[Label, tuple[Any, ...]]:
@@ -106,6 +126,8 @@ def _rows(labels: QuerySet[Label]) -> QuerySet[Label, tuple[Any, ...]]:
         labels.annotate(**{key: KT(f"{record}{key}") for key in IMPORTED})
         .order_by("item__position", "annotator__username")
         .values_list(
+            "pk",
+            "submitted_at",
             "item",
             "item__run__task",
             "annotator__username",
@@ -121,6 +143,9 @@ def _rows(labels: QuerySet[Label]) -> QuerySet[Label, tuple[Any, ...]]:
 
 def _of_label(
     named: Sequence[str],
+    places: Mapping[UUID, int],
+    label: UUID,
+    _at: datetime,
     item: int,
     task: int,
     name: str,
@@ -132,7 +157,7 @@ def _of_label(
     *imported: str | int | None,
 ) -> Iterator[Answer]:
     def answer(question: str, said: object) -> Answer:
-        return Answer(question, item, 0, task, name, str(said), is_repeat)
+        return Answer(question, item, 0, task, name, str(said), is_repeat, places[label])
 
     yield answer(SUCCESS, success)
     for key, said in zip(IMPORTED, imported, strict=True):

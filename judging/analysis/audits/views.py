@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -171,7 +172,10 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
         "agreement": facts.agreement,
         "tables": html_tables(report),
         "notes": report.notes,
-        "choices": facts.query.unsure_choices,
+        "choices": (
+            (_("Count “unsure”?"), facts.query.unsure_choices),
+            (_("Agreement between whom?"), facts.query.pairing_choices),
+        ),
     }
     return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import study_named, write_files
@@ -29,6 +29,12 @@ class Command(BaseCommand):
             help="whether agreement counts “unsure” as an answer",
         )
         parser.add_argument(
+            "--pairing",
+            choices=[each.value for each in Pairing],
+            default=Pairing.PEOPLE.value,
+            help="agreement between people, or of each run's first label with its second",
+        )
+        parser.add_argument(
             "--no-verdict",
             choices=[each.value for each in NoVerdict],
             default=NoVerdict.LEFT_OUT.value,
@@ -42,6 +48,7 @@ class Command(BaseCommand):
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
         query = AuditQuery(
             unsure=Unsure(options["unsure"]),
+            pairing=Pairing(options["pairing"]),
             no_verdict=NoVerdict(options["no_verdict"]),
             split=options["split"],
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -80,18 +81,20 @@ class StoredVerdicts:
         """
         ids = [run.pk for run in runs]
         evaluations = _by_run(
-            (row.run_id, row.is_current, evaluation_record(row))
+            (row.run_id, row.is_current, evaluation_record(row), None)
             for row in Evaluation.objects.filter(run__in=ids).select_related("evaluator")
         )
         label_rows = whole_labels().filter(item__run__in=ids)
-        labels = _by_run((row.item.run_id, True, label_record(row)) for row in label_rows)
+        labels = _by_run(
+            (row.item.run_id, True, label_record(row), row.submitted_at) for row in label_rows
+        )
         verdict_rows = (
             ReferenceVerdict.objects.filter(run__in=ids)
             .select_related("item__study", "decided_by")
             .prefetch_related("item__labels")
         )
         adjudications = _by_run(
-            (row.run_id, True, adjudication_record(row)) for row in verdict_rows
+            (row.run_id, True, adjudication_record(row), None) for row in verdict_rows
         )
         return {
             run_id: Verdicts(
@@ -147,20 +150,26 @@ def _stored(
             yield error.problem(bundle.source, f"{kind} {record.id}")
 
 
-def _by_run(rows: Iterable[tuple[UUID, bool, R]]) -> dict[UUID, list[R]]:
-    """Records of each run; of one evaluator's the current one last, as it wins on import."""
+def _by_run(rows: Iterable[tuple[UUID, bool, R, datetime | None]]) -> dict[UUID, list[R]]:
+    """Records of each run; of one evaluator's the current one last, as it wins on import.
+
+    Labels stand in the order in which they were given, or stood in their file.
+    """
     found: dict[UUID, list[R]] = defaultdict(list)
-    for run_id, _, record in sorted(rows, key=lambda row: _order(row[2], row[1])):
+    for run_id, _, record, _at in sorted(rows, key=lambda row: _order(*row[1:])):
         found[run_id].append(record)
     return found
 
 
 def _order(
-    record: EvaluationRecord | LabelRecord | AdjudicationRecord, is_current: bool
+    is_current: bool,
+    record: EvaluationRecord | LabelRecord | AdjudicationRecord,
+    given_at: datetime | None,
 ) -> tuple[str, bool, str, str]:
     group = (
         f"{record.evaluator.name} {record.evaluator.version} {record.evaluator.config_hash}"
         if isinstance(record, EvaluationRecord)
         else record.study or ""
     )
-    return group, is_current, record.at.isoformat() if record.at else "", record.id
+    at = given_at or record.at
+    return group, is_current, at.isoformat() if at else "", record.id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from judging.studies.labels.assignment import offer_next
 from judging.studies.services import matching_runs
 from runs.exports.run_bundles import bundles_of
 from runs.imports.storing import ImportedRun, import_bundle, import_runs
-from runs.models import Experiment, Milestone, Run
+from runs.models import Attachment, Experiment, Milestone, Run
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import client_of, make_user
 from tests.runs.imports.test_stubs import whole
@@ -159,6 +160,12 @@ def test_the_command_and_the_page_take_the_option(tmp_path, capsys):
     assert "Runs without trajectory: 2." in capsys.readouterr().out
 
 
+def keeping(folder: Path) -> None:
+    """Import all, with verdicts of runs whose trajectories are not there."""
+    with open_runs(folder, answers={"arb_alone": "keep"}) as source:
+        assert all(isinstance(each, ImportedRun) for each in import_runs(source))
+
+
 class TestAgentRewardBench:
     @pytest.fixture(autouse=True)
     def store(self, settings: Any, tmp_path: Path) -> None:
@@ -199,6 +206,51 @@ class TestAgentRewardBench:
         assert Run.objects.filter(is_stub=True).count() == len(ids) - 3
         assert Label.objects.count() == n_labels
         assert ReferenceVerdict.objects.count() == len(ids)
+        rows_hold()
+
+    @pytest.fixture
+    def alone(self, tmp_path: Path) -> Path:
+        """The annotations and judgments without trajectories."""
+        folder = tmp_path / "alone"
+        shutil.copytree(DATA / "trajectories" / "judgments", folder / "judgments")
+        shutil.copy(DATA / "annotations.csv", folder)
+        return folder
+
+    def test_judgments_come_in_without_trajectories_where_that_is_answered(self, alone: Path):
+        with open_runs(alone) as source:
+            assert [question.key for question in source.questions] == ["arb_alone"]
+            found = list(import_runs(source))
+        assert not Run.objects.exists()
+        assert [str(each).rpartition(": ")[2] for each in found] == [
+            "12 rows are of trajectories that are not in the upload",
+            "6 judgments are of trajectories that are not in the upload",
+        ]
+        keeping(alone)
+        assert Run.objects.filter(is_stub=True).count() == 6
+        judged = Evaluation.objects.filter(run__is_stub=True)
+        assert judged.values("run").distinct().count() == 3
+        assert Run.objects.exclude(goal="").count() == 3
+
+    def test_judgments_then_trajectories_are_as_all_at_once(self, alone: Path):
+        def said() -> dict[str, object]:
+            return {
+                bundle.task.external_id: (
+                    bundle.content_hash,
+                    Counter(each.evaluator.name for each in bundle.evaluations),
+                    [label.annotator for label in bundle.labels],
+                    [each.verdict for each in bundle.adjudications],
+                )
+                for bundle in bundles_of(Run.objects.filter(is_stub=False))
+            }
+
+        with transaction.atomic():
+            keeping(DATA)
+            wanted, n_attached = said(), Attachment.objects.filter(run__is_stub=False).count()
+            transaction.set_rollback(True)
+        keeping(alone)
+        keeping(DATA)
+        assert said() == wanted
+        assert Attachment.objects.filter(run__is_stub=False).count() == n_attached
         rows_hold()
 
     def test_rows_that_cannot_be_read_are_named_by_line(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from webagent.trajectory.agentlab.endings import check_count, ending, reported_t
 from webagent.trajectory.agentlab.folders import RunFiles
 from webagent.trajectory.agentlab.observations import browsergym_task, shown_packages
 from webagent.trajectory.agentrewardbench.trajectories import (
+    FORMAT,
     JsonSteps,
     Key,
     Layout,
@@ -24,12 +25,17 @@ from webagent.trajectory.agentrewardbench.trajectories import (
 )
 from webagent.trajectory.agentrewardbench.verdicts import (
     Annotation,
-    evaluation,
-    is_refused,
     label,
     primary_verdict,
     read_annotations,
     written,
+)
+from webagent.trajectory.agentrewardbench.verdicts_alone import (
+    KEEP,
+    QUESTION,
+    VerdictsAlone,
+    judged,
+    told_strays,
 )
 from webagent.trajectory.assembling import (
     Ending,
@@ -61,9 +67,6 @@ from webagent.trajectory.texts import (
 )
 from webagent.trajectory.trees import Tree, TreeError, read_file
 from webagent.trajectory.values import flag, mapping, text, whole
-from webagent.trajectory.verdict_records import EvaluationRecord
-
-FORMAT = "agentrewardbench"
 
 
 class AgentRewardBenchReader:
@@ -77,20 +80,54 @@ class AgentRewardBenchReader:
         """The trajectories, and what else belongs to them."""
         layout = find_layout(tree)
         own = frozenset(trajectory.name for trajectory in layout.trajectories)
-        return Recognition(runs=len(own), files=own, uses=layout.uses() - own)
+        alone = _without_trajectory(layout, _annotations_of(tree, layout, bounds)[0])
+        return Recognition(
+            runs=len(own),
+            runs_if={QUESTION.key: len(alone)} if alone else {},
+            # Where there are but verdicts, they are what makes it this format.
+            files=own or layout.uses(),
+            uses=layout.uses() - own,
+            questions=(QUESTION,) if alone else (),
+        )
 
     def read(
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """What belongs to no trajectory first, then each run in the order of the names."""
         layout = find_layout(tree)
-        annotations: dict[Key, list[Annotation]] = defaultdict(list)
-        for name in layout.annotations:
-            yield from _read_annotations(tree, name, bounds, annotations)
-        yield from _strays(tree, layout, annotations)
+        annotations, problems = _annotations_of(tree, layout, bounds)
+        yield from problems
+        alone = _without_trajectory(layout, annotations)
+        keeps = answers.get(QUESTION.key) == KEEP
+        if not keeps:
+            yield from told_strays(tree, layout, annotations)
         for trajectory in layout.trajectories:
             run = _Run(tree, trajectory, annotations.get(trajectory.key, []), bounds)
             yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, run.read)
+        for key in alone if keeps else ():
+            stub = VerdictsAlone(
+                tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds
+            )
+            yield guarded(stub.source, stub.source, stub.read)
+
+
+def _without_trajectory(layout: Layout, annotations: Mapping[Key, list[Annotation]]) -> list[Key]:
+    """The runs of which there are but verdicts, in the order of the files."""
+    here = {trajectory.key for trajectory in layout.trajectories}
+    return [key for key in dict.fromkeys((*annotations, *layout.strays)) if key not in here]
+
+
+def _annotations_of(
+    tree: Tree, layout: Layout, bounds: Bounds
+) -> tuple[dict[Key, list[Annotation]], list[Problem]]:
+    """The annotations by run, and what of them cannot be read."""
+    annotations: dict[Key, list[Annotation]] = defaultdict(list)
+    problems = [
+        problem
+        for name in layout.annotations
+        for problem in _read_annotations(tree, name, bounds, annotations)
+    ]
+    return annotations, problems
 
 
 def _read_annotations(
@@ -123,19 +160,6 @@ def _read_annotations(
         yield Problem(tree.label, name, "trajectory_success", why)
 
 
-def _strays(
-    tree: Tree, layout: Layout, annotations: dict[Key, list[Annotation]]
-) -> Iterator[Problem]:
-    """Verdicts of trajectories that are not in the upload."""
-    here = {trajectory.key for trajectory in layout.trajectories}
-    if lost := sum(len(rows) for key, rows in annotations.items() if key not in here):
-        why = f"{lost} rows are of trajectories that are not in the upload"
-        yield Problem(tree.label, ", ".join(layout.annotations), "task_id", why)
-    if layout.strays:
-        why = f"{len(layout.strays)} judgments are of trajectories that are not in the upload"
-        yield Problem(tree.label, layout.strays[0], "task_id", why)
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     """One trajectory with what was said of it."""
@@ -165,7 +189,8 @@ class _Run:
         end = ending(summary, steps.last, bool(listed), "")
         task = self._task(files, document, steps)
         originals = [files.original(last, document)]
-        evaluations = [*self._judged(files, run_id, originals)]
+        names = trajectory.judgments
+        evaluations = [*judged(self.tree, names, self.bounds, files, run_id, originals)]
         labels = tuple(
             found for each in self.annotations if (found := label(each, run_id)) is not None
         )
@@ -182,24 +207,6 @@ class _Run:
             labels=labels,
             adjudications=(verdict,) if verdict else (),
         )
-
-    def _judged(
-        self, files: RunFiles, run_id: str, originals: list[BlobRecord]
-    ) -> Iterator[EvaluationRecord]:
-        # Refused first: of several by one judge the last counts, and it may have been asked again.
-        for name in sorted(self.trajectory.judgments, key=is_refused, reverse=True):
-            judge = name.rpartition("/")[0].rpartition("/")[2]
-            path = f"judgments/{judge}/{name.rpartition('/')[2]}"
-            reader = RunFiles(self.tree, run_folder(name, {}), self.bounds)
-            reader.inventory = files.inventory
-            content = reader.read_json(name.rpartition("/")[2])
-            files.imported += reader.imported
-            if content is None:
-                continue
-            judgment = files.redactor.json(content)
-            raw = files.json_blob(judgment, "response", path)
-            originals.append(raw.model_copy(update={"role": "source"}))
-            yield evaluation(mapping(judgment), run_id, raw, name)
 
     def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
         goal = (text(document.get("goal")) or "").removesuffix("\n")

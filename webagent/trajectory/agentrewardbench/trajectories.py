@@ -18,6 +18,7 @@ from webagent.trajectory.stubs import same_task
 from webagent.trajectory.trees import Tree
 from webagent.trajectory.values import flag, items, mapping, text, whole
 
+FORMAT = "agentrewardbench"
 Key = tuple[str, str, str]
 """Benchmark, agent, task id as `same_task` spells it: what joins the files of one run."""
 
@@ -50,13 +51,14 @@ class Layout:
     trajectories: tuple[Trajectory, ...] = ()
     annotations: tuple[str, ...] = ()
     """CSV files."""
-    strays: tuple[str, ...] = ()
+    strays: dict[Key, tuple[str, ...]] = field(default_factory=dict)
     """Judgments of trajectories that are not here."""
 
     def uses(self) -> frozenset[str]:
         """All that belongs to the trajectories beside themselves."""
         own = (name for t in self.trajectories for name in (*t.judgments, *t.pictures.values()))
-        return frozenset((*own, *self.annotations, *self.strays))
+        strays = (name for names in self.strays.values() for name in names)
+        return frozenset((*own, *self.annotations, *strays))
 
 
 def find_layout(tree: Tree) -> Layout:
@@ -70,7 +72,8 @@ def find_layout(tree: Tree) -> Layout:
             judgments[key].append(name)
         elif (key := _key(tree, name, _TRAJECTORY)) and _is_of_agentlab(tree, name):
             found.append((name, key))
-    if not found:
+    annotations = [n for n in tree.names if n.endswith(".csv") and is_annotations(tree, n)]
+    if not (found or judgments or annotations):
         return Layout()
     pictures = _pictures(tree)
     return Layout(
@@ -78,8 +81,8 @@ def find_layout(tree: Tree) -> Layout:
             Trajectory(name, key, tuple(judgments.pop(key, ())), _own_pictures(name, key, pictures))
             for name, key in found
         ),
-        annotations=tuple(n for n in tree.names if n.endswith(".csv") and is_annotations(tree, n)),
-        strays=tuple(name for names in judgments.values() for name in names),
+        annotations=tuple(annotations),
+        strays={key: tuple(names) for key, names in judgments.items()},
     )
 
 
