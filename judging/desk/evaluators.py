@@ -111,7 +111,7 @@ def _explain(study: Study, each: EvaluatorAudit, n: int) -> NextStep:
     reason = _("The cause tells whether the task data or the evaluation logic needs repair.")
     address = reverse("judging:audit_cells", args=[study.pk, each.evaluator.pk, "fn-fp"])
     return NextStep(
-        text % {"evaluator": each.evaluator.name, "n": n},
+        text % {"evaluator": each.evaluator.title, "n": n},
         reason,
         f"{address}?tag={UNTAGGED}",
     )

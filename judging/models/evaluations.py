@@ -23,6 +23,9 @@ def _part(config: dict[str, object], name: str) -> dict[str, object]:
     return inner if isinstance(inner, dict) else {}
 
 
+TITLES = {"before": _("strict + judge"), "after": _("repaired + judge")}
+
+
 class EvaluatorVersion(models.Model):
     """One evaluator with one configuration. Any change of either is another version."""
 
@@ -49,6 +52,16 @@ class EvaluatorVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.full_version}"
+
+    @property
+    def title(self) -> str:
+        """Its name for people: what it is, where the name in commands and files does not say."""
+        return str(TITLES.get(self.name, self.name))
+
+    @property
+    def shown(self) -> str:
+        """The same with the version: which evaluator a page speaks of."""
+        return f"{self.title} {self.full_version}"
 
     @property
     def full_version(self) -> str:

@@ -28,7 +28,7 @@ register = template.Library()
 @register.simple_tag
 def stubs_of(study: Study) -> str:
     """The names of the study's evaluators that a stub answers where a model would."""
-    return ", ".join(dict.fromkeys(version.name for version in find_stubs(study)))
+    return ", ".join(dict.fromkeys(version.title for version in find_stubs(study)))
 
 
 @register.filter

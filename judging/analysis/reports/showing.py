@@ -15,6 +15,7 @@ from judging.analysis.wording import (
     range_words,
     why_undefined,
 )
+from judging.models import EvaluatorVersion
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean, mean_interval
@@ -47,6 +48,12 @@ def _(value: float) -> Shown:
 @show.register
 def _(value: Undefined) -> Shown:
     return Shown(DASH, why_undefined(value))
+
+
+@show.register
+def _(version: EvaluatorVersion) -> Shown:
+    """Its name, below it its version and how it differs from others of that name."""
+    return Shown(version.title, version.full_version)
 
 
 @show.register

@@ -50,6 +50,17 @@ def test_says_what_each_evaluator_gets_wrong_the_worst_first() -> None:
     assert reverse("judging:audit_cells", args=[world.study.pk, bad.pk, "fn"]) in sentences[1]
 
 
+def test_pipelines_have_a_name_that_says_what_they_are_and_files_keep_theirs() -> None:
+    world = audited.study()
+    audited.judged(world, audited.evaluator("before"), ["tp", "fn"])
+    client = client_of(audited.auditor())
+    page = client.get(reverse("judging:audit", args=[world.study.pk])).content.decode()
+    assert "<strong>strict + judge</strong>" in page
+    file = client.get(reverse("judging:audit_table", args=[world.study.pk, "figures", "csv"]))
+    lines = b"".join(file).decode().splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {"before"}
+
+
 def test_nothing_inline_that_the_policy_refuses(paper: audited.Audited) -> None:
     client = client_of(audited.auditor())
     for name in ("audit", "audit_pictures", "audit_agreement"):
