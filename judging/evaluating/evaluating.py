@@ -20,9 +20,9 @@ from judging.evaluators.contract import Evaluator, Finding, having_read
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from judging.studies.access import EVALUATOR_ADDED
-from runs import counters
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus
+from webagent import counters
 
 logger = logging.getLogger(__name__)
 

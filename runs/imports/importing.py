@@ -12,7 +12,6 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from runs.counters import imported_runs
 from runs.exports.run_bundles import is_stored
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
 from runs.imports.reimporting import Became, ReadingAgain, Reimported, remember_runs
@@ -27,6 +26,7 @@ from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch, is_stopping
 from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
+from webagent.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 

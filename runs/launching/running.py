@@ -21,7 +21,6 @@ from runs.catalogue.agents.runnable import (
     task_name,
 )
 from runs.catalogue.tasks.rows import task_record
-from runs.counters import count_attempt
 from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
 from runs.launching.experiments.starting import put_off_until_ready, refuse_beyond_budget
 from runs.launching.sites import sites_now
@@ -35,6 +34,7 @@ from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
 from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
+from webagent.counters import count_attempt
 from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.logs import logged_with
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy

@@ -13,11 +13,11 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
-from runs import counters
 from runs.accounts.actors import acting_as, client_address, of_request, request_id
 from runs.accounts.audit_log import record_download
 from runs.operations.error_views import bad_request, not_found, server_error
 from runs.operations.health.probes import PROBES
+from webagent import counters
 from webagent.logs import PROBE_PATHS, logged_with
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -18,9 +18,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from runs.counters import leases_expired
 from runs.models import LeasedWork, Run
 from runs.models.leased_work import WorkState
+from webagent.counters import leases_expired
 from webagent.logs import logged_with
 
 

@@ -23,7 +23,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from runs.catalogue.tasks.rows import task_record
-from runs.counters import leases_expired
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 from runs.models.hooks import announce_ends
 from runs.models.policies import body_of
@@ -31,6 +30,7 @@ from runs.models.workers import from_now
 from runs.queue.workers import ask_for
 from runs.storage.records import run_columns
 from webagent.agents.running import SOURCE_FORMAT
+from webagent.counters import leases_expired
 from webagent.environment.browser import end_leftovers
 from webagent.logs import logged_with
 from webagent.recovery.retry_policy import Infrastructure

@@ -20,9 +20,9 @@ from django.core.files.base import ContentFile, File
 from django.db import IntegrityError
 from PIL import Image
 
-from runs.counters import storage_errors
 from runs.models import Blob
 from runs.storage.file_storage import StoreUnavailableError, Unsynced, blob_storage
+from webagent.counters import storage_errors
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, ImageError, look_at_image
 

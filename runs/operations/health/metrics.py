@@ -25,11 +25,11 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from runs.counters import FOLDER
 from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
 from runs.operations.health.checks import OK, broker, examiner
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, all_queues, beat_ages
+from webagent.counters import FOLDER
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
