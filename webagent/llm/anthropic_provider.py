@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import anthropic
@@ -14,12 +13,10 @@ from webagent.llm.failures import (
     failure_of_status,
     failure_of_transport,
     failure_of_words,
-    keep_requests_out_of_logs,
     unreadable,
 )
-from webagent.llm.interface import BatchProgress, BatchState, Outcome, Reply, Request
-from webagent.llm.registry import ModelEntry
-from webagent.llm.transport import http_client
+from webagent.llm.interface import BatchProgress, BatchState, Outcome, Request
+from webagent.llm.transport import SdkProvider
 from webagent.llm.wire import (
     ErrorShape,
     RawReply,
@@ -29,32 +26,9 @@ from webagent.llm.wire import (
     out_of_time,
     outcome_of,
     read_shape,
-    reply_of,
     requests_by_key,
     tables_of,
 )
-
-
-@contextmanager
-def _failures(name: str, key: str | None) -> Iterator[None]:
-    """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
-    try:
-        yield
-    except anthropic.APIStatusError as error:
-        raise failure_of_status(
-            name,
-            error.status_code,
-            error.response.headers,
-            error.api_message or error.message,
-            (error.error_code, error.type),
-            key,
-        ) from None
-    except anthropic.APIConnectionError as error:
-        raise failure_of_transport(name, error.__cause__) from None
-    except httpx2.HTTPError as error:
-        raise failure_of_transport(name, error) from None
-    except (anthropic.AnthropicError, ValueError) as error:
-        raise unreadable(name, type(error).__name__) from None
 
 
 class _Counts(Shape):
@@ -90,53 +64,44 @@ class _Line(Shape):
     result: _Result
 
 
-class AnthropicProvider:
-    """One model, asked once (no repetition, no cache, no cost) or by batches.
+class AnthropicProvider(SdkProvider[anthropic.Anthropic]):
+    """One model of Anthropic."""
 
-    Threads may share it.
-    """
+    request_id = "request-id"
 
-    def __init__(
-        self,
-        entry: ModelEntry,
-        key: str | None,
-        clock: Callable[[], float] = time.monotonic,
-        max_bytes: int | None = None,
-    ) -> None:
-        self._entry = entry
-        self._key = key
-        self._clock = clock
-        keep_requests_out_of_logs()
-        self._sdk = anthropic.Anthropic(
-            api_key=key or "none",
-            base_url=str(entry.base_url),
+    def _open(self, client: httpx2.Client) -> anthropic.Anthropic:
+        return anthropic.Anthropic(
+            api_key=self._key or "none",
+            base_url=str(self._entry.base_url),
             max_retries=0,
-            timeout=entry.timeout_s,
+            timeout=self._entry.timeout_s,
             default_headers=(
-                {"anthropic-version": entry.api_version} if entry.api_version else None
+                {"anthropic-version": self._entry.api_version} if self._entry.api_version else None
             ),
             open_telemetry=False,
-            http_client=http_client(entry, key, clock, max_bytes),
+            http_client=client,
         )
 
-    def close(self) -> None:
-        self._sdk.close()
-
-    def complete(self, request: Request) -> Reply:
-        """The reply to the request.
-
-        Raises:
-            ModelFailure: there is none.
-        """
-        begun = self._clock()
-        with _failures(self._entry.name, self._key):
-            said, headers = self._ask(request)
-        return reply_of(
-            said,
-            self._entry.name,
-            request_id=headers.get("request-id", ""),
-            seconds=self._clock() - begun,
-        )
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        name, key = self._entry.name, self._key
+        try:
+            yield
+        except anthropic.APIStatusError as error:
+            raise failure_of_status(
+                name,
+                error.status_code,
+                error.response.headers,
+                error.api_message or error.message,
+                (error.error_code, error.type),
+                key,
+            ) from None
+        except anthropic.APIConnectionError as error:
+            raise failure_of_transport(name, error.__cause__) from None
+        except httpx2.HTTPError as error:
+            raise failure_of_transport(name, error) from None
+        except (anthropic.AnthropicError, ValueError) as error:
+            raise unreadable(name, type(error).__name__) from None
 
     def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
         body = anthropic_messages.body(request, self._entry)
@@ -158,14 +123,14 @@ class AnthropicProvider:
             {"custom_id": key, "params": anthropic_messages.body(one, self._entry)}
             for key, one in requests_by_key(requests, self._entry).items()
         ]
-        with _failures(self._entry.name, self._key):
+        with self._failures():
             created = self._sdk.messages.batches.with_raw_response.create(
                 requests=[], extra_body={"requests": bodies}
             )
             return read_shape(_AnthropicBatch, created.read(), self._entry.name).id
 
     def poll(self, batch_id: str) -> BatchProgress:
-        with _failures(self._entry.name, self._key):
+        with self._failures():
             found = self._sdk.messages.batches.with_raw_response.retrieve(batch_id)
             batch = read_shape(_AnthropicBatch, found.read(), self._entry.name)
         counts = batch.request_counts
@@ -178,7 +143,7 @@ class AnthropicProvider:
 
     def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
         name = self._entry.name
-        with _failures(name, self._key):
+        with self._failures():
             for table in tables_of(self._sdk.messages.batches.results(batch_id), name):
                 line = read_shape(_Line, table, name)
                 yield line.custom_id, self._read(line.result)

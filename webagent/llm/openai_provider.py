@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import httpx2
@@ -15,13 +14,12 @@ from webagent.llm.failures import (
     failure_of_status,
     failure_of_transport,
     failure_of_words,
-    keep_requests_out_of_logs,
     scrub,
     unreadable,
 )
-from webagent.llm.interface import BatchProgress, BatchState, ModelFailure, Outcome, Reply, Request
-from webagent.llm.registry import Api, ModelEntry
-from webagent.llm.transport import http_client
+from webagent.llm.interface import BatchProgress, BatchState, ModelFailure, Outcome, Request
+from webagent.llm.registry import Api
+from webagent.llm.transport import SdkProvider
 from webagent.llm.wire import (
     ErrorShape,
     JsonObject,
@@ -32,7 +30,6 @@ from webagent.llm.wire import (
     out_of_time,
     outcome_of,
     read_shape,
-    reply_of,
     requests_by_key,
 )
 
@@ -41,31 +38,6 @@ def _own_words(error: openai.APIStatusError) -> str:
     """What the server says, without the SDK's words around it."""
     said = error.body.get("message") if isinstance(error.body, dict) else None
     return said if isinstance(said, str) else error.message
-
-
-@contextmanager
-def _failures(name: str, key: str | None) -> Iterator[None]:
-    """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
-    try:
-        yield
-    except openai.APIStatusError as error:
-        raise failure_of_status(
-            name,
-            error.status_code,
-            error.response.headers,
-            _own_words(error),
-            (error.code, error.type),
-            key,
-        ) from None
-    except openai.APIConnectionError as error:
-        raise failure_of_transport(name, error.__cause__) from None
-    except openai.APIError as error:
-        code = error.code or error.type or ""
-        raise failure_of_words(name, error.message, code, key) from None
-    except httpx2.HTTPError as error:
-        raise failure_of_transport(name, error) from None
-    except (openai.OpenAIError, ValueError) as error:
-        raise unreadable(name, type(error).__name__) from None
 
 
 class _Answer(Shape):
@@ -115,50 +87,47 @@ def _unanswered(name: str, error: ErrorShape, key: str | None) -> ModelFailure:
     return failure_of_words(name, error.message, error.code or "", key)
 
 
-class OpenAIProvider:
-    """One model, asked once (no repetition, no cache, no cost) or by batches.
+class OpenAIProvider(SdkProvider[openai.OpenAI]):
+    """One model of OpenAI or of a server that speaks like it."""
 
-    Threads may share it.
-    """
+    request_id = "x-request-id"
 
-    def __init__(
-        self,
-        entry: ModelEntry,
-        key: str | None,
-        clock: Callable[[], float] = time.monotonic,
-        max_bytes: int | None = None,
-    ) -> None:
-        self._entry = entry
-        self._key = key
-        self._clock = clock
-        keep_requests_out_of_logs()
-        self._sdk = openai.OpenAI(
-            api_key=key or "none",
-            base_url=str(entry.base_url),
+    def _open(self, client: httpx2.Client) -> openai.OpenAI:
+        return openai.OpenAI(
+            api_key=self._key or "none",
+            base_url=str(self._entry.base_url),
             max_retries=0,
-            timeout=entry.timeout_s,
-            http_client=http_client(entry, key, clock, max_bytes),
+            timeout=self._entry.timeout_s,
+            http_client=client,
         )
 
-    def close(self) -> None:
-        self._sdk.close()
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        name, key = self._entry.name, self._key
+        try:
+            yield
+        except openai.APIStatusError as error:
+            raise failure_of_status(
+                name,
+                error.status_code,
+                error.response.headers,
+                _own_words(error),
+                (error.code, error.type),
+                key,
+            ) from None
+        except openai.APIConnectionError as error:
+            raise failure_of_transport(name, error.__cause__) from None
+        except openai.APIError as error:
+            code = error.code or error.type or ""
+            raise failure_of_words(name, error.message, code, key) from None
+        except httpx2.HTTPError as error:
+            raise failure_of_transport(name, error) from None
+        except (openai.OpenAIError, ValueError) as error:
+            raise unreadable(name, type(error).__name__) from None
 
-    def complete(self, request: Request) -> Reply:
-        """The reply to the request.
-
-        Raises:
-            ModelFailure: there is none.
-        """
-        begun = self._clock()
-        with _failures(self._entry.name, self._key):
-            ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
-            said, headers = ask(request)
-        return reply_of(
-            said,
-            self._entry.name,
-            request_id=headers.get("x-request-id", ""),
-            seconds=self._clock() - begun,
-        )
+    def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
+        ask = self._ask_responses if self._entry.api is Api.RESPONSES else self._ask_chat
+        return ask(request)
 
     def _ask_responses(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
         body = openai_responses.body(request, self._entry)
@@ -197,7 +166,7 @@ class OpenAIProvider:
             )
             for key, one in requests_by_key(requests, self._entry).items()
         ]
-        with _failures(self._entry.name, self._key):
+        with self._failures():
             content = "\n".join(lines).encode()
             file = self._sdk.files.create(file=("requests.jsonl", content), purpose="batch")
             created = self._sdk.batches.with_raw_response.create(
@@ -208,7 +177,7 @@ class OpenAIProvider:
         return read_shape(_OpenAIBatch, created.content, self._entry.name).id
 
     def _retrieve(self, batch_id: str) -> _OpenAIBatch:
-        with _failures(self._entry.name, self._key):
+        with self._failures():
             batch = self._sdk.batches.with_raw_response.retrieve(batch_id)
         return read_shape(_OpenAIBatch, batch.content, self._entry.name)
 
@@ -225,7 +194,7 @@ class OpenAIProvider:
 
     def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
         batch = self._retrieve(batch_id)
-        with _failures(self._entry.name, self._key):
+        with self._failures():
             for file_id in (batch.output_file_id, batch.error_file_id):
                 if file_id is None:
                     continue

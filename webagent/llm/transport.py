@@ -5,13 +5,20 @@ it passes here: what leaves is the request's own headers and the one key of the 
 """
 
 import ssl
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import httpx2
 
+from webagent.llm.failures import keep_requests_out_of_logs
+from webagent.llm.interface import Reply, Request
 from webagent.llm.registry import ModelEntry
+from webagent.llm.wire import RawReply, reply_of
 
 MAX_REPLY_BYTES = 32 * 1024**2
 _HEADERS_THAT_LEAVE = frozenset(
@@ -161,3 +168,64 @@ def _authorities(ca_file: Path | None) -> ssl.SSLContext:
 def _origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
     default = {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.host, url.port or default
+
+
+class Closeable(Protocol):
+    def close(self) -> None: ...
+
+
+Sdk = TypeVar("Sdk", bound=Closeable)
+
+
+class SdkProvider(ABC, Generic[Sdk]):
+    """One model behind an SDK, asked once (no repetition, no cache, no cost) or by batches.
+
+    Threads may share it.
+    """
+
+    request_id: ClassVar[str]
+    """The header that names a reply."""
+
+    def __init__(
+        self,
+        entry: ModelEntry,
+        key: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        max_bytes: int | None = None,
+    ) -> None:
+        self._entry = entry
+        self._key = key
+        self._clock = clock
+        keep_requests_out_of_logs()
+        self._sdk = self._open(http_client(entry, key, clock, max_bytes))
+
+    @abstractmethod
+    def _open(self, client: httpx2.Client) -> Sdk:
+        """The SDK for the model, behind this client."""
+
+    @abstractmethod
+    def _failures(self) -> AbstractContextManager[None]:
+        """Whatever the SDK raises, as a failure. Without its cause, which holds the request."""
+
+    @abstractmethod
+    def _ask(self, request: Request) -> tuple[RawReply, httpx2.Headers]:
+        """What the model says, and the headers that came with it."""
+
+    def close(self) -> None:
+        self._sdk.close()
+
+    def complete(self, request: Request) -> Reply:
+        """The reply to the request.
+
+        Raises:
+            ModelFailure: there is none.
+        """
+        begun = self._clock()
+        with self._failures():
+            said, headers = self._ask(request)
+        return reply_of(
+            said,
+            self._entry.name,
+            request_id=headers.get(self.request_id, ""),
+            seconds=self._clock() - begun,
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from uuid import UUID
 
 from django.conf import settings as site
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, JsonValue
 
 from judging.evaluators.contract import NO_VERDICT, REASONS
-from judging.evaluators.judges.milestones import MilestoneProposer, ProposalSettings
+from judging.evaluators.judges.milestones import MilestoneProposer, Proposal, ProposalSettings
 from judging.evaluators.judges.shown import Trajectory
 from judging.evaluators.registry import Unasked
 from judging.evaluators.whole_runs import trajectory_of
@@ -35,22 +34,13 @@ class ProposalParams(BaseModel):
     runs: list[UUID]
 
 
-class StoredProposal(BaseModel):
-    """One proposal as it is kept with its job."""
-
-    name: str
-    rationale: str
-    weight: float
-    is_ordered: bool
-
-
 class ProposalsMade(BaseModel):
     """What is kept of a job: proposals, what asking took, and what people decided so far.
 
     Decisions by the number of the proposal: accepted or rejected. Nothing here is a milestone.
     """
 
-    proposals: list[StoredProposal] = []
+    proposals: list[Proposal] = []
     stage: dict[str, JsonValue] = {}
     runs: list[UUID] = []
     decisions: dict[int, str] = {}
@@ -75,7 +65,7 @@ class MilestoneProposals(Learning):
         found = proposer.propose(task, runs)
         made = ProposalsMade.model_validate(
             {
-                "proposals": [*map(asdict, found.proposals)],
+                "proposals": list(found.proposals),
                 "stage": found.stage.as_dict(),
                 "runs": params.runs,
             }

@@ -201,8 +201,7 @@ MOST_PROPOSED = 20
 HEAVIEST = 100.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(BaseModel):
     """One milestone that a model proposes, and why."""
 
     name: str
