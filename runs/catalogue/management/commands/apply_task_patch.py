@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.catalogue.patches.changes import PatchFileError, read_patch
+from runs.catalogue.patches.files import patch_path
 from runs.catalogue.patches.services import (
     PatchReport,
     TaskPatchError,
@@ -16,14 +16,11 @@ from runs.catalogue.patches.services import (
 )
 from runs.models import TaskRevision
 
-SHIPPED = Path(__file__).resolve().parents[2] / "patches"
-"""Patches that come with Crosscheck; named without folder and ending."""
-
 
 class Command(BaseCommand):
     help = (
         "Make a new version of a task set by a patch, with all its tasks. FILE may be "
-        "webarena-1, which comes with Crosscheck."
+        "webarena-1 or webarena-2, which come with Crosscheck."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -64,7 +61,7 @@ class Command(BaseCommand):
         **_: Any,
     ) -> None:
         try:
-            patch = read_patch(_path(file))
+            patch = read_patch(patch_path(file))
             if reverse:
                 report = take_back_patch(patch=patch, to_version=to_version, is_dry_run=dry_run)
             else:
@@ -87,12 +84,6 @@ class Command(BaseCommand):
         if report.left_out:
             names = ", ".join(report.left_out)
             self.stdout.write(self.style.WARNING(f"  Not in the set: {names}"))
-
-
-def _path(file: str) -> Path:
-    shipped = SHIPPED / f"{file}.json"
-    is_name = "/" not in file and not Path(file).exists()
-    return shipped if is_name and shipped.is_file() else Path(file)
 
 
 def _done(report: PatchReport, *, is_reverse: bool, is_dry_run: bool) -> str:

@@ -1,0 +1,1 @@
+"""What task data leave open or have wrong, found and audited by the matchers themselves."""
