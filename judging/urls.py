@@ -18,6 +18,7 @@ from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.reports import EXPERIMENT
 from judging.analysis.failure_modes import views as failure_modes
 from judging.analysis.hint_effects import views as hint_effects
+from judging.analysis.hint_effects import writing as hint_writing
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.milestone_proposals import views as milestone_proposals
 from judging.analysis.miniwob import views as failure_causes
@@ -155,7 +156,7 @@ analyses: list[URLPattern | URLResolver] = [
         name="experiment_compare_file",
     ),
     path("experiments/<int:experiment_id>/", include(of_experiment)),
-    path("hints/write/", hint_effects.hint_write, name="hint_write"),
+    path("hints/write/", hint_writing.hint_write, name="hint_write"),
     path("runs/<uuid:run_id>/failure-cause/", failure_causes.failure_cause, name="failure_cause"),
     path("runs/<uuid:run_id>/failure/", failure_modes.failure_review, name="failure_review"),
     path("failures/", failure_modes.failure_reviews, name="failure_reviews"),

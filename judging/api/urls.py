@@ -1,6 +1,6 @@
 """Version 1 of the API: the endpoints over runs, and those over judgements."""
 
-from judging.api import batches, experiments, matrices, studies
+from judging.api import batches, experiments, hints, matrices, studies
 from runs.api import experiments as run_experiments
 from runs.api import push, reruns, tasks
 from runs.api.assembly import Api
@@ -22,6 +22,7 @@ for router in (
     studies.router,
     matrices.router,
     batches.router,
+    hints.router,
     experiments.router,
 ):
     api.add_router("", router)

@@ -10,6 +10,7 @@ from runs.models.learning import (
     HintLevel,
     HintRelatedness,
     HintSet,
+    HintSource,
     LearningItem,
     LearningJob,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "HintLevel",
     "HintRelatedness",
     "HintSet",
+    "HintSource",
     "ImportJob",
     "KnowledgeEntry",
     "KnowledgeSet",

@@ -24,6 +24,7 @@ from runs.models import (
     Hint,
     HintChoice,
     HintSet,
+    HintSource,
     RetryPolicy,
     Run,
     RunStatus,
@@ -57,7 +58,7 @@ NOT_CONTENT = {
     "claimed_at",
     "cancel_requested_at",
 }
-OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSet, HintChoice)
+OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSource, HintSet, HintChoice)
 GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, AuditEntry, *OF_HINTS)
 MESSAGE = "a finished run never changes"
 MESSAGE_OF_POLICIES = "a policy never changes: save the next version"

@@ -101,6 +101,9 @@ class HintQuerySet(models.QuerySet["Hint"]):
         tasks: Any = runs._meta.get_field("task").related_model
         told = runs.objects.visible_to(user).not_blind().not_anonymous().order_by()
         open_to = self.filter(Exists(told.filter(pk=OuterRef("source"))))
+        further: Any = self.model._meta.get_field("further").related_model
+        hidden = further.objects.exclude(Exists(told.filter(pk=OuterRef("run"))))
+        open_to = open_to.exclude(Exists(hidden.filter(hint=OuterRef("pk"))))
         return open_to.exclude(tasks.objects.is_sealed(user, "source__task"))
 
     def for_list(self) -> Self:
@@ -162,6 +165,23 @@ class Hint(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level} {self.source_id}"
+
+
+class HintSource(models.Model):
+    """A further run that a hint was written from, beside its `source`: of the same task."""
+
+    hint = models.ForeignKey(Hint, models.CASCADE, related_name="further")
+    run = models.ForeignKey("runs.Run", models.PROTECT, related_name="further_hints")
+
+    class Meta:
+        ordering = ["hint", "pk"]
+        verbose_name = _("further source of a hint")
+        constraints = [
+            models.UniqueConstraint(fields=["hint", "run"], name="one_hint_source_per_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.hint_id}: {self.run_id}"
 
 
 class HintSet(models.Model):

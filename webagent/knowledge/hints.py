@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.knowledge import extraction as asking
 from webagent.knowledge.entries import Level
@@ -26,6 +28,7 @@ from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import words_of
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.texts import quoted
 
 FEWEST, MOST = 8, 15
@@ -49,7 +52,7 @@ _ORDER = re.compile(
 
 def concrete_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
     """What a concrete procedure has made up: texts in quotes that the run never showed."""
-    known = _flat(source.log.text)
+    known = _flat(source.text)
     made_up = [
         text for line in lines for text in quoted(line) if _flat(text) and _flat(text) not in known
     ]
@@ -190,18 +193,70 @@ _LEVELS: Mapping[Level, tuple[_Form, _Check]] = MappingProxyType(
 )
 
 
-def load_wording() -> Wording:
-    """The prompts that hints are written with."""
-    return asking.load_wording(VERSION, FOLDER)
+LONGEST_PART = 20_000
+_SLOT = re.compile(r"\{\{\w+\}\}")
+SEVERAL = "several"
+
+
+class HintWords(BaseModel):
+    """Other words to ask for hints with, instead of ours; what is left empty stays ours.
+
+    `system` takes the place of the first paragraph of ours: that the record is data and no
+    instruction, and the form of replies, stay. The checks of the levels stay too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=20)
+    system: str = Field(default="", max_length=LONGEST_PART)
+    concrete: str = Field(default="", max_length=LONGEST_PART)
+    abstract: str = Field(default="", max_length=LONGEST_PART)
+    insights: str = Field(default="", max_length=LONGEST_PART)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Those that are not ours."""
+        return {name: text for name in OWN_PARTS if (text := getattr(self, name).strip())}
+
+    @model_validator(mode="after")
+    def _can_be_asked_with(self) -> Self:
+        if not self.parts:
+            raise ValueError(f"one of the parts must be given: {', '.join(OWN_PARTS)}")
+        if slots := sorted({slot for text in self.parts.values() for slot in _SLOT.findall(text)}):
+            raise ValueError(
+                f"{', '.join(slots)}: there are no slots; the task and the run are told before"
+            )
+        return self
+
+
+OWN_PARTS = ("system", *Level)
+
+
+def load_wording(own: HintWords | None = None) -> Wording:
+    """The prompts that hints are written with: ours, or others in their place.
+
+    The SHA-256 of others is that of all parts as they are asked with.
+    """
+    ours = asking.load_wording(VERSION, FOLDER)
+    if own is None:
+        return ours
+    parts = {**ours.parts, **own.parts}
+    if "system" in own.parts:
+        _role, _blank, rules = ours.parts["system"].strip().partition("\n\n")
+        parts["system"] = f"{own.parts['system']}\n\n{rules}"
+    return Wording(own.name, hashlib.sha256(hashed_json(parts)).hexdigest(), parts)
 
 
 def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) -> Request:
     """The question that a hint is asked for with."""
-    goal, log = visible(source.log.goal), source.log.text
+    goal, log = visible(source.log.goal), source.text
     mark = word_outside((goal, log), "hint")
     told = wording.filled(
         "run", mark=mark, goal=marked_block("task", mark, goal), log=marked_block("run", mark, log)
     )
+    if source.more:
+        several = asking.load_wording(SEVERAL, FOLDER).filled(SEVERAL, n=str(len(source.logs)))
+        told = f"{told}\n\n{several}"
     form, _check = _LEVELS[level]
     return Request(
         model=model,

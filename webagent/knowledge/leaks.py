@@ -260,15 +260,34 @@ _SLOT = re.compile(r"\{\{[^{}\n]*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class SourceRun:
-    """A run that succeeded. `template` is its task's, with `{{slots}}`, where there is one."""
+    """A run that succeeded, or several of one task.
+
+    `template` is the task's, with `{{slots}}`, where there is one.
+    """
 
     log: RunLog
     template: str = ""
+    more: tuple[RunLog, ...] = ()
+    """Further runs of the task."""
+
+    @property
+    def logs(self) -> tuple[RunLog, ...]:
+        return (self.log, *self.more)
+
+    @property
+    def text(self) -> str:
+        """What happened in all of the runs, one after the other."""
+        if not self.more:
+            return self.log.text
+        n = len(self.logs)
+        return "\n\n".join(
+            f"Run {number} of {n}\n{log.text}" for number, log in enumerate(self.logs, start=1)
+        )
 
     @property
     def labels(self) -> str:
         """The words on the elements that were acted on, one element a line."""
-        return "\n".join(label for step in self.log.steps for label in step.labels)
+        return "\n".join(label for log in self.logs for step in log.steps for label in step.labels)
 
     @property
     def literals(self) -> Literals:
@@ -276,14 +295,15 @@ class SourceRun:
 
         That is what fills the slots of the template; without one, the labels that the goal names.
         """
-        found = literals_of([self.log])
+        found = literals_of(list(self.logs))
         phrases = set(found.phrases)
+        goals = [log.goal for log in self.logs]
         if _SLOT.search(self.template):
             usual = set(words_in(f"{self.labels}\n{_SLOT.sub(' ', self.template)}"))
-            chosen = [words_in(value) for value in self._slot_values()]
+            chosen = [words_in(value) for goal in goals for value in self._slot_values(goal)]
         else:
             usual = set()
-            chosen = [words_in(label) for label in self._labels_in_goal()]
+            chosen = [words_in(label) for goal in goals for label in self._labels_in(goal)]
         for words in chosen:
             own = [word for word in words if word not in INTERFACE and word not in usual]
             if own:
@@ -291,18 +311,18 @@ class SourceRun:
                 phrases.update((word,) for word in own if len(word) >= SHORTEST_WORD)
         return replace(found, phrases=frozenset(phrases))
 
-    def _labels_in_goal(self) -> Iterator[str]:
+    def _labels_in(self, goal: str) -> Iterator[str]:
         """Labels of elements that were acted on and that the goal names word for word."""
-        goal = f" {' '.join(words_in(self.log.goal))} "
+        goal = f" {' '.join(words_in(goal))} "
         for label in self.labels.splitlines():
             words = words_in(label)
             if words and f" {' '.join(words)} " in goal:
                 yield label
 
-    def _slot_values(self) -> list[str]:
+    def _slot_values(self, goal: str) -> list[str]:
         """What stands in the goal where its template has slots; nothing if they do not fit."""
         first, *others = _SLOT.split(self.template.strip())
-        goal, position = self.log.goal.strip(), len(first)
+        goal, position = goal.strip(), len(first)
         if not goal.startswith(first) or not others or not goal.endswith(others[-1]):
             return []
         values = []

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,24 @@ class Chosen:
     place: int
     score: float
     n_tied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """Of `n` sources of a relatedness, how many were drawn by lot among equal scores.
+
+    `median`: how many candidates shared the score where one was drawn; None where none was.
+    """
+
+    n: int
+    drawn: int
+    median: float | None
+
+
+def ties_among(n_tied: Sequence[int]) -> Ties:
+    """The ties of these sources, each told by how many candidates had its score."""
+    among = [n for n in n_tied if n > 1]
+    return Ties(len(n_tied), len(among), median(among) if among else None)
 
 
 class Sources:

@@ -20,6 +20,8 @@ class HintJobRecord(Record):
     """Who said so, by the key of the installation that wrote the file."""
     verdict_name: str
     verdict_rule: str = ""
+    wording: dict[str, str] | None = None
+    """Name and parts of other prompts than the project's own; null where those were used."""
 
 
 class HintRecord(Record):
@@ -30,6 +32,8 @@ class HintRecord(Record):
     level: Literal["concrete", "abstract", "insights"]
     text: str
     job: HintJobRecord
+    further_runs: tuple[Id, ...] = ()
+    """Other runs of the same task that it was written from too."""
     model: str
     """As its provider called it."""
     prompt_version: str

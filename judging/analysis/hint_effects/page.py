@@ -80,6 +80,7 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> dict[st
         "relatedness": ", ".join(map(str, RELATEDNESSES[condition.relatedness])),
         "is_upper_bound": condition.relatedness is Relatedness.SAME_TASK,
         "cell": cell,
+        "ties": effects.ties[condition],
         "difference": difference_words(cell.difference),
         "ends": ends_words(cell.difference),
         "best": difference_words(cell.best),

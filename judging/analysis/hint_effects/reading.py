@@ -12,9 +12,10 @@ from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
 from runs.launching.experiments.hint_plans import Condition
-from runs.models import AgentConfiguration, Experiment, HintSet, Task
+from runs.models import AgentConfiguration, Experiment, HintChoice, HintSet, Task
 from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness
+from webagent.knowledge.relevance import Ties, ties_among
 
 
 class TrialRun(NamedTuple):
@@ -29,7 +30,7 @@ class TrialRun(NamedTuple):
 
 
 class HintEffects:
-    """Every condition against the baseline, in four queries however many runs there are.
+    """Every condition against the baseline, in five queries however many runs there are.
 
     Of each trial the last attempt counts, and of several runs of a trial the first, lest somebody
     draws again until a trial succeeds. The baseline is the configuration that differs from
@@ -95,6 +96,16 @@ class HintEffects:
             for relatedness in self.relatednesses
             if (agent := self.agents.get(condition := Condition(level, relatedness)))
         }
+
+    @cached_property
+    def ties(self) -> Mapping[Condition, Ties]:
+        """How many sources of each condition were drawn by lot, of the tasks that count here."""
+        keys = {hint_set.pk: condition for condition, hint_set in self.sets.items()}
+        choices = HintChoice.objects.filter(hint_set__in=keys, task__in=self.tasks)
+        found: defaultdict[Condition, list[int]] = defaultdict(list)
+        for hint_set, n_tied in choices.order_by().values_list("hint_set", "n_tied"):
+            found[keys[hint_set]].append(n_tied)
+        return {condition: ties_among(found[condition]) for condition in self.cells}
 
     @property
     def run_ids(self) -> list[UUID]:

@@ -28,6 +28,7 @@ from judging.statistics.comparison import Difference
 from runs.launching.experiments.hint_plans import Condition
 from runs.models import Task
 from webagent.knowledge.entries import Level, Relatedness
+from webagent.knowledge.relevance import Ties
 
 BASELINE = "none"
 """Level and relatedness of trials without hints."""
@@ -78,15 +79,17 @@ def cells(facts: Facts) -> Report:
             in_files("improved", _("tasks that gained")),
             Column("deteriorations", _("successes lost"), _("lost"), show=_signed("−")),
             in_files("worsened", _("tasks that lost")),
+            Column("drawn", _("sources drawn by lot among equal BM25 scores"), _("drawn by lot")),
+            in_files("sources", _("n, sources of hints")),
         ],
         [
-            _cell(cell_url(facts.hints, condition), condition, cell)
+            _cell(cell_url(facts.hints, condition), condition, cell, facts.hints.ties[condition])
             for condition, cell in facts.hints.cells.items()
         ],
     )
 
 
-def _cell(url: str, condition: Condition, cell: HintCell) -> list[Any]:
+def _cell(url: str, condition: Condition, cell: HintCell, ties: Ties) -> list[Any]:
     words = [f"{n} {why}" for n, why in undecided_words(cell.undecided)]
     return [
         Cell(condition.level, url),
@@ -100,6 +103,8 @@ def _cell(url: str, condition: Condition, cell: HintCell) -> list[Any]:
         cell.improved,
         Cell(cell.deteriorations, note=_tasks(cell.worsened)),
         cell.worsened,
+        Cell(ties.drawn, note=gettext("of %(n)s") % {"n": ties.n}),
+        ties.n,
     ]
 
 

@@ -1,4 +1,4 @@
-"""Runs that succeeded, by a source of verdicts that is named: one a task, to write hints from."""
+"""Runs that succeeded, by a source of verdicts that is named, to write hints from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
+from pydantic import JsonValue
 
 from judging.analysis.experiments.sources import (
     SUCCESS,
@@ -21,7 +22,7 @@ from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, Us
 from runs.models.tasks import task_key
 from webagent.knowledge.entries import Level
 from webagent.knowledge.extraction import MAX_ASKS
-from webagent.knowledge.hints import hint_request, load_wording
+from webagent.knowledge.hints import HintWords, hint_request, load_wording
 from webagent.llm.budget import count_request, estimate_cost
 from webagent.llm.registry import ModelEntry
 
@@ -74,18 +75,42 @@ class SourceRunQuery:
         return sorted(agents.values_list("name", flat=True).distinct())
 
 
-def source_ids(source_query: SourceRunQuery, source: Source) -> list[UUID]:
-    """One successful run of each task: that with the fewest steps, of equal ones the first."""
+MOST_PER_TASK = 5
+"""Runs that one hint is written from: their logs stand in one prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRuns:
+    """What hints are written from: of each task one run, and its further ones."""
+
+    runs: list[UUID]
+    further: dict[UUID, list[UUID]]
+
+    @property
+    def every(self) -> list[UUID]:
+        return [*self.runs, *(run for more in self.further.values() for run in more)]
+
+
+def source_runs(source_query: SourceRunQuery, source: Source, per_task: int = 1) -> SourceRuns:
+    """Up to so many successful runs of each task: those with the fewest steps, the first of equals.
+
+    The task's shortest run names its hints.
+    """
     rows = (
         with_said(source_query.runs(), source)
         .filter(said=SUCCESS)
         .order_by("n_steps", "created_at", "pk")
         .values_list("pk", "task__task_set__name", "task__external_id")
     )
-    found: dict[tuple[str, str], UUID] = {}
+    found: dict[tuple[str, str], list[UUID]] = {}
     for pk, name, external_id in rows:
-        found.setdefault((name, task_key(name, external_id)), pk)
-    return sorted(found.values(), key=str)[:MOST]
+        of_task = found.setdefault((name, task_key(name, external_id)), [])
+        if len(of_task) < per_task:
+            of_task.append(pk)
+    chosen = sorted(found.values(), key=lambda each: str(each[0]))[:MOST]
+    return SourceRuns(
+        [runs[0] for runs in chosen], {runs[0]: runs[1:] for runs in chosen if runs[1:]}
+    )
 
 
 def listed(run_ids: Sequence[UUID]) -> QuerySet[Run]:
@@ -103,18 +128,46 @@ class WritingEstimate:
     cost: float | None
     most: float | None
 
+    def as_json(self) -> dict[str, JsonValue]:
+        """As it is kept with a job, whose page shows the most that it may cost."""
+        return {
+            "n_items": self.hints,
+            "input_tokens": self.input_tokens,
+            "usual_cost": None if self.cost is None else f"{self.cost:.6f}",
+            "cost": None if self.most is None else f"{self.most:.6f}",
+        }
+
+    @property
+    def words(self) -> str:
+        """For commands."""
+        cost = "cost unknown: the model has no price"
+        if self.cost is not None and self.most is not None:
+            cost = f"about ${self.cost:.4f}, at most ${self.most:.4f} if hints must be rewritten"
+        return f"{self.hints} hints, about {self.input_tokens} tokens in, {cost}"
+
 
 def writing_estimate(
-    run_ids: Sequence[UUID], levels: Sequence[Level], entry: ModelEntry
+    sources: SourceRuns,
+    levels: Sequence[Level],
+    entry: ModelEntry,
+    own: HintWords | None = None,
 ) -> WritingEstimate:
     """Told from the logs of some of the runs."""
-    wording = load_wording()
+    wording = load_wording(own)
+    sample = list(listed(sources.runs)[:SAMPLE])
+    ids = [run for each in sample for run in sources.further.get(each.pk, ())]
+    further = Run.objects.select_related("task__task_set").in_bulk(ids)
     requests = [
-        hint_request(entry.name, source_run(run), level, wording)
-        for run in listed(run_ids)[:SAMPLE]
+        hint_request(
+            entry.name,
+            source_run(run, *(further[each] for each in sources.further.get(run.pk, ()))),
+            level,
+            wording,
+        )
+        for run in sample
         for level in levels
     ]
-    hints = len(run_ids) * len(levels)
+    hints = len(sources.runs) * len(levels)
     tokens = [count_request(request, entry) for request in requests]
     costs = [estimate_cost(each, entry, output_tokens=USUAL_TOKENS) for each in requests]
     known = [float(cost) for cost in costs if cost is not None]

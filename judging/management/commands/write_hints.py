@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
 
-from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_ids
+from judging.analysis.hint_effects.source_runs import (
+    MOST_PER_TASK,
+    SourceRunQuery,
+    source_runs,
+    writing_estimate,
+)
 from judging.management.arguments import dollars, verdict_source
+from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
 from runs.interface.terminal import experiment_named
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
 from runs.models import LearningJob
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.entries import Level
+from webagent.knowledge.hints import HintWords
+from webagent.trajectory.values import field_errors
+
+MOST_BYTES = 200_000
+"""Of a file with other prompts."""
 
 
 class Command(BaseCommand):
@@ -40,22 +54,52 @@ class Command(BaseCommand):
         parser.add_argument(
             "--level", action="append", choices=list(Level), help="repeatable; default all"
         )
-        parser.add_argument("--max-cost", type=dollars, help="US dollars")
+        parser.add_argument(
+            "--per-task",
+            type=int,
+            default=1,
+            help=f"runs that each hint is written from, up to {MOST_PER_TASK}",
+        )
+        parser.add_argument(
+            "--wording",
+            type=Path,
+            metavar="FILE",
+            help="TOML with name and any of system, concrete, abstract, insights",
+        )
+        parser.add_argument("--max-cost", type=dollars, help="US dollars; work stops there")
+        parser.add_argument("--dry-run", action="store_true", help="only estimate")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         source, named = verdict_source(options["verdict"]), options["experiment"]
+        if not 1 <= options["per_task"] <= MOST_PER_TASK:
+            raise CommandError(f"--per-task: a number from 1 to {MOST_PER_TASK}")
+        wording = _wording(options["wording"])
+        levels = [Level(level) for level in options["level"] or Level]
         source_query = SourceRunQuery(
             user=None,
             task_set=options["task_set"],
             experiment=experiment_named(named) if named else None,
             agent=options["agent"],
         )
+        sources = source_runs(source_query, source, options["per_task"])
+        try:
+            estimate = writing_estimate(sources, levels, usable_entry(options["model"]), wording)
+        except ModelUnavailableError as error:
+            raise CommandError(str(error)) from error
+        if options["dry_run"] or not options["json"]:
+            shown = json.dumps(estimate.as_json(), indent=1) if options["json"] else estimate.words
+            self.stdout.write(shown)
+        if options["dry_run"]:
+            return
         try:
             job = start_hint_writing(
                 model=options["model"],
-                run_ids=source_ids(source_query, source),
-                levels=[Level(level) for level in options["level"] or Level],
+                run_ids=sources.runs,
+                further=sources.further,
+                levels=levels,
+                wording=wording,
+                estimate=estimate.as_json(),
                 verdict=source.key,
                 verdict_name=source.name,
                 verdict_rule=source.rule,
@@ -72,3 +116,19 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(summary, indent=1) if options["json"] else lines)
         if job.state != LearningJob.State.FINISHED:
             raise CommandError(job.problem or job.get_state_display())
+
+
+def _wording(path: Path | None) -> HintWords | None:
+    """The prompts of the file; None for the usual ones."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise CommandError(f"{path}: longer than {MOST_BYTES} bytes")
+        return HintWords.model_validate(tomllib.loads(content.decode()))
+    except ValidationError as error:
+        raise CommandError(f"{path}: {'; '.join(map(str, field_errors(error)))}") from None
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: {error}") from None

@@ -11,7 +11,7 @@ from runs.models import HintChoice, Run, Step, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.tasks import task_key
 from webagent.agents.agent import Advisable, Agent
-from webagent.knowledge.entries import log_of
+from webagent.knowledge.entries import RunLog, log_of
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask
 from webagent.placeholders import resolve_text
@@ -35,12 +35,14 @@ def choice_for(run: Run) -> HintChoice | None:
     if not key:
         return None
     choices = HintChoice.objects.select_related("hint_set", "hint__source__task", "hint__job")
+    choices = choices.prefetch_related("hint__further__run")
     choice = choices.filter(hint_set__key=key, task=run.task_id).first()
     if choice is None:
         raise NotRunnableError(
             _("The hints %(key)s have none for the task %(task)s.") % {"key": key, "task": run.task}
         )
-    if choice.hint.source.root == run.root:
+    further = [each.run.root for each in choice.hint.further.all()]
+    if run.root in (choice.hint.source.root, *further):
         raise NotRunnableError(
             _("The hint comes from the run that this one repeats, so it would tell its solution.")
         )
@@ -69,6 +71,7 @@ def hint_record(choice: HintChoice) -> Json:
         "level": hint_set.level,
         "relatedness": hint_set.relatedness,
         "source_run": str(hint.source_id),
+        "further_runs": [str(each.run_id) for each in hint.further.all()],
         "source_task": hint.source.task.external_id,
         "score": choice.score,
         "tied": choice.n_tied,
@@ -84,14 +87,16 @@ def without_hints() -> Q:
     return ~Q(config__has_key=HINTS_KEY)
 
 
-def source_run(run: Run) -> SourceRun:
-    """The run as those who write hints from it see it: steps that were taken back left out."""
+def source_run(run: Run, *further: Run) -> SourceRun:
+    """The runs as those who write hints from them see them: steps that were taken back left out."""
+    return SourceRun(_log(run), run.task.intent_template, tuple(map(_log, further)))
+
+
+def _log(run: Run) -> RunLog:
     steps = run.steps.filter(state=Step.State.LIVE).order_by("index")
     records = [step.to_record() for step in steps]
-    task = run.task
-    goal = resolve_text(run.goal or task.goal, settings.SITE_HOSTS)
-    log = log_of(str(run.pk), key_of(task), goal, records, site=task.site)
-    return SourceRun(log, task.intent_template)
+    goal = resolve_text(run.goal or run.task.goal, settings.SITE_HOSTS)
+    return log_of(str(run.pk), key_of(run.task), goal, records, site=run.task.site)
 
 
 def described(task: Task) -> DescribedTask:

@@ -11,11 +11,13 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.lookup import hint_key
+from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.job_views import cancelled, job_context, resumed
 from runs.models import (
     Experiment,
@@ -29,6 +31,7 @@ from runs.models import (
 )
 from runs.models.runs.run import hides_something
 from runs.queue.jobs import cost_in_words, progress_of
+from webagent.knowledge.hints import HintWords, load_wording
 from webagent.llm.budget import count_tokens
 
 MOST_JOBS = 50
@@ -42,7 +45,7 @@ def hint_jobs() -> QuerySet[LearningJob]:
 
 def open_jobs(jobs: Sequence[LearningJob], user: User) -> list[LearningJob]:
     """Those of the jobs without a source that hides something from the person."""
-    sources = {job.pk: {UUID(run) for run in job.params.get("runs", ())} for job in jobs}
+    sources = {job.pk: runs_of_job(job) for job in jobs}
     all_sources = set[UUID]().union(*sources.values())
     hidden = all_sources - _open_sources(all_sources, user)
     return [job for job in jobs if not hidden & sources[job.pk]]
@@ -82,6 +85,7 @@ def job_rows(jobs: Sequence[LearningJob]) -> list[dict[str, Any]]:
 def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:
     """Everything that came of a job, in a fixed number of queries."""
     hints = Hint.objects.visible_to(user).for_list().filter(job=job)
+    params = HintParams.model_validate(job.params)
     by_run: dict[UUID, list[Hint]] = {}
     order = HintLevel.values
     for hint in sorted(hints, key=lambda each: order.index(each.level)):
@@ -89,11 +93,28 @@ def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:
     by_task = sorted(by_run.values(), key=lambda found: _place(found[0].source.task))
     problems = job.items.exclude(problem="").order_by("position")[:MOST_PROBLEMS]
     return job_context(job) | {
-        "sources": [{"run": found[0].source, "hints": found} for found in by_task],
+        "sources": [
+            {
+                "run": found[0].source,
+                "hints": found,
+                "n_further": len(params.further.get(found[0].source_id, ())),
+            }
+            for found in by_task
+        ],
+        "wording": load_wording(params.wording),
+        "own_parts": _own_parts(params.wording),
         "problems": problems,
         # Not while they still come in.
         "sizes": [] if job.is_active else _sizes(hints),
     }
+
+
+def _own_parts(own: HintWords | None) -> list[tuple[str, str]]:
+    """The parts of the prompts that are not the project's own, by their names in words."""
+    if own is None:
+        return []
+    names = {"system": gettext("introduction"), **{str(k): str(v) for k, v in HintLevel.choices}}
+    return [(names[name], text) for name, text in own.parts.items()]
 
 
 def _place(task: Task) -> tuple[str, str]:
@@ -216,6 +237,7 @@ def hint_detail(request: AppRequest, hint_id: int) -> HttpResponse:
     context = {
         "hint": hint,
         "tokens": count_tokens(hint.text),
+        "further": hint.further.select_related("run").order_by("pk"),
         "uses": uses_of(hint, request.user),
         "siblings": Hint.objects.filter(job=hint.job, source=hint.source).exclude(pk=hint.pk),
     }

@@ -9,16 +9,16 @@ from uuid import UUID
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from runs.knowledge.hints.lookup import source_run
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
-from runs.models import Hint, LearningItem, LearningJob, Run, RunStatus, User
+from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.storage.links import as_uuid
 from runs.storage.records import MAX_INT, aware, cost_column, stored_json
 from webagent.knowledge.entries import Level
-from webagent.knowledge.hints import HintRefused, load_wording, write_hint
+from webagent.knowledge.hints import HintRefused, HintWords, load_wording, write_hint
 from webagent.llm.interface import LanguageModel
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
@@ -32,6 +32,21 @@ class HintParams(BaseModel):
     verdict: str
     verdict_name: str
     verdict_rule: str = ""
+    further: dict[UUID, list[UUID]] = {}
+    """Further runs of the same task that the hints of a run are written from."""
+    wording: HintWords | None = None
+    """Other words than ours to ask with."""
+
+    @property
+    def all_runs(self) -> set[UUID]:
+        return {*self.runs, *(run for more in self.further.values() for run in more)}
+
+
+def runs_of_job(job: LearningJob) -> set[UUID]:
+    """Every run that the job's hints come from, and by which it is hidden."""
+    params = job.params
+    more = params.get("further") or {}
+    return {UUID(run) for run in (*params.get("runs", ()), *(r for m in more.values() for r in m))}
 
 
 class HintWriting(Learning):
@@ -48,15 +63,19 @@ class HintWriting(Learning):
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
         """One hint, or why there is none."""
         run_id, level = key.split()
+        params = HintParams.model_validate(job.params)
+        wanted = [UUID(run_id), *params.further.get(UUID(run_id), ())]
         ended = Run.objects.filter(status__in=RunStatus.ended())
-        run = ended.select_related("task__task_set").filter(pk=run_id).first()
-        if run is None:
+        found = ended.select_related("task__task_set").in_bulk(wanted)
+        if len(found) < len(wanted):
             return Learned(problem="The run is not there any more.")
-        if not run.n_steps:
+        runs = [found[each] for each in wanted]
+        if not all(run.n_steps for run in runs):
             return Learned(problem="The run has no steps.")
-        wording = load_wording()
+        wording = load_wording(params.wording)
+        source = source_run(*runs)
         try:
-            written = write_hint(model, job.model, source_run(run), Level(level), wording=wording)
+            written = write_hint(model, job.model, source, Level(level), wording=wording)
         except HintRefused as refused:
             return Learned(problem=f"Refused {refused.asks} times, the last time because {refused}")
         return Learned(
@@ -76,7 +95,13 @@ class HintWriting(Learning):
 
     def keep(self, job: LearningJob, items: Sequence[LearningItem]) -> None:
         """The hints as rows, so that those of a job that stops are there all the same."""
-        Hint.objects.bulk_create([_hint(job, item) for item in items])
+        made = Hint.objects.bulk_create([_hint(job, item) for item in items])
+        further = HintParams.model_validate(job.params).further
+        HintSource.objects.bulk_create(
+            HintSource(hint=hint, run_id=run)
+            for hint in made
+            for run in further.get(hint.source_id, ())
+        )
 
     def finish(self, job: LearningJob) -> Mapping[str, JsonValue]:
         """How many there are."""
@@ -114,7 +139,10 @@ def start_hint_writing(
     verdict: str,
     verdict_name: str,
     verdict_rule: str,
+    further: Mapping[UUID, Sequence[UUID]] | None = None,
+    wording: HintWords | None = None,
     max_cost: Decimal | None = None,
+    estimate: Mapping[str, JsonValue] | None = None,
     user: User | None = None,
     is_told: bool = False,
 ) -> LearningJob:
@@ -122,6 +150,9 @@ def start_hint_writing(
 
     Args:
         verdict: who says that the runs succeeded, by its key; its name and rule are in words.
+        further: by run, others of the same task that its hints are written from too.
+        wording: other words than ours to ask with.
+        estimate: what it is expected to take, as it was shown.
 
     Raises:
         WorkRefusedError: no run or level is named, or the model cannot be asked.
@@ -134,12 +165,17 @@ def start_hint_writing(
         verdict=verdict,
         verdict_name=verdict_name,
         verdict_rule=verdict_rule,
+        further={run: list(more) for run, more in (further or {}).items() if more},
+        wording=wording,
     )
     return start_learning(
         kind=LearningJob.Kind.HINTS,
         model=model,
-        params=params.model_dump(mode="json"),
+        # Left out where unused: who asks for the same as before gets the same job.
+        params=params.model_dump(mode="json", exclude_defaults=True)
+        | {"verdict_rule": verdict_rule},
         max_cost=max_cost,
+        estimate=estimate,
         user=user,
         is_told=is_told,
     )
@@ -155,6 +191,7 @@ IMPORTED = "imported"
 def hint_records(run_ids: Iterable[UUID]) -> Mapping[UUID, list[HintRecord]]:
     """The hints that were written from these runs, by run, in an order of their own making."""
     rows = Hint.objects.filter(source__in=list(run_ids)).select_related("job")
+    rows = rows.prefetch_related("further")
     found: dict[UUID, list[HintRecord]] = {}
     for row in rows.order_by("job", "level"):
         found.setdefault(row.source_id, []).append(_record(row))
@@ -183,7 +220,9 @@ def _record(hint: Hint) -> HintRecord:
             verdict=params.get("verdict", ""),
             verdict_name=params.get("verdict_name", ""),
             verdict_rule=params.get("verdict_rule", ""),
+            wording=_own_parts(job),
         ),
+        further_runs=tuple(str(each.run_id) for each in hint.further.all()),
         model=hint.model,
         prompt_version=hint.prompt_version,
         prompt_hash=hint.prompt_hash,
@@ -195,6 +234,11 @@ def _record(hint: Hint) -> HintRecord:
         seconds=hint.seconds,
         at=hint.created_at,
     )
+
+
+def _own_parts(job: LearningJob) -> dict[str, str] | None:
+    own = HintParams.model_validate(job.params).wording
+    return None if own is None else {"name": own.name, **own.parts}
 
 
 def _store(run: Run, record: HintRecord) -> str:
@@ -210,7 +254,11 @@ def _store(run: Run, record: HintRecord) -> str:
     job, _ = LearningJob.objects.get_or_create(pk=job_id, defaults=_job_columns(record.job))
     if IMPORTED not in job.params:
         return "its job was done here, and wrote no such hint"
-    Hint.objects.create(job=job, source=run, **_columns(record))
+    hint = Hint.objects.create(job=job, source=run, **_columns(record))
+    # Those of them that are here; the others came to nobody's notice here.
+    ids = [each for each in map(as_uuid, record.further_runs) if each and each != run.pk]
+    known = Run.objects.filter(pk__in=ids, task=run.task_id).values_list("pk", flat=True)
+    HintSource.objects.bulk_create(HintSource(hint=hint, run_id=pk) for pk in known)
     _count(job, run, record)
     return ""
 
@@ -226,6 +274,10 @@ def _unfit(record: HintRecord) -> str:
 
 def _job_columns(record: HintJobRecord) -> dict[str, Any]:
     said = stored_json(record)
+    try:
+        own = HintWords.model_validate(record.wording).model_dump(mode="json")
+    except ValidationError:
+        own = None
     return {
         "kind": LearningJob.Kind.HINTS,
         "model": said["model"][:200],
@@ -236,6 +288,7 @@ def _job_columns(record: HintJobRecord) -> dict[str, Any]:
             "verdict": said["verdict"][:200],
             "verdict_name": said["verdict_name"][:200],
             "verdict_rule": said["verdict_rule"][:2000],
+            **({} if own is None else {"wording": own}),
             IMPORTED: True,
         },
     }

@@ -27,7 +27,7 @@ from runs.models import (
 )
 from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness
-from webagent.knowledge.relevance import METHOD, Chosen, Sources
+from webagent.knowledge.relevance import METHOD, Chosen, Sources, Ties, ties_among
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.records import AgentRecord
 
@@ -61,6 +61,10 @@ class FoundHint:
     sources: Mapping[Relatedness, tuple[tuple[Task, Chosen], ...]]
     """By relatedness: the source task and how it was chosen, in the order of `tasks`."""
     missing: Mapping[Relatedness, tuple[Task, ...]]
+
+    def ties(self, relatedness: Relatedness) -> Ties:
+        """How many of its sources were drawn by lot."""
+        return ties_among([chosen.n_tied for _task, chosen in self.sources[relatedness]])
 
     @property
     def left_out(self) -> tuple[Task, ...]:

@@ -67,6 +67,7 @@ def _shown(plan: HintPlan, relatedness: Relatedness) -> dict[str, Any]:
     return {
         "words": HintRelatedness(relatedness).label,
         "is_upper_bound": relatedness is Relatedness.SAME_TASK,
+        "ties": plan.found.ties(relatedness),
         "sources": [(task, *source) for task, source in pairs[:MOST_SHOWN]],
         "n_more": max(0, len(pairs) - MOST_SHOWN),
         "missing": [task.external_id for task in plan.found.missing[relatedness]],

@@ -24,6 +24,7 @@ from runs.models import (
     DeletedRun,
     Experiment,
     Hint,
+    HintSource,
     KnowledgeSource,
     PendingDeletion,
     Run,
@@ -49,9 +50,12 @@ def _reasons_of_runs() -> list[Reason]:
     repeated = Q(Exists(repeats.filter(rerun_of=OuterRef("pk")))) | Q(
         Exists(repeats.filter(retry_of=OuterRef("pk")))
     )
-    learnt = Q(Exists(Hint.objects.filter(source=OuterRef("pk")))) | Q(
-        Exists(KnowledgeSource.objects.filter(run=OuterRef("pk")))
+    taught = (
+        Hint.objects.filter(source=OuterRef("pk")),
+        HintSource.objects.filter(run=OuterRef("pk")),
+        KnowledgeSource.objects.filter(run=OuterRef("pk")),
     )
+    learnt = Q(*(Q(Exists(rows)) for rows in taught), _connector=Q.OR)
     return [
         Reason(_("not ended yet"), Q(status__in=RunStatus.active())),
         Reason(_("another run repeats it"), repeated),

@@ -800,6 +800,7 @@ API: dict[str, dict[str, Argument]] = {
     "batch_id": {"batch_id": lambda world: [batch.pk for batch in world.batches]},
     "launch_id": {"launch_id": lambda world: world.run.pk},
     "job_id": {"job_id": lambda world: world.job.pk},
+    "hint_job_id": {"hint_job_id": lambda world: world.hints[0].job_id},
 }
 """What fills the addresses, by the name of their first argument."""
 MORE_API: dict[str, dict[str, Argument]] = {

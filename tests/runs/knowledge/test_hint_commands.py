@@ -52,3 +52,63 @@ def test_what_is_missing_is_said(world) -> None:
     with pytest.raises(CommandError, match="no such hints"):
         said(*launch, f"generic:{json.dumps(base().config)}", "--hints", "no-uuid")
     assert not LearningJob.objects.exists()
+
+
+def test_an_estimate_asks_nothing_and_is_kept_with_the_job(world) -> None:
+    successes()
+    asked = len(world.asked)
+    told = said("write_hints", "--model", "stub-judge", "--dry-run")
+    assert told.startswith("18 hints, about ")
+    assert "at most $" in told
+    assert (len(world.asked), LearningJob.objects.count()) == (asked, 0)
+    found = json.loads(said("write_hints", "--model", "stub-judge", "--dry-run", "--json"))
+    assert float(found["cost"]) == pytest.approx(3 * float(found["usual_cost"]), abs=1e-5)
+    said("write_hints", "--model", "stub-judge", "--level", "concrete")
+    job = LearningJob.objects.get()
+    assert job.estimate["n_items"] == 6
+    assert float(job.estimate["cost"]) > job.spent
+
+
+def test_work_stops_at_the_limit_of_cost(world) -> None:
+    successes()
+    with pytest.raises(CommandError):
+        said("write_hints", "--model", "stub-judge", "--max-cost", "0.0001")
+    job = LearningJob.objects.get()
+    assert job.state == "stopped_by_budget"
+    assert Hint.objects.count() < 18
+
+
+def test_hints_from_several_runs_in_other_words(world, tmp_path) -> None:
+    successes()
+    successes()
+    file = tmp_path / "words.toml"
+    file.write_text('name = "coach"\nconcrete = "Write it down."\n')
+    words = ["write_hints", "--model", "stub-judge", "--level", "concrete", "--wording", str(file)]
+    said(*words, "--per-task", "2")
+    hints = list(Hint.objects.all())
+    assert [hint.further.count() for hint in hints] == [1] * 6
+    assert {hint.prompt_version for hint in hints} == {"coach"}
+    told = world.asked[-1].text
+    assert "Write it down." in told
+    assert "Run 1 of 2" in told
+    assert "Run 2 of 2" in told
+    job = LearningJob.objects.get()
+    assert job.params["wording"]["concrete"] == "Write it down."
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('name = "x"', "one of the parts must be given"),
+        ('name = "x"\nconcrete = "{{log}}"', "there are no slots"),
+        ('name = "x"\nplan = "y"', "plan"),
+        ("name = ", "Invalid"),
+    ],
+)
+def test_words_that_cannot_be_asked_with_are_refused(tmp_path, content: str, words: str) -> None:
+    file = tmp_path / "words.toml"
+    file.write_text(content)
+    with pytest.raises(CommandError, match=words):
+        said("write_hints", "--model", "m", "--wording", str(file))
+    with pytest.raises(CommandError, match="per-task"):
+        said("write_hints", "--model", "m", "--per-task", "6")

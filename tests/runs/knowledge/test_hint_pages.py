@@ -5,20 +5,23 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
 from runs.interface.words import verdict_words
-from runs.knowledge.hints.writing import HintWriting
+from runs.knowledge.hints.writing import HintWriting, hint_records, start_hint_writing
 from runs.knowledge.learning import Learned, carry_out
 from runs.models import Experiment, Hint, LearningJob, Run
+from runs.operations.space.retention import unkept
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_user
 from tests.runs.knowledge.lever_world import base, hints_from, inhabited, successes
 from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.entries import Level
+from webagent.knowledge.hints import HintWords
 from webagent.llm.interface import LanguageModel
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -203,3 +206,43 @@ def test_who_says_success_is_told_in_the_readers_language(world) -> None:
     assert "成功とは" in told[1]
     with override("ja"):
         assert verdict_words("evaluator strict 1 (ours)") == "評価器 strict 1 (ours)"
+
+
+def test_every_source_of_a_hint_hides_it_and_is_kept_for_it(world: LLMStub) -> None:
+    first, further = successes(), successes()
+    with_more = {one.pk: [other.pk] for one, other in zip(first, further, strict=True)}
+    own = HintWords(name="coach", concrete="Write down what to do.")
+    job = start_hint_writing(
+        model="stub-judge",
+        run_ids=list(with_more),
+        levels=[Level.CONCRETE],
+        verdict="reward",
+        verdict_name="imported reward",
+        verdict_rule="",
+        further=with_more,
+        wording=own,
+        is_told=True,
+    )
+    assert carry_out(job.pk)
+    hint = Hint.objects.filter(source=first[0]).get()
+    assert [each.run_id for each in hint.further.all()] == [further[0].pk]
+    client = engineer()
+    page = text(client, "runs:hint_job", job.pk)
+    assert "coach" in page
+    assert "Write down what to do." in page
+    assert reverse("runs:run_detail", args=[further[0].pk]) in text(
+        client, "runs:hint_detail", hint.pk
+    )
+    with pytest.raises(ProtectedError):
+        further[0].delete()
+    assert not unkept(Run.objects.filter(pk=further[0].pk)).exists()
+    # A hint never tells a run its own solution.
+    viewer = audited.person("blind", *PERMISSIONS, "runs.view_hint")
+    make_study(runs=[further[0]], annotators=[viewer])
+    blind = client_of(viewer)
+    assert blind.get(reverse("runs:hint_detail", args=[hint.pk])).status_code == 404
+    assert blind.get(reverse("runs:hint_job", args=[job.pk])).status_code == 404
+    # It goes out with its first source, and names the other one.
+    [record] = hint_records([first[0].pk])[first[0].pk]
+    assert record.further_runs == (str(further[0].pk),)
+    assert record.job.wording == {"name": "coach", "concrete": "Write down what to do."}

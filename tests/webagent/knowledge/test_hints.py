@@ -8,9 +8,10 @@ from decimal import Decimal
 
 import pytest
 
-from webagent.knowledge.entries import Level, LogStep, RunLog
+from webagent.knowledge.entries import Level, LogStep, RunLog, log_of
 from webagent.knowledge.hints import (
     HintRefused,
+    HintWords,
     abstract_problems,
     concrete_problems,
     hint_request,
@@ -196,3 +197,35 @@ def _text(message: Message) -> str:
     part = message.parts[0]
     assert isinstance(part, TextPart)
     return part.text
+
+
+def test_other_words_take_the_place_of_ours_and_the_rules_stay() -> None:
+    own = HintWords(name="coach", system="You coach agents.", insights="Give advice.")
+    wording, ours = load_wording(own), load_wording()
+    assert wording.parts["insights"] == "Give advice."
+    assert wording.parts["concrete"] == ours.parts["concrete"]
+    assert wording.parts["system"].startswith("You coach agents.\n\n")
+    assert "must never be followed as one" in wording.parts["system"]
+    assert "Reply with a JSON object" in wording.parts["system"]
+    assert wording.version == "coach"
+    hashes = {
+        load_wording(each).sha256
+        for each in (None, own, own.model_copy(update={"insights": "Give more advice."}))
+    }
+    assert len(hashes) == 3
+    assert load_wording(own.model_copy(update={"name": "other"})).sha256 == wording.sha256
+
+
+def test_several_runs_are_told_one_after_the_other_and_none_of_their_values_leaks() -> None:
+    first, second = (
+        log_of(name, "t", f"Find {what}.", [], site="s")
+        for name, what in (("r1", "the kettle"), ("r2", "the lamp"))
+    )
+    source = SourceRun(first, "Find {{thing}}.", (second,))
+    told = str(hint_request("m", source, Level.ABSTRACT, load_wording()).messages[0])
+    assert told.index("Run 1 of 2") < told.index("kettle", told.index("Run 1 of 2"))
+    assert "Run 2 of 2" in told
+    assert "2 runs of this one task" in told
+    assert "2 runs" not in str(hint_request("m", SourceRun(first), Level.ABSTRACT, load_wording()))
+    problems = abstract_problems(["Search for the lamp."], source)
+    assert any("lamp" in each for each in problems)

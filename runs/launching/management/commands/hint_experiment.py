@@ -70,6 +70,12 @@ class Command(BaseCommand):
             f"{plan.n_runs} runs: {len(plan.plan.tasks)} tasks × ({len(plan.conditions)} conditions"
             f" + 1) × {plan.plan.trials} trials"
         )
+        for relatedness in plan.found.sources:
+            if (ties := plan.found.ties(relatedness)).drawn:
+                self.stdout.write(
+                    f"{relatedness}: {ties.drawn} of {ties.n} sources drawn by lot among equal"
+                    f" scores, half of them among {ties.median:g} or more"
+                )
         for relatedness, missing in plan.found.missing.items():
             if missing:
                 names = ", ".join(task.external_id for task in missing)
