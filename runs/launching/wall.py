@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib.auth.decorators import permission_required
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,7 +15,8 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
-from runs.models import Run, RunStatus, Step, User
+from runs.models import Run, RunStatus, User
+from runs.models.steps import last_thumbnail
 from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:
@@ -35,21 +36,13 @@ class LiveRun:
     elapsed: float | None
 
 
-def with_last_picture(runs: QuerySet[Any]) -> QuerySet[Any]:
-    """The runs with `last_picture`, the thumbnail of their last screenshot."""
-    pictures = Step.objects.filter(run=OuterRef("pk"), screenshot__isnull=False)
-    last = pictures.order_by("-index").values("screenshot__thumbnail")[:1]
-    pictured: QuerySet[Any] = runs.annotate(last_picture=Subquery(last))
-    return pictured
-
-
 def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
     """Of `visible_to` runs those under way, the longest first, then the person's last ended ones.
 
     Two queries.
     """
     now = timezone.now()
-    shown = with_last_picture(runs.select_related("task"))
+    shown: QuerySet[Any] = runs.select_related("task").annotate(last_picture=last_thumbnail())
     running = shown.filter(status__in=[RunStatus.RUNNING, RunStatus.LEASED])
     # By the index of who launched it; imported runs were never claimed.
     ended = shown.filter(created_by=user, ended_at__gt=now - STAYS, claimed_at__isnull=False)

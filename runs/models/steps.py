@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.runs.run import Run
@@ -100,6 +101,12 @@ def _blob() -> models.ForeignKey[Blob | None, Blob | None]:
     return models.ForeignKey(
         "runs.Blob", models.PROTECT, null=True, related_name="+", db_index=False
     )
+
+
+def last_thumbnail(run: str = "pk") -> Subquery:
+    """The thumbnail of the last screenshot of the run at this path of a row."""
+    pictures = Step.objects.filter(run=OuterRef(run), screenshot__isnull=False)
+    return Subquery(pictures.order_by("-index").values("screenshot__thumbnail")[:1])
 
 
 class Step(models.Model):

@@ -137,6 +137,14 @@ def decided_by(details: object) -> str:
     return _("all %(n)s checks") % {"n": len(checks)} if checks else ""
 
 
+def expected_by(details: object) -> str:
+    """What the deciding check expected: the first that did not pass, else the first of all."""
+    checks = _checks(_object(details))
+    failing = (check for check in checks if _text(check.get("verdict")) in _FAILING)
+    check = next(failing, checks[0] if checks else {})
+    return _shown(check.get("expected"))
+
+
 def _check(check: Mapping[str, object]) -> CheckShown:
     expected, actual = _shown(check.get("expected")), _shown(check.get("actual"))
     normalised = _shown(check.get("normalised"))

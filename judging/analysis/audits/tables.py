@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.explanations import decided_by
+from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SORTS, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from judging.analysis.causes.sums import TaggedItem
 
 POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
+MOST_IN_CELL, MOST_ON_HOVER = 120, 1000
 FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 
 
@@ -45,6 +46,12 @@ class CellTable(tables.Table):  # type: ignore[misc]
         attrs={"td": {"class": "fit choose"}},
     )
     position = tables.Column(verbose_name="#", attrs=POSITION)
+    picture = tables.Column(
+        verbose_name=gettext_lazy("last screenshot"),
+        accessor="last_picture",
+        orderable=False,
+        attrs={"td": {"class": "fit desk"}, "th": {"class": "unseen"}},
+    )
     goal = tables.Column(
         verbose_name=gettext_lazy("goal"),
         accessor="run__goal",
@@ -52,10 +59,6 @@ class CellTable(tables.Table):  # type: ignore[misc]
         attrs={"td": {"class": "wide first truncate"}},
     )
     task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
-    site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
-    reference = tables.Column(
-        verbose_name=gettext_lazy("reference"), accessor="verdict__verdict", attrs=FIT
-    )
     cell = tables.Column(verbose_name=gettext_lazy("cell"), attrs=FIT)
     decided = tables.Column(
         verbose_name=gettext_lazy("decided by"),
@@ -69,13 +72,16 @@ class CellTable(tables.Table):  # type: ignore[misc]
         empty_values=(),
         attrs={"td": {"class": "causes-told"}},
     )
+    expected = tables.Column(
+        verbose_name=gettext_lazy("expected"),
+        accessor="said_details",
+        orderable=False,
+        attrs={"td": {"class": "answer", "data-label": gettext_lazy("expected")}},
+    )
     answer = tables.Column(
         verbose_name=gettext_lazy("final answer"),
         accessor="run__final_answer",
-        attrs={"td": {"class": "answer"}},
-    )
-    n_steps = tables.Column(
-        verbose_name=gettext_lazy("steps"), accessor="run__n_steps", attrs=POSITION
+        attrs={"td": {"class": "answer", "data-label": gettext_lazy("final answer")}},
     )
 
     class Meta:
@@ -101,8 +107,9 @@ class CellTable(tables.Table):  # type: ignore[misc]
             record.run.goal or record.run.task.goal or record.run.task.external_id,
         ) + stub_mark(record.run)
 
-    def render_reference(self, value: str) -> SafeString:
-        return verdict(value)
+    def render_picture(self, record: JudgedItem, value: str) -> SafeString:
+        address = reverse("runs:run_blob", args=[record.run_id, value])
+        return format_html('<img class="row-picture" src="{}" alt="" loading="lazy">', address)
 
     def render_cell(self, value: str) -> SafeString:
         return cell(value)
@@ -129,8 +136,16 @@ class CellTable(tables.Table):  # type: ignore[misc]
         causes = ", ".join(str(Cause(cause).label) for cause in record.tag_causes or [])
         return f"{causes} → {Repair(record.tag_repair).label}"
 
-    def render_answer(self, value: str) -> str:
-        return value if len(value) <= 120 else f"{value[:120]}…"
+    def render_expected(self, value: object) -> SafeString:
+        return _whole_on_hover(expected_by(value) or "—")
+
+    def render_answer(self, value: str) -> SafeString:
+        return _whole_on_hover(value)
+
+
+def _whole_on_hover(text: str) -> SafeString:
+    """The beginning, as much as the table may need, and more of it when pointed at."""
+    return format_html('<span title="{}">{}</span>', text[:MOST_ON_HOVER], text[:MOST_IN_CELL])
 
 
 SHORT_ANSWER = 44

@@ -34,10 +34,11 @@ from runs.launching.reruns.services import (
     launch_reruns,
     retry_run,
 )
-from runs.launching.wall import wall_of, with_last_picture
+from runs.launching.wall import wall_of
 from runs.models import Run, RunStatus, User
 from runs.models.parsing import ids_of
 from runs.models.runs.queries import RunQuerySet
+from runs.models.steps import last_thumbnail
 from runs.models.visibility import visibility_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
@@ -82,7 +83,7 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     )
 
     def shown(rows: Any) -> Any:
-        return with_last_picture(rows.named(visibility).for_list())
+        return rows.named(visibility).for_list().annotate(last_picture=last_thumbnail())
 
     # One status at a time: of several, SQLite reads every run there is.
     return OrderedParts(

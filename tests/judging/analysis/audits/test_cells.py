@@ -11,7 +11,7 @@ from judging.analysis.audits.population import Shown, items_in_cells, neighbours
 from runs.models import Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk
-from tests.runs.factories import client_of, make_user
+from tests.runs.factories import client_of, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -105,3 +105,25 @@ def test_a_run_has_one_number_on_all_pages_of_its_study(world: audited.Audited) 
     for page in pages:
         found = [int(each) for each in number.findall(page.content.decode())]
         assert sorted(found)[:6] == [1, 2, 3, 4, 5, 6], page.request["PATH_INFO"]
+
+
+def test_an_error_shows_what_was_expected_beside_what_was_given() -> None:
+    world = audited.study()
+    judge = audited.evaluator("strict")
+    checks = [
+        {"name": "url_match", "verdict": "passed", "expected": "/cart"},
+        {"name": "exact_match", "verdict": "failed", "expected": "1 December"},
+    ]
+    run = make_run(final_answer="on <b>1 December</b>", task=audited.task("december"))
+    world.add("success", of=run)
+    audited.evaluation(run, judge, "failed", details={"checks": checks})
+    page = open_page(
+        client_of(audited.auditor()), "audit_cells", world.study.pk, judge.pk, "fn"
+    ).content.decode()
+    row = page[page.index(f'data-run="{run.pk}"') :]
+    words = " ".join(re.sub(r"<[^>]+>", " ", row[: row.index("</tr>")]).split())
+    assert words.endswith("exact_match — 1 December on &lt;b&gt;1 December&lt;/b&gt;")
+    last = run.steps.order_by("-index").first()
+    assert last is not None
+    assert last.screenshot is not None
+    assert reverse("runs:run_blob", args=[run.pk, last.screenshot.thumbnail]) in row
