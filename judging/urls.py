@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from judging.analysis.audits import compare_views as audit_compare
 from judging.analysis.audits import people_views as audit_people
 from judging.analysis.audits import run_views as audit_runs
+from judging.analysis.audits import two_studies_views as beside
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
 from judging.analysis.audits import whatif_views as whatif
@@ -214,6 +215,12 @@ analyses: list[URLPattern | URLResolver] = [
         "studies/<int:study_id>/audit/compare.<slug:ending>",
         audit_compare.audit_compare_file,
         name="audit_compare_file",
+    ),
+    path("studies/<int:study_id>/audit/beside/", beside.audit_beside, name="audit_beside"),
+    path(
+        "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>",
+        beside.audit_beside_file,
+        name="audit_beside_file",
     ),
     path("studies/<int:study_id>/audit/pairs/", audit_compare.audit_pairs, name="audit_pairs"),
     path(

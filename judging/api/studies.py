@@ -14,6 +14,10 @@ from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.analysis.audits.reports import check_split
+from judging.analysis.audits.two_studies import two_studies
+from judging.analysis.audits.two_studies_reports import TWO_STUDIES
+from judging.analysis.audits.two_studies_views import record_reading_of_tasks
+from judging.analysis.experiments.pairs import By
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_hidden_from
@@ -229,6 +233,39 @@ def read_audit_table(
         items = study.items.all()
         record_unblindings(user=request.user, items=items, reason="table of an audit")
     return table_out(REPORTS.make(name, facts))
+
+
+class Beside(BaseModel):
+    """Which evaluator of each study is held against its reference verdicts, and what pairs."""
+
+    first: str = Field("", description="Number of the first study's evaluator.")
+    second: str = Field("", description="Number of the second study's evaluator.")
+    by: By | None = Field(None, description="Whether runs of a task pair by trial or by seed.")
+
+
+@router.get(
+    "/studies/{study_id}/beside/{other_id}/tables/{name}",
+    response=TableOut,
+    summary="Read a table of two studies side by side",
+)
+def read_beside_table(
+    request: ApiRequest, study_id: RowId, other_id: RowId, name: str, chosen: Query[Beside]
+) -> Any:
+    """One of the tables that the page offers for download: beside, matrices, pairs, joint or tasks.
+
+    Runs of the two studies pair by task; each is held against the verdict of its own study.
+    """
+    known_only(request, Beside)
+    study, other = audited_study(request, study_id), audited_study(request, other_id)
+    if name not in TWO_STUDIES or study == other:
+        raise not_found("table")
+    try:
+        facts = two_studies(study, other, (chosen.first, chosen.second), chosen.by)
+    except ValueError as error:
+        raise invalid(("query.first", str(error))) from error
+    if TWO_STUDIES.entries[name].lists_runs:
+        record_reading_of_tasks(request.user, facts)
+    return table_out(TWO_STUDIES.make(name, facts))
 
 
 def evaluator_out(version: EvaluatorVersion) -> EvaluatorOut:

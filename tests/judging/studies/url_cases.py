@@ -19,6 +19,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.experiments.pictures import QUESTIONS
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.analysis.hint_effects.pictures import MAPS
@@ -248,6 +249,15 @@ case(
 )
 case("judging:audit_compare", study_id=STUDIES)
 case("judging:audit_compare_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
+case("judging:audit_beside", "with=1", "with=2&by=seed", study_id=STUDIES)
+case(
+    "judging:audit_beside_file",
+    "with=1",
+    "with=2",
+    study_id=STUDIES,
+    name=lambda _: list(TWO_STUDIES.entries),
+    ending=lambda _: ["csv", "json"],
+)
 case("judging:audit_pairs", study_id=STUDIES)
 case("judging:audit_people", study_id=STUDIES)
 case(

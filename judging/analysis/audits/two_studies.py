@@ -1,0 +1,222 @@
+"""Two studies side by side: the agent was run again, or its runs were judged otherwise.
+
+Their runs pair by task and trial. Each study has its own reference verdicts, and an evaluator
+of its own: before and after a change of the agent, the task data or the evaluator.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils.translation import gettext
+
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.population import SUCCESS, Shown, counted_items, shown
+from judging.analysis.audits.verdict_sources import (
+    VerdictSource,
+    VerdictSources,
+    sources_of,
+    with_verdicts,
+)
+from judging.analysis.experiments.pairs import RULES, By, Pair, Paired, Pairing, pair_runs
+from judging.analysis.experiments.population import RunResult
+from judging.models import Study
+from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
+from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from judging.statistics.figures import Share
+from runs.models.tasks import task_key
+
+DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySide:
+    """One of the two: a study, and the evaluator that is held against its reference verdicts."""
+
+    study: Study
+    source: VerdictSource | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.study.name}: {self.source.name}" if self.source else self.study.name
+
+
+class _Counted(NamedTuple):
+    """The counted runs of a side, and what its evaluator said of each."""
+
+    runs: list[Paired]
+    said: Mapping[UUID, bool | None]
+
+    def cell(self, run: Paired) -> Cell:
+        return cell(bool(run.success), self.said[run.run])
+
+    def matrix(self, runs: Sequence[Paired]) -> ConfusionMatrix:
+        return ConfusionMatrix.counted(Counter(map(self.cell, runs)))
+
+
+class TwoStudies:
+    """Both studies, their pairs and their matrices; two queries, however many runs."""
+
+    def __init__(self, first: StudySide, second: StudySide, by: By | None = None) -> None:
+        self.sides = (first, second)
+        self._by = by
+
+    def title(self, about: str) -> str:
+        names = {"first": self.sides[0].name, "second": self.sides[1].name, "about": about}
+        return gettext("%(first)s (1) and %(second)s (2): %(about)s") % names
+
+    @property
+    def notes(self) -> list[str]:
+        return [str(RULES[self.pairing.by]), gettext("Runs of one agent pair with one another.")]
+
+    @cached_property
+    def _counted(self) -> tuple[_Counted, _Counted]:
+        agents: dict[str, int] = {}
+        return _counted(self.sides[0], agents), _counted(self.sides[1], agents)
+
+    @property
+    def runs(self) -> tuple[list[Paired], list[Paired]]:
+        """The runs of each that have a reference verdict of success or failure."""
+        return self._counted[0].runs, self._counted[1].runs
+
+    @cached_property
+    def pairing(self) -> Pairing:
+        return pair_runs(*self.runs, self._by, like_with_like=True)
+
+    @property
+    def has_evaluators(self) -> bool:
+        return all(side.source for side in self.sides)
+
+    @cached_property
+    def matrices(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+        """Of each study over all of its runs that count, paired or not."""
+        one, two = self._counted
+        return one.matrix(one.runs), two.matrix(two.runs)
+
+    @cached_property
+    def paired_matrices(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+        one, two = self._counted
+        pairs = self.pairing.pairs
+        return one.matrix([p.first for p in pairs]), two.matrix([p.second for p in pairs])
+
+    def cells(self, pair: Pair) -> tuple[Shown, Shown]:
+        """The cell of each run of a pair under the evaluator of its study."""
+        one, two = self._counted
+        return shown(one.cell(pair.first)), shown(two.cell(pair.second))
+
+    def said(self, side: int, run: Paired) -> bool | None:
+        """What that side's evaluator said of the run."""
+        return self._counted[side].said[run.run]
+
+    @cached_property
+    def joint(self) -> Counter[tuple[Shown, Shown]]:
+        """Pairs by the cell of the first run and the cell of the second."""
+        return Counter(map(self.cells, self.pairing.pairs))
+
+    @property
+    def success(self) -> tuple[Share, Share]:
+        """Successes by reference verdict, over all runs that count."""
+        one, two = (Share(sum(bool(r.success) for r in runs), len(runs)) for runs in self.runs)
+        return one, two
+
+    @property
+    def paired_success(self) -> tuple[Share, Share]:
+        pairs = self.pairing.pairs
+        one = sum(bool(pair.first.success) for pair in pairs)
+        two = sum(bool(pair.second.success) for pair in pairs)
+        return Share(one, len(pairs)), Share(two, len(pairs))
+
+    @property
+    def success_gain(self) -> Difference:
+        """As if the studies were independent."""
+        return difference_of_shares(*self.success)
+
+    @property
+    def paired_success_gain(self) -> Difference:
+        return self._paired_gain(
+            [(bool(p.first.success), bool(p.second.success)) for p in self.pairing.pairs]
+        )
+
+    @property
+    def paired_fn_gain(self) -> Difference:
+        """By how much the share of false negatives grows, over the pairs."""
+        both = [self.cells(pair) for pair in self.pairing.pairs]
+        return self._paired_gain([(a is Shown.FN, b is Shown.FN) for a, b in both])
+
+    def _paired_gain(self, both: Sequence[tuple[bool, bool]]) -> Difference:
+        gains = [float(two) - float(one) for one, two in both]
+        return paired_difference(gains, [p.first.task for p in self.pairing.pairs], largest=1)
+
+
+def default_sources(
+    first: VerdictSources, second: VerdictSources
+) -> tuple[VerdictSource | None, VerdictSource | None]:
+    """Before and after a repair, else one evaluator that both have, else the first of each."""
+    ours = {each.evaluator.name: each for each in first.evaluators if each.evaluator}
+    theirs = {each.evaluator.name: each for each in second.evaluators if each.evaluator}
+    for before, after in DEFAULT_PAIRS:
+        if before in ours and after in theirs:
+            return ours[before], theirs[after]
+    if both := next((name for name in ours if name in theirs), None):
+        return ours[both], theirs[both]
+    return next(iter(first.evaluators), None), next(iter(second.evaluators), None)
+
+
+def two_studies(
+    first: Study, second: Study, keys: tuple[str, str] = ("", ""), by: By | None = None
+) -> TwoStudies:
+    """The two studies under the evaluators of these keys; the usual ones where both are empty.
+
+    Raises:
+        ValueError: a study has no evaluator of that key.
+    """
+    sources = sources_of(first), sources_of(second)
+    chosen = default_sources(*sources)
+    if any(keys):
+        named = [each.named(key) if key else None for each, key in zip(sources, keys, strict=True)]
+        if any(each and each.evaluator is None for each in named):
+            raise ValueError("annotators are compared in one study")
+        chosen = named[0] or chosen[0], named[1] or chosen[1]
+    return TwoStudies(
+        StudySide(study=first, source=chosen[0]), StudySide(study=second, source=chosen[1]), by
+    )
+
+
+def _counted(side: StudySide, agents: dict[str, int]) -> _Counted:
+    """The side's runs, in one query; `agents` numbers agents by name, the same for both sides."""
+    items = with_verdicts(counted_items(side.study), [side.source] if side.source else [])
+    rows = items.order_by("position").values_list(
+        "run",
+        "run__agent__name",
+        "run__task__task_set__name",
+        "run__task__external_id",
+        "run__seed",
+        "run__trial",
+        "verdict__verdict",
+        "run__seconds",
+        "run__cost",
+        "run__n_steps",
+        *(("said_0",) if side.source else ()),
+    )
+    runs, said = [], {}
+    for run, agent, task_set, task, seed, trial, verdict, seconds, cost, steps, *words in rows:
+        runs.append(
+            Paired(
+                run,
+                agents.setdefault(agent, len(agents)),
+                (task_set, task_key(task_set, task)),
+                seed,
+                trial,
+                RunResult.SUCCESS if verdict == SUCCESS else RunResult.FAILURE,
+                seconds,
+                None if cost is None else float(cost),
+                steps,
+            )
+        )
+        said[run] = PASSED_BY_VERDICT.get(words[0]) if words else None
+    return _Counted(runs, said)
