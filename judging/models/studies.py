@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Value
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runs.models import User
 
 
@@ -32,54 +28,12 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.all() if user.has_perm("judging.view_study") else self.of(user)
 
 
-_WORK = ("item__study", "item")
-
-
 class StudyItemQuerySet(models.QuerySet["StudyItem"]):
     """Queries over the runs of a study."""
-
-    def assignable(
-        self, user: User, now: datetime, studies: Sequence[Study]
-    ) -> list[tuple[int, int, int, str]]:
-        """What decides which of the studies' runs can be assigned to this person.
-
-        Rows of study, item, a number, and of what: "open", with the labels that it has; "held",
-        with an assignment that another person holds at this moment; "own", with an assignment of
-        the person's own that is not submitted. One statement, so that an assignment that turns
-        from lease to label in between is counted once, never twice and never not at all; and a
-        union, whose parts the database answers from an index each.
-        """
-        open_items = self.filter(study__in=studies, status=StudyItem.Status.OPEN).order_by()
-        # Of a stub there is nothing to judge.
-        shown = open_items.filter(run__is_stub=False)
-        free = shown.unlabelled_by(user).not_unblinded_for(user)
-        work = Assignment.objects.filter(item__study__in=studies).order_by()
-        leased = work.filter(state=Assignment.State.LEASED, is_repeat=False, leased_until__gt=now)
-        own = work.filter(user=user).exclude(state=Assignment.State.SUBMITTED)
-        return list(
-            free.values_list("study", "pk", "n_labels", Value("open")).union(
-                leased.exclude(user=user).values_list(*_WORK, Value(1), Value("held")),
-                own.values_list(*_WORK, Value(0), Value("own")),
-                all=True,
-            )
-        )
 
     def unlabelled_by(self, user: User) -> Self:
         """Without those that the person has labelled."""
         return self.exclude(pk__in=user.labels.order_by().values("item"))
-
-    def not_unblinded_for(self, user: User) -> Self:
-        """Without runs of which the person knows what is hidden, from this study or another.
-
-        Because they looked, or because all labels of a run that they labelled have arrived. Both
-        are lists of the person's own, made once: asked of each run, the database may go through
-        all of the person's labels for each.
-        """
-        items = StudyItem.objects.order_by()
-        seen = items.filter(unblindings__user=user)
-        labelled = items.filter(labels__annotator=user, labels__is_repeat=False)
-        closed = labelled.exclude(status=StudyItem.Status.OPEN)
-        return self.exclude(run__in=seen.values("run")).exclude(run__in=closed.values("run"))
 
 
 class Study(models.Model):
@@ -245,7 +199,14 @@ class Assignment(models.Model):
                 fields=["item", "user", "is_repeat"], name="one_assignment_per_person"
             ),
         ]
-        indexes = [models.Index(fields=["user", "state"], name="assignment_by_user")]
+        indexes = [
+            models.Index(fields=["user", "state"], name="assignment_by_user"),
+            models.Index(
+                fields=["leased_until"],
+                name="assignment_in_work",
+                condition=models.Q(state="leased"),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.item_id} for {self.user_id}"

@@ -135,8 +135,8 @@ def visibility_while_labelling(assignment: Assignment, user: User) -> Visibility
     run = assignment.item.run_id
     if not assignment.item.study.hides_identity:  # another study may
         return visibility_of(user, [run])
-    itself = Q(pk=run)
-    return Visibility(user, visible=itself, blind=itself, anonymous=itself)
+    every = Q()  # of the runs that are visible
+    return Visibility(user, visible=Q(pk=run), blind=every, anonymous=every)
 
 
 def _open_studies_of(user: User) -> dict[int, bool]:

@@ -80,6 +80,7 @@ class Visibility:
     visible: Q
     """Runs that the person may open; it holds nothing where that is every run."""
     blind: Q | None
+    """Of those, the runs whose outcome is hidden; it holds nothing where those are all."""
     anonymous: Q | None
 
     @property

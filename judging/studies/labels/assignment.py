@@ -5,7 +5,6 @@ immediate), so that two people who ask at the same moment are served one after t
 never get the same one.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -17,9 +16,10 @@ from django.utils import timezone
 
 from judging.models import Assignment, Guideline, Label, Study, StudyItem, StudyMember
 from judging.models.labels import LabelQuerySet
+from judging.studies.labels.open_runs import find_open_runs
 from judging.studies.labels.order import (
-    Candidate,
     OpenRuns,
+    Places,
     choose_repeat,
     repeat_comes_next,
     repeats_due,
@@ -67,21 +67,20 @@ def offer_from(study: Study, user: User) -> Offer:
     if not study.is_open:
         return Offer(None)
     now = timezone.now()
-    open_runs, own = _open_runs([study], user, now)
+    open_runs, own = find_open_runs([study], user, now, for_offer=True)
     waiting = open_runs[study.pk]
-    first = waiting.first(seed=study.sample_seed, user_id=user.pk)
+    first = waiting.first(Places.for_person(seed=study.sample_seed, user_id=user.pk))
     chosen, is_repeat = first.item_id if first else None, False
     at_work = next((item for (item, again), one in own.items() if again and _is_leased(one)), None)
     if at_work is not None and not (first and first.held):
         chosen, is_repeat = at_work, True
     elif not (first and first.state == State.LEASED):
-        repeat = _next_repeat(study, user, fresh=len(waiting.fresh))
+        repeat = _next_repeat(study, user, fresh=waiting.n_fresh)
         chosen, is_repeat = (chosen, False) if repeat is None else (repeat, True)
     if chosen is None:
         return Offer(None, waiting)
-    if chosen in waiting.fresh and not is_repeat:
-        taken = waiting.fresh.pop(chosen)
-        waiting.own.append(Candidate(chosen, taken, state=State.LEASED, held=True))
+    if first is not None and first is waiting.next_fresh and not is_repeat:
+        waiting = waiting.without_next()
     held = own.get((chosen, is_repeat)) or Assignment(
         item=StudyItem.objects.get(pk=chosen), user=user, is_repeat=is_repeat
     )
@@ -134,7 +133,8 @@ def reassign(*, study: Study, user: User, item: StudyItem) -> Assignment:
         assignment.opened_at = now
         assignment.save(update_fields=["opened_at"])
         return assignment
-    if item.pk not in open_runs_by_study(studies=[study], user=user, now=now)[study.pk]:
+    own_runs = find_open_runs([study], user, now).open_runs[study.pk].own
+    if item.pk not in {each.item_id for each in own_runs}:
         raise NotAssignableError
     return _lease(assignment, now)
 
@@ -184,62 +184,6 @@ def add_active_time(assignment: Assignment, seconds: float | None, now: datetime
     since = max(filter(None, (assignment.opened_at, assignment.draft_saved_at)))
     passed = max(0.0, (now - since).total_seconds())
     assignment.seconds += passed if seconds is None else min(max(0.0, seconds), passed)
-
-
-def open_runs_by_study(
-    *, studies: Sequence[Study], user: User, now: datetime
-) -> dict[int, OpenRuns]:
-    """What the person may still label in each of the studies, by its id; two queries at most."""
-    return _open_runs(studies, user, now)[0]
-
-
-def _open_runs(
-    studies: Sequence[Study], user: User, now: datetime
-) -> tuple[dict[int, OpenRuns], dict[tuple[int, bool], Assignment]]:
-    """The same, with the person's own assignments there, by item and whether it is a repeat.
-
-    Of the latter only those that are not submitted: in work, or skipped.
-    """
-    found = {study.pk: OpenRuns() for study in studies}
-    wanted = {study.pk: study.labels_per_run for study in studies}
-    taken, has_own = Counter[tuple[int, int]](), False
-    for study, item, n, what in StudyItem.objects.assignable(user, now, studies):
-        if what == "open":
-            if n < wanted[study]:
-                found[study].fresh[item] = n
-        elif what == "held":
-            taken[study, item] += 1
-        else:
-            has_own = True
-    for (study, item), n in taken.items():
-        fresh = found[study].fresh
-        if item in fresh:
-            fresh[item] += n
-            if fresh[item] >= wanted[study]:
-                del fresh[item]
-    own = _unfinished(studies, user) if has_own else {}
-    for (item, is_repeat), assignment in own.items():
-        waiting = found[assignment.item.study_id]
-        if not is_repeat and item in waiting.fresh:
-            waiting.own.append(_candidate(assignment, waiting.fresh.pop(item), now))
-    return found, own
-
-
-def _unfinished(studies: Sequence[Study], user: User) -> dict[tuple[int, bool], Assignment]:
-    own = Assignment.objects.filter(item__study__in=studies, user=user).select_related("item")
-    left = own.exclude(state=State.SUBMITTED).order_by("pk")
-    return {(one.item_id, one.is_repeat): one for one in left}
-
-
-def _candidate(own: Assignment, taken: int, now: datetime) -> Candidate:
-    return Candidate(
-        own.item_id,
-        taken,
-        state=own.state,
-        held=_is_leased(own) and own.leased_until > now,
-        n_skips=own.n_skips,
-        skipped_at=own.skipped_at if own.state == State.SKIPPED else None,
-    )
 
 
 def _may_annotate(study: Study, user: User) -> bool:

@@ -4,11 +4,12 @@ Everybody has an order of their own, so that tiredness and learning do not fall 
 runs; it follows from the study's seed and the person alone, so that it never jumps.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 
 from judging.models import Assignment
@@ -36,10 +37,48 @@ class Candidate(NamedTuple):
     skipped_at: datetime | None = None
 
 
-def shuffle_key(seed: int, user_id: int, item_id: int, purpose: str = "order") -> int:
-    """A number that orders items for one person: stable, and unlike any other person's."""
-    text = f"{seed}:{user_id}:{item_id}:{purpose}".encode()
+def shuffle_key(seed: int, user_id: int, number: int, purpose: str) -> int:
+    """A number that is stable for one person and purpose, and unlike any other person's."""
+    text = f"{seed}:{user_id}:{number}:{purpose}".encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+
+PRIME = 2**31 - 1
+PLACE = (
+    f"(((item.id %% {PRIME}) * (item.id %% {PRIME})) %% {PRIME} * %(square)s"
+    f" + (item.id %% {PRIME}) * %(line)s + %(start)s) %% {PRIME}"
+)
+"""`Places.of` as the database works it out, for parameters `Places.as_parameters`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """One person's order of a study's items, as a number for each: small ones come first.
+
+    A polynomial modulo a prime, so that a database finds the first of thousands by itself. Of the
+    second degree: one of the first would go through the items in steps of a few lengths, and so
+    perhaps through all runs of one agent first. All in between is less than 2**63.
+    """
+
+    square: int
+    line: int
+    start: int
+
+    @classmethod
+    def for_person(cls, *, seed: int, user_id: int) -> Places:
+        """Follows from the study's seed and the person alone."""
+        drawn = hashlib.blake2b(f"{seed}:{user_id}:order".encode(), digest_size=12).digest()
+        square, line, start = (int.from_bytes(drawn[at : at + 4], "big") for at in (0, 4, 8))
+        return cls(square % 2**30 + 1, line % 2**30, start % PRIME)
+
+    def of(self, item_id: int) -> int:
+        """Where the item stands."""
+        number = item_id % PRIME
+        return (number * number % PRIME * self.square + number * self.line + self.start) % PRIME
+
+    @property
+    def as_parameters(self) -> dict[str, int]:
+        return {"square": self.square, "line": self.line, "start": self.start}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +86,14 @@ class OpenRuns:
     """The runs of a study that one person may still label and that others do not fill.
 
     Attributes:
-        fresh: those never assigned to the person, by item: how many labels are taken. There may be
-            thousands, so they are no objects.
-        own: those that were.
+        n_fresh: how many were never assigned to the person.
+        next_fresh: the first of those in the person's order, the least labelled first.
+        own: those that were assigned to them.
     """
 
-    fresh: dict[int, int] = field(default_factory=dict)
+    n_fresh: int = 0
+    next_fresh: Candidate | None = None
     own: list[Candidate] = field(default_factory=list)
-
-    def __contains__(self, item_id: int) -> bool:
-        return item_id in self.fresh or any(each.item_id == item_id for each in self.own)
 
     def offered(self) -> Iterable[Candidate]:
         """The person's own that still come by themselves: none that was skipped too often."""
@@ -67,18 +104,23 @@ class OpenRuns:
         """Those that were skipped too often."""
         return set(self.own).difference(self.offered())
 
-    def first(self, *, seed: int, user_id: int) -> Candidate | None:
+    def first(self, places: Places) -> Candidate | None:
         """The one to offer now.
 
         First what the person has in work, then the least labelled, and last what they skipped, the
         longest ago first.
         """
-        place = partial(shuffle_key, seed, user_id)
-        own = sorted(self.offered(), key=lambda each: (*_turn(each), place(each.item_id)))
-        if own and own[0].state == Assignment.State.LEASED or not self.fresh:
-            return own[0] if own else None
-        least = min(self.fresh.values())
-        return Candidate(min((pk for pk, n in self.fresh.items() if n == least), key=place), least)
+        own = sorted(self.offered(), key=lambda each: (*_turn(each), places.of(each.item_id)))
+        if own and own[0].state == Assignment.State.LEASED:
+            return own[0]
+        return self.next_fresh or (own[0] if own else None)
+
+    def without_next(self) -> OpenRuns:
+        """As it is once the first of the fresh ones is in the person's hands."""
+        if self.next_fresh is None:
+            return self
+        taken = self.next_fresh._replace(state=Assignment.State.LEASED, held=True)
+        return OpenRuns(self.n_fresh - 1, own=[*self.own, taken])
 
 
 def _turn(own: Candidate) -> tuple[int, int, float]:

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
-from django.db.models import Case, Count, Exists, Min, OuterRef, Q, QuerySet, Value, When, Window
+from django.db.models import Count, Exists, Min, OuterRef, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, LabelRevision, StepComment, Study, StudyItem
 from judging.models.labels import UNDO_S
 from judging.studies.blinding import visibility_while_labelling
-from judging.studies.labels.assignment import Offer, open_runs_by_study, repeats_due_by_study
+from judging.studies.labels.assignment import Offer, repeats_due_by_study
 from judging.studies.labels.forms import LabelForm, SkipForm
+from judging.studies.labels.open_runs import find_open_runs
 from judging.studies.labels.order import OpenRuns
 from judging.studies.protocols import render_markdown
 from runs.models import Attachment, Run, User
@@ -64,7 +66,7 @@ def progress_of(*, study: Study, user: User) -> Progress:
 def progress_of_each(studies: Sequence[Study], user: User) -> dict[int, Progress]:
     """The person's progress in each of the studies now, by its id; queries do not add up."""
     still_open = [study for study in studies if study.is_open]
-    known = open_runs_by_study(studies=still_open, user=user, now=timezone.now())
+    known = find_open_runs(still_open, user, timezone.now()).open_runs
     given = OwnLabels.of(studies, user)
     return _progress(studies, user, known, given)
 
@@ -76,9 +78,9 @@ def _progress(
     given: Mapping[int, OwnLabels],
 ) -> dict[int, Progress]:
     """The same, from what each open study still offers, and the labels given in each."""
-    offered = {pk: len(runs.fresh) + sum(1 for _ in runs.offered()) for pk, runs in known.items()}
+    offered = {pk: runs.n_fresh + sum(1 for _ in runs.offered()) for pk, runs in known.items()}
     still_open = [study for study in studies if study.pk in known]
-    fresh = {pk: len(runs.fresh) for pk, runs in known.items()}
+    fresh = {pk: runs.n_fresh for pk, runs in known.items()}
     for pk, due in repeats_due_by_study(studies=still_open, user=user, left=fresh).items():
         offered[pk] += due
     without = [study for study in still_open if not offered[study.pk]]
@@ -98,41 +100,68 @@ def _progress(
     return progress
 
 
+class Given(NamedTuple):
+    """A label that the person gave, as far as pages show it."""
+
+    pk: UUID
+    success: str
+    status: str
+    """Of its item."""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnLabels:
-    """One person's labels in a study, hidden repeats among them: how many, and the last ones."""
+    """One person's labels in a study, hidden repeats among them: how many, and the last ones.
+
+    Attributes:
+        seconds: that the last ones took, the latest first, `RECENT` at most.
+        just_given: the latest, as long as one that is not the last of its run can be undone.
+    """
 
     done: int = 0
-    recent: Sequence[Any] = ()
-    """With their item, the latest first, `RECENT` at most."""
+    seconds: Sequence[float] = ()
+    just_given: Given | None = None
+
+    @classmethod
+    def in_study(cls, study: Study, user: User) -> OwnLabels:
+        """In one study; one query."""
+        own = Label.objects.filter(item__study=study, annotator=user)
+        counted = own.order_by().values("annotator").values(n=Count("pk"))
+        changed = Exists(LabelRevision.objects.filter(label=OuterRef("pk")))
+        rows = own.order_by("-submitted_at").values_list(
+            *("pk", "success", "item__status", "seconds", "submitted_at"),
+            Subquery(counted),
+            changed,
+        )[:RECENT]
+        given, seconds, done = None, [], 0
+        since = timezone.now() - timedelta(seconds=UNDO_S)
+        for *label, took, at, n, was_changed in rows:
+            seconds.append(took)
+            done = n
+            if given is None and at > since and not was_changed:
+                given = Given(*label)
+        return cls(done, seconds, given)
 
     @classmethod
     def of(cls, studies: Sequence[Study], user: User) -> dict[int, OwnLabels]:
-        """By the study's id, without those that have none; one query."""
-        own = Label.objects.filter(item__study__in=studies, annotator=user).select_related("item")
+        """By the study's id, without those that have none and without `just_given`; one query."""
         by_study = partial(Window, partition_by="item__study")
-        is_new = Q(submitted_at__gt=timezone.now() - timedelta(seconds=UNDO_S))
-        changed = Exists(LabelRevision.objects.filter(label=OuterRef("pk")))
-        counted = own.annotate(
-            place=by_study(RowNumber(), order_by="-submitted_at"),
-            done=by_study(Count("pk")),
-            can_be_undone=Case(When(is_new, then=~changed), default=Value(False)),
+        own = Label.objects.filter(item__study__in=studies, annotator=user).annotate(
+            place=by_study(RowNumber(), order_by="-submitted_at"), done=by_study(Count("pk"))
         )
-        found: dict[int, list[Any]] = defaultdict(list)
-        for label in counted.filter(place__lte=RECENT).order_by("item__study", "place"):
-            found[label.item.study_id].append(label)
-        return {study: cls(labels[0].done, labels) for study, labels in found.items()}
+        latest = own.filter(place__lte=RECENT).order_by("item__study", "place")
+        found: dict[int, list[float]] = defaultdict(list)
+        numbers = {}
+        for study, took, done in latest.values_list("item__study", "seconds", "done"):
+            found[study].append(took)
+            numbers[study] = done
+        return {study: cls(numbers[study], seconds) for study, seconds in found.items()}
 
     @property
     def pace(self) -> float | None:
         """Seconds a label, over the last ones whose time is known; None where they are few."""
-        times = [label.seconds for label in self.recent if label.seconds > 0]
+        times = [seconds for seconds in self.seconds if seconds > 0]
         return median(times) if len(times) >= ENOUGH else None
-
-    @property
-    def just_given(self) -> Any:
-        """The latest, as long as one that is not the last of its run can be undone."""
-        return next((label for label in self.recent if label.can_be_undone), None)
 
 
 def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
@@ -163,13 +192,12 @@ def annotate_context(
     """
     study = assignment.item.study
     run = _run_shown(assignment, user)
-    given = OwnLabels.of([study], user)
+    given = OwnLabels.in_study(study, user)
     comments, open_runs = own_comments(assignment), offer and offer.open_runs
     if offer and offer.is_new:
         comments = comments.none()
     if open_runs is None:
-        now = timezone.now()
-        open_runs = open_runs_by_study(studies=[study], user=user, now=now)[study.pk]
+        open_runs = find_open_runs([study], user, timezone.now()).open_runs[study.pk]
     form = form or LabelForm(for_=assignment, key=str(uuid.uuid4()))
     pictures = run.attachments.filter(role="goal_image") if run.has_goal_pictures else None
     return {
@@ -183,8 +211,8 @@ def annotate_context(
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
         "guideline": form.newest,
         "guideline_html": render_markdown(form.newest.text) if form.newest else "",
-        "progress": _progress([study], user, {study.pk: open_runs}, given)[study.pk],
-        "given": given[study.pk].just_given if study.pk in given else None,
+        "progress": _progress([study], user, {study.pk: open_runs}, {study.pk: given})[study.pk],
+        "given": given.just_given,
         "comments": comments,
         **timeline_context(run, user, starts_at_end=True),
     }
@@ -194,9 +222,16 @@ def _run_shown(assignment: Assignment, user: User) -> Any:
     """The run with what its annotator may see of it, and whether its goal has pictures."""
     pictures = Attachment.objects.filter(run=OuterRef("pk"), role="goal_image")
     visibility = visibility_while_labelling(assignment, user)
-    runs = Run.objects.visible_with(visibility).named(visibility)
-    marked = runs.annotate(has_goal_pictures=Exists(pictures))
-    return marked.select_related("task__task_set").get()
+    runs = Run.objects.visible_with(visibility).named(visibility).select_related("task")
+    return runs.annotate(has_goal_pictures=Exists(pictures)).only(*READ).get()
+
+
+READ = (
+    *("goal", "n_steps", "seconds", "status", "outcome", "end_reason", "fault"),
+    *("final_answer", "error_message"),
+    *("task__goal", "task__external_id", "task__site"),
+)
+"""What the page and its timeline read of a run, beside what `visible_with` adds."""
 
 
 def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
@@ -211,12 +246,12 @@ def done_context(study: Study, user: User) -> dict[str, Any]:
     labelled = StudyItem.objects.filter(
         study=study, labels__annotator=user, labels__is_repeat=False
     )
-    given = OwnLabels.of([study], user)
-    now, still_open = timezone.now(), [study] if study.is_open else []
-    known = open_runs_by_study(studies=still_open, user=user, now=now)
+    given = OwnLabels.in_study(study, user)
+    still_open = [study] if study.is_open else []
+    known = find_open_runs(still_open, user, timezone.now()).open_runs
     return {
         "study": study,
-        "progress": _progress([study], user, known, given)[study.pk],
+        "progress": _progress([study], user, known, {study.pk: given})[study.pk],
         "skipped": Assignment.objects.filter(
             item__study=study,
             item__status=StudyItem.Status.OPEN,
@@ -226,5 +261,5 @@ def done_context(study: Study, user: User) -> dict[str, Any]:
         "n_waiting": labelled.filter(status=StudyItem.Status.OPEN).count(),
         "n_disputed": Dispute.objects.waiting().filter(item__in=labelled.values("pk")).count(),
         "n_settled": labelled.filter(status=StudyItem.Status.SETTLED).count(),
-        "given": given[study.pk].just_given if study.pk in given else None,
+        "given": given.just_given,
     }

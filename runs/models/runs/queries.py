@@ -48,6 +48,8 @@ def _hidden_where(
     """
     if condition is None:
         return F(field)
+    if not condition:  # of every run
+        return Value(None, output_field=output)
     return Case(When(**{flag: True}, then=Value(None)), default=F(field), output_field=output)
 
 
@@ -173,8 +175,8 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
 
 def _flag(condition: Q | None) -> Combinable:
-    if condition is None:
-        return Value(False, output_field=models.BooleanField())
+    if not condition:
+        return Value(condition is not None, output_field=BooleanField())
     return Case(
         When(condition, then=Value(True)),
         default=Value(False),

@@ -44,7 +44,7 @@ def test_progress_and_own_disputes_are_read_once() -> None:
     with CaptureQueriesContext(connection) as queries:
         assert "dispute over your labels" in client.get("/").content.decode()
     asked = [query["sql"] for query in queries]
-    assert sum("UNION ALL" in sql and "'held'" in sql for sql in asked) == 1
+    assert sum("UNION ALL" in sql and "'wanted'" in sql for sql in asked) == 1
     assert sum("ROW_NUMBER() OVER (PARTITION" in sql for sql in asked) == 1
     assert sum(sql.startswith("SELECT COUNT") and "judging_dispute" in sql for sql in asked) == 1
 

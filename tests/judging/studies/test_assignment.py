@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from judging.models import Assignment, Label, StudyItem
+from judging.models import Assignment, Label, Study, StudyItem
 from judging.studies.access import record_unblinding
 from judging.studies.labels.assignment import NotAssignableError, reassign, save_draft, skip
+from judging.studies.labels.order import Places
 from judging.studies.labels.services import LeaseLostError, submit_label
 from judging.studies.services import close_study, remove_member, set_member
 from tests.judging.factories import (
@@ -69,6 +70,31 @@ def test_places_go_round_before_any_run_is_given_twice() -> None:
     study = make_study(runs=3, annotators=3)
     given = {next_assignment(study=study, user=user).item_id for user in annotators_of(study)}  # type: ignore[union-attr]
     assert len(given) == 3
+
+
+def test_the_database_finds_the_next_run_in_the_order_of_places() -> None:
+    study = make_study(runs=12)
+    user = annotators_of(study)[0]
+    places = Places.for_person(seed=study.sample_seed, user_id=user.pk)
+    items = sorted(study.items.values_list("pk", flat=True), key=places.of)
+    assert [label_next(study, user).item_id for _ in items] == items
+
+
+def test_places_stay_in_the_numbers_of_both_databases() -> None:
+    """Of a study that has the largest keys there may be."""
+    study = make_study(runs=0)
+    user = annotators_of(study)[0]
+    run, far = make_run(), 2**63 - 1
+    StudyItem.objects.bulk_create(
+        StudyItem(pk=pk, study=study, run=make_run(task=run.task), position=position)
+        for position, pk in enumerate((far, far - 2**31, 2**31 - 1, 2**31 - 2))
+    )
+    Study.objects.filter(pk=study.pk).update(sample_seed=-(2**63))
+    study.refresh_from_db()
+    places = Places.for_person(seed=study.sample_seed, user_id=user.pk)
+    keys = study.items.values_list("pk", flat=True)
+    items = sorted(keys, key=lambda pk: (places.of(pk), pk))
+    assert [label_next(study, user).item_id for _ in items] == items
 
 
 def test_no_more_people_than_places() -> None:

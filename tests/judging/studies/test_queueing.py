@@ -1,12 +1,14 @@
 """The order in which runs come to people."""
 
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
 from judging.studies.labels.order import (
     Candidate,
     OpenRuns,
+    Places,
     choose_repeat,
     repeat_comes_next,
     repeats_due,
@@ -18,14 +20,17 @@ EARLIER = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 def order(candidates: list[Candidate], user_id: int = 1, seed: int = 5) -> list[int]:
     """As they are offered one after the other."""
-    fresh = {each.item_id: each.taken for each in candidates if each.state is None}
-    left = OpenRuns(fresh, [each for each in candidates if each.state])
+    places = Places.for_person(seed=seed, user_id=user_id)
+    fresh = [each for each in candidates if each.state is None]
+    own = [each for each in candidates if each.state]
     offered = []
-    while first := left.first(seed=seed, user_id=user_id):
+    while True:
+        least = min(fresh, key=lambda each: (each.taken, places.of(each.item_id)), default=None)
+        first = OpenRuns(len(fresh), least, own).first(places)
+        if first is None:
+            return offered
         offered.append(first.item_id)
-        left.own[:] = [each for each in left.own if each.item_id != first.item_id]
-        left.fresh.pop(first.item_id, None)
-    return offered
+        fresh, own = ([each for each in some if each is not first] for some in (fresh, own))
 
 
 def test_everyone_has_an_order_of_their_own_that_never_changes() -> None:
@@ -40,6 +45,17 @@ def test_an_order_stays_when_runs_leave_it() -> None:
     many = [Candidate(pk, 0) for pk in range(10)]
     first = order(many)
     assert order(many[:5]) == [pk for pk in first if pk < 5]
+
+
+def test_neighbours_of_an_order_lie_apart_by_many_different_lengths() -> None:
+    """As of items put in at random: a walk in equal steps might pass one agent's runs first."""
+    places = Places.for_person(seed=5, user_id=1)
+    walk = sorted(range(1000, 2000), key=places.of)
+    assert len({after - before for before, after in pairwise(walk)}) > 500
+    for kinds in (2, 3, 4, 7, 8):
+        first = [item % kinds for item in walk[:200]]
+        shares = [first.count(kind) * kinds / 200 for kind in range(kinds)]
+        assert 0.4 < min(shares) <= max(shares) < 1.8
 
 
 def test_the_least_labelled_comes_first() -> None:
