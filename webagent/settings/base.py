@@ -124,6 +124,8 @@ TEMPLATES = [
     },
 ]
 
+FORM_RENDERER = "runs.interface.form_inputs.InputRenderer"
+
 # Nothing inline, nothing from elsewhere, on any page.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
