@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from judging.models import Label, LabelRevision, MilestoneTick, StepComment, StudyItem
 from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
@@ -72,27 +72,53 @@ def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
         .order_by("item__study", "item__position", "submitted_at", "pk")
         .values_list(*_PATHS, *_RUN_PATHS)
     )
+    n_facts, tables = len(_PATHS), _tables_beside(items)
     left = labels.iterator(AT_ONCE)
     while batch := list(islice(left, AT_ONCE)):
-        facts = [_Label(*values[: len(_PATHS)]) for values in batch]
-        beside = _beside(facts)
+        facts = [_Label(*values[:n_facts]) for values in batch]
+        beside = _beside(facts, tables)
         for label, values in zip(facts, batch, strict=True):
-            yield {KIND: LABEL} | _told(label, beside) | _run(values[len(_PATHS) :])
+            row = _told(label, beside)
+            row[KIND] = LABEL
+            row.update(zip(_RUN_NAMES, values[n_facts:], strict=True))
+            for name in _MAYBE:
+                row[name] = row[name] or None
+            yield row
 
 
-def _beside(labels: Sequence[_Label]) -> _Beside:
-    ids = [label.id for label in labels]
-    revisions = LabelRevision.objects.filter(label__among=ids).order_by()
+def _tables_beside(items: QuerySet[StudyItem]) -> set[type[Model]]:
+    """Those of the tables beside the labels that hold anything of these items: mostly none."""
+    those = items.order_by().values("pk")
+    found = {
+        LabelRevision: LabelRevision.objects.filter(label__item__in=those),
+        MilestoneTick: MilestoneTick.objects.filter(label__item__in=those),
+        StepComment: StepComment.objects.filter(item__in=those),
+    }
+    return {table for table, rows in found.items() if rows.exists()}
+
+
+def _beside(labels: Sequence[_Label], tables: set[type[Model]]) -> _Beside:
+    ids = [label.id for label in labels] if tables else []
+    changed: set[UUID] = set()
+    if LabelRevision in tables:
+        revisions = LabelRevision.objects.filter(label__among=ids).order_by()
+        changed.update(revisions.values_list("label_id", flat=True))
     ticks: dict[UUID, list[Row]] = defaultdict(list)
-    for tick in MilestoneTick.objects.filter(label__among=ids).select_related("milestone"):
-        ticks[tick.label_id].append(dict(sorted(written_tick(tick).items())))
+    if MilestoneTick in tables:
+        for tick in MilestoneTick.objects.filter(label__among=ids).select_related("milestone"):
+            ticks[tick.label_id].append(dict(sorted(written_tick(tick).items())))
+    comments = _comments({label.item for label in labels}) if StepComment in tables else {}
+    return _Beside(changed, ticks, comments)
+
+
+def _comments(items: set[int]) -> Mapping[tuple[int, int, bool], list[Row]]:
     comments: dict[tuple[int, int, bool], list[Row]] = defaultdict(list)
-    written = StepComment.objects.filter(item__among={label.item for label in labels})
-    for item, author, is_repeat, at, step, text in written.order_by("step_index", "pk").values_list(
+    written = StepComment.objects.filter(item__among=items).order_by("step_index", "pk")
+    for item, author, is_repeat, at, step, text in written.values_list(
         "item_id", "author_id", "is_repeat", "created_at", "step_index", "text"
     ):
         comments[item, author, is_repeat].append({"at": utc_text(at), "step": step, "text": text})
-    return _Beside(set(revisions.values_list("label_id", flat=True)), ticks, comments)
+    return comments
 
 
 def _told(label: _Label, beside: _Beside) -> Row:
@@ -131,11 +157,4 @@ def _as_columns(told: Row, label: _Label) -> Row:
     if causes := told.pop("failure_types", None):
         told["causes"] = causes
     told[IS_REPEAT] = label.is_repeat
-    return told
-
-
-def _run(values: Sequence[Any]) -> Row:
-    told = dict(zip(_RUN_NAMES, values, strict=True))
-    for name in _MAYBE:
-        told[name] = told[name] or None
     return told

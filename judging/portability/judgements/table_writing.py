@@ -50,8 +50,10 @@ def write_csv(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]
         count = 0
         spellers = [(column.name, _speller(column)) for column in columns]
         for row in rows:
-            values = [(row.get(name), spell) for name, spell in spellers]
-            table.writerow(["" if value is None else spell(value) for value, spell in values])
+            tell = row.get
+            table.writerow(
+                ["" if (v := tell(name)) is None else spell(v) for name, spell in spellers]
+            )
             count += 1
     finally:
         text.detach()  # or the file would be closed with it
@@ -73,7 +75,16 @@ def _speller(column: DataColumn) -> Callable[[Any], str]:
     if column.type is Type.YES_NO:
         return lambda value: "true" if value else "false"
     if column.type in (Type.JSON, Type.WORDS):
-        return partial(json.dumps, ensure_ascii=False)
+        return _AS_JSON
     if column.type in (Type.WHOLE, Type.NUMBER, Type.MONEY):
         return str
-    return partial(cell_of_value, column.name)
+    return partial(_spelled, column.name)
+
+
+def _spelled(name: str, value: Any) -> str:
+    """A text as its cell; most begin so that no spreadsheet takes them for a formula."""
+    first = value[:1] if isinstance(value, str) else ""
+    return value if first.isalnum() and first.isascii() else cell_of_value(name, value)
+
+
+_AS_JSON = json.JSONEncoder(ensure_ascii=False).encode

@@ -62,9 +62,9 @@ FIRST = f"""
 """SQL, since it is asked with every label: as a queryset it brought all 5,000 runs here, in 10 ms.
 
 One statement, so that an assignment that turns from lease to label in between is counted once,
-never twice and never not at all. Of a stub there is nothing to judge. What the person knows (runs of which they looked at what is
+never twice and never not at all. What the person knows (runs of which they looked at what is
 hidden, or whose labels have all arrived) are lists of their own, made once: asked of each run, the
-database may go through all of their labels for each.
+database may go through all of their labels for each. Of a stub there is nothing to judge.
 """
 
 

@@ -148,14 +148,6 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             "agent__config",
         )
 
-    def for_table(self) -> Self:
-        """With the little that a row of the runs table reads beside what `visible_with` adds."""
-        return self.select_related("task__task_set").only(
-            *("goal", "n_steps", "seconds", "created_at", "superseded", "is_stub"),
-            *("task__goal", "task__external_id", "task__site"),
-            *("task__task_set__name", "task__task_set__version"),
-        )
-
     def attempts(self) -> Self:
         """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
         ended = (RunStatus.FINISHED, RunStatus.FAILED)

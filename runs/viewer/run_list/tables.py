@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
@@ -34,7 +35,6 @@ from runs.viewer.run_list.filters import ANOMALIES
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-    from runs.models.runs.run import ShownRun
     from runs.models.visibility import Visibility
 
 
@@ -100,6 +100,11 @@ DEFAULT_COLUMNS = (
     "seconds",
     "created",
 )
+READ = (
+    *("pk", "superseded", "is_stub", "goal", "task__goal", "task__external_id"),
+    *("is_blind", "is_anonymous", "shown_anomaly"),
+)
+"""What a row reads of a run beside its columns."""
 ANY = UUID(int=0)
 """Stands for a run's key where the address of every row is made."""
 
@@ -151,7 +156,7 @@ class RunTable(tables.Table):
     goal = tables.Column(
         verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
     )
-    task_set = _filtered_column(_("task set"), "task__task_set")
+    task_set = _filtered_column(_("task set"), "task__task_set__name")
     site = _filtered_column(_("site"), "task__site")
     experiment = _filtered_column(_("experiment"), "shown_experiment")
     agent = _filtered_column(_("agent"), "shown_agent")
@@ -239,14 +244,16 @@ class RunTable(tables.Table):
             next_query=found.query(query, back=False),
         )
 
-    def _rows_of(self, keys: Sequence[UUID]) -> list[ShownRun]:
-        """The runs of a page, in no order, with everything that the columns read."""
+    def _rows_of(self, keys: Sequence[UUID]) -> list[Any]:
+        """The runs of a page, in no order, as flat rows of what the columns read."""
         visibility, runs = self.visibility, self.data.every
         if not visibility.is_whole:
             visibility = visibility_of(visibility.user, keys)
             runs = extension().run_list.annotate(Run.objects.visible_with(visibility).order_by())
-        rows: Any = runs.named(visibility).for_table().filter(pk__among=keys)
-        return list(rows)
+        columns = (str(column.accessor) for column in self.columns)
+        more = ("task__task_set__version",) if "task_set" in self.columns.names() else ()
+        named: Any = runs.named(visibility).filter(pk__among=keys)
+        return list(named.values_list(*dict.fromkeys((*READ, *columns, *more)), named=True))
 
     @cached_property
     def _box(self) -> SafeString:
@@ -257,29 +264,38 @@ class RunTable(tables.Table):
         )
 
     def render_selected(self, value: UUID) -> SafeString:
-        return format_html('{} value="{}">', self._box, value)
+        return mark_safe(f'{self._box} value="{value}">')  # noqa: S308 (a UUID)
 
     @cached_property
     def _any_address(self) -> str:
         return reverse("runs:run_detail", args=[ANY])
 
-    def render_goal(self, record: Run) -> SafeString:
-        words = record.goal or record.task.goal or record.task.external_id
+    def render_goal(self, record: Any) -> SafeString:
+        words = escape(record.goal or record.task__goal or record.task__external_id)
         address = self._any_address.replace(str(ANY), str(record.pk))
-        link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
-        return link + stub_mark(record)
+        link = f'<a class="row-link" href="{address}" hx-disable>{words}</a>'
+        return mark_safe(link) + stub_mark(record)  # noqa: S308 (escaped)
 
-    def render_agent(self, value: str | None, record: ShownRun) -> SafeString | str:
-        return hidden() if record.is_anonymous else value or ""
+    def render_task_set(self, record: Any) -> str:
+        return f"{record.task__task_set__name} {record.task__task_set__version}"
+
+    def render_agent(self, value: str | None, record: Any) -> SafeString | str:
+        return self._hidden if record.is_anonymous else value or ""
 
     render_model = render_experiment = render_agent
 
-    def render_outcome(self, record: ShownRun) -> SafeString:
-        return verdict(record.shown_outcome)
+    @cached_property
+    def _hidden(self) -> SafeString:
+        return hidden()
 
-    def render_anomalies(self, record: ShownRun) -> SafeString:
+    def render_outcome(self, value: str | None) -> SafeString:
+        return verdict(value)
+
+    def render_anomalies(self, record: Any) -> SafeString | str:
         if record.is_blind:
-            return hidden()
+            return self._hidden
+        if not record.shown_anomaly:
+            return ""
         kinds = dict.fromkeys(self.marks.get(record.pk, ()))
         words = ((Event.Kind(kind).label,) for kind in kinds)
         return format_html_join(" ", '<span class="badge anomaly">{}</span>', words)
