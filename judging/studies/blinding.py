@@ -210,6 +210,9 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     allowed = of_annotators | of_adjudicators
     if user.has_perm("judging.view_audit"):
         allowed = Q()
+    complete = StudyItem.objects.filter(allowed).exclude(status=StudyItem.Status.OPEN)
+    if not _open_studies_of(user):  # nothing can wait for them
+        return complete
     owed = StudyItem.objects.filter(
         run=OuterRef("run"),
         status=StudyItem.Status.OPEN,
@@ -230,9 +233,7 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
         item__study__is_open=True,
     )
     owes_nothing = Q(~Exists(owed)) | Q(Exists(own_closed))
-    return StudyItem.objects.filter(allowed, owes_nothing, ~Exists(looking_again)).exclude(
-        status=StudyItem.Status.OPEN
-    )
+    return complete.filter(owes_nothing, ~Exists(looking_again))
 
 
 def disputes_open_to(user: User) -> DisputeQuerySet:
@@ -248,5 +249,7 @@ def is_blinded_to(run: str, user: User) -> Q:
     Args:
         run: the path of the relation.
     """
-    items = _waiting(user, list(_open_studies_of(user)))
-    return _repeats_one_of(items, run, f"{run}__family")
+    studies = list(_open_studies_of(user))
+    if not studies:  # nothing can wait for them
+        return Q(pk__in=())
+    return _repeats_one_of(_waiting(user, studies), run, f"{run}__family")

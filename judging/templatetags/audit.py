@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from html import escape
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.analysis import wording
@@ -155,6 +160,44 @@ def points(value: Figure) -> str:
 register.filter("point_ends", showing.point_ends)
 
 
+NAME, ENDING = "NAME", "ENDING"
+"""Stand for a table and a format in an address, which are otherwise numbers and small letters."""
+
+
+@register.simple_tag
+def table_downloads(
+    address: str, key: int, tables: Mapping[str, Any], formats: Iterable[str], query: str = ""
+) -> SafeString:
+    """The groups of a download menu: of each table its words, and a link in each format.
+
+    Args:
+        address: name of the address of a table, such as `judging:audit_table`.
+        key: number of the study or experiment.
+        tables: words by name.
+    """
+    path = reverse(address, args=[key, NAME, ENDING])
+    asked = f"?{query}" if query else ""
+    links = "".join(
+        f'<a href="{escape(path.replace(ENDING, ending) + asked)}" download>'
+        f"{format_name(ending)}</a>"
+        for ending in formats
+    )
+    return mark_safe(  # noqa: S308 (of escaped parts)
+        "".join(
+            f'<span class="group">{escape(str(words))}</span>\n'
+            f'<span class="cluster downloads">{links.replace(NAME, name)}</span>\n'
+            for name, words in tables.items()
+        )
+    )
+
+
+@register.filter
+def format_name(ending: str) -> str:
+    """What people call the format of files that end so."""
+    named = {"md": "Markdown", "tex": "LaTeX", "parquet": "Parquet"}
+    return named.get(ending, ending.upper())
+
+
 @register.inclusion_tag("judging/portability/_data_downloads.html")
 def data_downloads(address: str, key: int) -> dict[str, Any]:
     """The groups of a download menu for the study or experiment of that number.
@@ -168,7 +211,9 @@ def data_downloads(address: str, key: int) -> dict[str, Any]:
         "address": address,
         "key": key,
         "is_study": is_study,
-        "tables": tables,
+        "tables": {
+            table.name: _("%(table)s, as data") % {"table": table.title} for table in tables
+        },
         "formats": DATA_FORMATS,
     }
 

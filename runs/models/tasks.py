@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEEPEST_PATCHES = 3
 """Patches upon patches that infeasibility is looked for through."""
+_VERSIONS = ("pk", *("__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)))
 NATURAL_ORDER = ("task_set_id", Length("external_id"), "external_id")
 """By task set as they came, then by id as people count: 9 before 10; an index has this order."""
 
@@ -72,11 +73,20 @@ class TaskQuerySet(models.QuerySet["Task"]):
             task: the path of the relation.
         """
         marked = self.filter(infeasible_reason__gt="").order_by()
-        links = ["__".join(["original"] * depth) for depth in range(1, DEEPEST_PATCHES + 1)]
         found = Q()
-        for link in ("pk", *links):
+        for link in _VERSIONS:
             found |= Q(Exists(marked.filter(**{link: OuterRef(task)})))
         return found
+
+    def infeasible_ids(self, most: int) -> set[int] | None:
+        """The tasks of which `is_infeasible` holds, in one query; None where very many are marked.
+
+        Args:
+            most: so many marked tasks are looked up.
+        """
+        marked = self.filter(infeasible_reason__gt="").order_by()
+        found = list(marked.values_list(*_VERSIONS)[: most + 1])
+        return None if len(found) > most else {pk for row in found for pk in row if pk}
 
     def is_sealed(self, user: User, task: str) -> Q:
         """Whether the task that a row leads to is sealed from the person; see `visible_to`.

@@ -21,12 +21,13 @@ from judging.analysis.audits.population import (
     References,
     Shown,
     counted_items,
+    infeasible_items,
     items_of,
     population_of,
     references_by_task,
 )
 from judging.analysis.audits.verdict_sources import in_order, of_success
-from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.statistics.confusion import (
     BOOTSTRAPPED,
     Cell,
@@ -136,15 +137,17 @@ class Audit:
 
 
 def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = "") -> Audit:
-    """The audit of a study in five queries, however many runs it has."""
-    population = population_of(study, split)
+    """The audit of a study in six queries, however many runs it has."""
+    infeasible = infeasible_items()
+    population = population_of(study, split, infeasible)
+    counted = counted_items(study, split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
     for reference in (SUCCESS, FAILURE):
-        for evaluator, verdict, n in _verdicts(study, split, reference):
+        for evaluator, verdict, n in _verdicts(counted.filter(verdict__verdict=reference)):
             passed = PASSED_BY_VERDICT.get(verdict)
             cells[evaluator][cell(reference == SUCCESS, passed)] += n
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for evaluator, reason, n in _reasons(study, split, cells):
+    for evaluator, reason, n in _reasons(counted, cells):
         reasons[evaluator][reason or NO_REASON] += n
     audits = [
         replace(
@@ -163,17 +166,14 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
     )
 
 
-def _verdicts(
-    study: Study, split: str, reference: str
-) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """Runs of one reference verdict by evaluator and what it said.
+def _verdicts(items: QuerySet[StudyItem]) -> QuerySet[Evaluation, tuple[int, str, int]]:
+    """The items' runs by evaluator and what it said.
 
     All that is counted stands in one index: the runs come as a list and not as a join, so that
     the database looks at no run and no evaluation.
     """
-    runs = counted_items(study, split).filter(verdict__verdict=reference)
     return (
-        Evaluation.objects.filter(run__in=runs.order_by().values("run"), is_current=True)
+        Evaluation.objects.filter(run__in=items.order_by().values("run"), is_current=True)
         .values_list("evaluator", "verdict")
         .annotate(n=Count("*"))
         .order_by()
@@ -181,12 +181,12 @@ def _verdicts(
 
 
 def _reasons(
-    study: Study, split: str, evaluators: Iterable[int]
+    items: QuerySet[StudyItem], evaluators: Iterable[int]
 ) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """Runs without a verdict by evaluator and reason."""
+    """The items' runs without a verdict by evaluator and reason."""
     return (
         Evaluation.objects.filter(
-            run__in=counted_items(study, split).order_by().values("run"),
+            run__in=items.order_by().values("run"),
             evaluator__in=evaluators,
             verdict__in=WITHOUT_VERDICT,
             is_current=True,

@@ -51,6 +51,16 @@ FAILURE = ReferenceVerdict.Verdict.FAILURE
 
 INFEASIBLE = Task.objects.is_infeasible("run__task")
 """Of items of a study, those whose task is infeasible."""
+LOOKED_UP = 2_000
+"""Marked tasks that are looked up; of more, the database asks of each run."""
+
+
+def infeasible_items() -> Q:
+    """`INFEASIBLE` as it is now, as a list of the few tasks: for several questions in a row."""
+    tasks = Task.objects.infeasible_ids(LOOKED_UP)
+    if tasks is None:
+        return INFEASIBLE
+    return Q(run__task__among=tasks) if tasks else Q(pk__in=())
 
 
 class Group(StrEnum):
@@ -67,16 +77,21 @@ LEFT_OUT: Mapping[Group, Promise] = {
     Group.NOT_EXECUTABLE: _("not executable"),
     Group.UNSETTLED: _("without a reference verdict yet"),
 }
-_GROUP = Case(
-    When(INFEASIBLE, then=Value(Group.INFEASIBLE.value)),
-    When(
-        verdict__verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
-        then=Value(Group.NOT_EXECUTABLE.value),
-    ),
-    When(verdict__isnull=True, then=Value(Group.UNSETTLED.value)),
-    default=Value(Group.COUNTED.value),
-    output_field=CharField(),
-)
+
+
+def _group(infeasible: Q) -> Case:
+    return Case(
+        When(infeasible, then=Value(Group.INFEASIBLE.value)),
+        When(
+            verdict__verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
+            then=Value(Group.NOT_EXECUTABLE.value),
+        ),
+        When(verdict__isnull=True, then=Value(Group.UNSETTLED.value)),
+        default=Value(Group.COUNTED.value),
+        output_field=CharField(),
+    )
+
+
 TEMPLATE = Case(
     When(run__task__template="", then=F("run__task__intent_template")),
     default=F("run__task__template"),
@@ -144,22 +159,24 @@ def splits_of(study: Study) -> list[str]:
     return sorted(split for split in found if split)
 
 
-def counted_items(study: Study, split: str = "") -> QuerySet[StudyItem]:
+def counted_items(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> QuerySet[StudyItem]:
     """The items that every figure is computed on."""
     items = items_of(study, split).filter(verdict__verdict__in=[SUCCESS, FAILURE])
-    return items.exclude(INFEASIBLE)
+    return items.exclude(infeasible)
 
 
 def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
     """The items of one group."""
-    return StudyItem.objects.filter(study=study).annotate(group=_GROUP).filter(group=group)
+    return (
+        StudyItem.objects.filter(study=study).annotate(group=_group(INFEASIBLE)).filter(group=group)
+    )
 
 
-def population_of(study: Study, split: str = "") -> Population:
+def population_of(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> Population:
     """The population, in one query."""
     rows = (
         items_of(study, split)
-        .values_list(_GROUP, "verdict__origin", "verdict__verdict")
+        .values_list(_group(infeasible), "verdict__origin", "verdict__verdict")
         .annotate(n=Count("pk"))
         .order_by()
     )

@@ -202,16 +202,16 @@ def waiting_disputes(user: User, most: int) -> DisputeQuerySet:
     return disputes_open_to(user).filter(pk__among=keys).order_by("opened_at")
 
 
-def decided_disputes(user: User, most: int) -> list[Dispute]:
+def decided_disputes(user: User, most: int) -> DisputeQuerySet:
     """The latest decided ones that the person may open, at most so many."""
     if not user.has_perm(AUDIT):
-        return list(own_disputes(user).decided().for_list()[:most])
+        return own_disputes(user).decided()[:most]
     # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
     of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
     latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
     items = list(latest.values_list("item", flat=True)[:most])
-    rows = {row.item_id: row for row in Dispute.objects.for_list().filter(item__among=items)}
-    return [rows[item] for item in items]
+    rows = Dispute.objects.filter(item__among=items)
+    return rows.order_by("-item__verdict__decided_at", "-item__verdict")
 
 
 def overruled_labels(user: User) -> LabelQuerySet:

@@ -1,5 +1,7 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -26,6 +28,7 @@ from judging.studies.disputes.services import (
     add_message,
     decide,
 )
+from judging.studies.disputes.tables import DisputeTable
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator
 
@@ -38,10 +41,12 @@ MOST_WAITING = 1_000
 def dispute_list(request: AppRequest) -> HttpResponse:
     """Disputes that wait, then decided ones; those that the person may open."""
     user = request.user
-    waiting = waiting_disputes(user, MOST_WAITING).for_list()
+    waiting = waiting_disputes(user, MOST_WAITING)
+    page: Any = BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     context = {
-        "waiting": BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page")),
-        "decided": decided_disputes(user, PER_PAGE),
+        "page": page,
+        "waiting": DisputeTable(page.object_list),
+        "decided": DisputeTable(decided_disputes(user, PER_PAGE)),
         "n_overruled": overruled_labels(request.user).count(),
     }
     return render(request, "judging/studies/dispute_list.html", context)
