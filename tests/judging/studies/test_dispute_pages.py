@@ -242,6 +242,6 @@ def test_both_lists_hold_the_disputes_that_the_person_may_open(viewer: str) -> N
     for user in found if viewer == "others" else [found]:
         opened = disputes_open_to(user)
         assert set(waiting_disputes(user, 9)) == set(opened.waiting())
-        assert decided_disputes(user, 9) == list(opened.decided())
+        assert list(decided_disputes(user, 9)) == list(opened.decided())
     assert Dispute.objects.waiting().exists()
     assert Dispute.objects.decided().exists()
