@@ -24,7 +24,7 @@ class InputRenderer(DjangoTemplates):
         widget = context.get("widget", {})
         is_option = template_name in _OPTIONS and not widget.get("wrap_label")
         if not is_option and template_name not in _PLAIN:
-            return super().render(template_name, dict(context), request)
+            return mark_safe(super().render(template_name, dict(context), request))  # noqa: S308 (Django's own)
         value = widget["value"]
         given = {"type": widget["type"], "name": widget["name"]}
         given |= ({} if value is None else {"value": value}) | widget["attrs"]

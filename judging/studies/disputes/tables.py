@@ -26,7 +26,8 @@ READ = (
 GOAL_CHARS = 120
 
 
-class DisputeTable(tables.Table):
+# The library has no types; a class of it is Any.
+class DisputeTable(tables.Table):  # type: ignore[misc]
     """One dispute a row; nothing of the run that may be hidden."""
 
     goal = tables.Column(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -111,7 +111,7 @@ def _rows(
     if not studies:
         return
     until = Assignment._meta.get_field("leased_until")
-    asked = {f"study_{number}": study.pk for number, study in enumerate(studies)}
+    asked: dict[str, Any] = {f"study_{number}": study.pk for number, study in enumerate(studies)}
     statement = OPEN_RUNS.format(studies=", ".join(f"%({name})s" for name in asked))
     asked |= {
         "user": user.pk,

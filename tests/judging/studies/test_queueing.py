@@ -23,7 +23,7 @@ def order(candidates: list[Candidate], user_id: int = 1, seed: int = 5) -> list[
     places = Places.for_person(seed=seed, user_id=user_id)
     fresh = [each for each in candidates if each.state is None]
     own = [each for each in candidates if each.state]
-    offered = []
+    offered: list[int] = []
     while True:
         least = min(fresh, key=lambda each: (each.taken, places.of(each.item_id)), default=None)
         first = OpenRuns(len(fresh), least, own).first(places)
