@@ -226,6 +226,7 @@ ADDRESSES = {
     LinkedPage.AUDITS: "judging:audit_home",
     LinkedPage.EVALUATE_RUNS: "judging:runs_evaluate",
     LinkedPage.RUN_JUDGEMENTS: "judging:run_judgements",
+    LinkedPage.REPLICATIONS: "judging:replication_list",
     LinkedPage.EXPERIMENT: "judging:experiment_detail",
     LinkedPage.HINT_REPORT: "judging:hint_report",
     LinkedPage.WRITE_HINTS: "judging:hint_write",

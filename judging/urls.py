@@ -30,6 +30,7 @@ from judging.desk import views as desk
 from judging.evaluating import views as batches
 from judging.portability import views as downloads
 from judging.portability.label_imports import views as label_imports
+from judging.replication import views as replications
 from judging.studies import views as studies
 from judging.studies.disputes import views as disputes
 from judging.studies.labels import views as annotate
@@ -274,10 +275,25 @@ analyses: list[URLPattern | URLResolver] = [
     path("studies/<int:study_id>/audit/what-if/save/", whatif.what_if_save, name="what_if_save"),
 ]
 
+of_replication = [
+    path("", replications.replication_detail, name="replication_detail"),
+    path("progress/", replications.replication_progress, name="replication_progress"),
+    path("run/", replications.replication_run, name="replication_run"),
+    path("parts/<slug:name>/", replications.replication_part, name="replication_part"),
+    path("tables/" + TABLE, replications.replication_table, name="replication_table"),
+    path("report.<slug:ending>", replications.replication_report, name="replication_report"),
+    path("study.toml", replications.replication_file, name="replication_file"),
+]
+replicated: list[URLPattern | URLResolver] = [
+    path("replications/", replications.replication_list, name="replication_list"),
+    path("replications/<int:replication_id>/", include(of_replication)),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
     *people,
     *analyses,
     *evaluations,
+    *replicated,
     *files,
     path("api/", api_reference, name="api_reference"),
 ]

@@ -1,6 +1,6 @@
 """Version 1 of the API: the endpoints over runs, and those over judgements."""
 
-from judging.api import batches, experiments, hints, matrices, studies
+from judging.api import batches, experiments, hints, matrices, replications, studies
 from runs.api import experiments as run_experiments
 from runs.api import push, reruns, tasks
 from runs.api.assembly import Api
@@ -24,6 +24,7 @@ for router in (
     batches.router,
     hints.router,
     experiments.router,
+    replications.router,
 ):
     api.add_router("", router)
 

@@ -58,6 +58,11 @@ PAGES = (
     Place(gettext_lazy("Audit"), "judging:audit_home", [AUDIT]),
     Place(gettext_lazy("Evaluation batches"), "judging:batch_list", [AUDIT]),
     Place(gettext_lazy("Experiments"), "runs:experiment_list", ["runs.view_experiment"]),
+    Place(
+        gettext_lazy("Replications"),
+        "judging:replication_list",
+        ["runs.view_experiment", AUDIT],
+    ),
     Place(gettext_lazy("Reruns"), "runs:rerun_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Retry policies"), "runs:policy_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Infrastructure failures"), "runs:infrastructure", ["runs.rerun_run"]),

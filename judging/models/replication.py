@@ -24,6 +24,10 @@ class Replication(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     """When somebody first had it run; empty while it is only a plan."""
+    ended_at = models.DateTimeField(null=True)
+    """When nothing was left to start; people may still have labels to give."""
+    problem = models.TextField(blank=True)
+    """Why it stands still; empty while it goes on."""
     made_elsewhere = models.JSONField(default=dict)
     """Of one that came in a bundle: the versions of everything where it was made."""
 

@@ -8,10 +8,11 @@ from pathlib import PurePath
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from judging.models import Replication
+from judging.models import Replication, ReplicationPart, Study
+from judging.replication.planning import groups_of
 from judging.replication.study_file import StudyFile, StudyFileError, read_study_file
 from runs.accounts.audit_log import record_entry
-from runs.models import User
+from runs.models import Experiment, User
 from runs.models.audit_log import kind
 
 REPLICATION_MADE = kind("replication.made", _("took up a study file"))
@@ -37,10 +38,15 @@ def take_up(*, content: bytes, file_name: str, user: User | None) -> Replication
     }
     there = Replication.objects.select_for_update().filter(name=file.name).first()
     if there is None:
-        return _new(file, said, user)
-    if there.sha256 == said["sha256"]:
-        return there
-    _demand_same_work(there, file, file_name)
+        there = _new(file, said, user)
+    elif there.sha256 != said["sha256"]:
+        _change(there, file, said, user)
+    _link(there, file)
+    return there
+
+
+def _change(there: Replication, file: StudyFile, said: dict[str, str], user: User | None) -> None:
+    _demand_same_work(there, file, said["file_name"])
     Replication.objects.filter(pk=there.pk).update(**said)
     record_entry(
         REPLICATION_CHANGED,
@@ -51,7 +57,30 @@ def take_up(*, content: bytes, file_name: str, user: User | None) -> Replication
         user=user,
     )
     there.refresh_from_db()
-    return there
+
+
+def _link(replication: Replication, file: StudyFile) -> None:
+    """Note which experiments and studies the file means by name: whatever they are called later."""
+    experiments = {key: arm.experiment for key, arm in file.arms.items() if arm.experiment}
+    studies = {key: each.study for key, each in file.judging.items() if each.study}
+    made = {group.key for group in groups_of(file)}
+    unlinked = replication.parts.exclude(kind=ReplicationPart.Kind.LEARNING)
+    if replication.started_at is None:
+        unlinked.exclude(key__in={*experiments, *studies}).delete()
+    for row in Experiment.objects.filter(name__in=experiments.values()):
+        for key in (
+            key for key, name in experiments.items() if name == row.name and key not in made
+        ):
+            _have(replication, ReplicationPart.Kind.EXPERIMENT, key, experiment=row)
+    for study in Study.objects.filter(name__in=studies.values()):
+        for key in (key for key, name in studies.items() if name == study.name):
+            _have(replication, ReplicationPart.Kind.JUDGING, key, study=study)
+
+
+def _have(
+    replication: Replication, kind: ReplicationPart.Kind, key: str, **row: Experiment | Study
+) -> None:
+    replication.parts.update_or_create(kind=kind, key=key, defaults=row)
 
 
 def _new(file: StudyFile, said: dict[str, str], user: User | None) -> Replication:
@@ -67,7 +96,7 @@ def _new(file: StudyFile, said: dict[str, str], user: User | None) -> Replicatio
 
 def _demand_same_work(there: Replication, file: StudyFile, file_name: str) -> None:
     """Raises StudyFileError where something has begun that the file would not have run."""
-    if not there.parts.exists():
+    if there.started_at is None:
         return
     before = read_study_file(there.content.encode(), there.file_name)
     if before.work_hash != file.work_hash:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.facts import AuditFacts
@@ -65,13 +65,11 @@ class Sources:
     @cached_property
     def experiments(self) -> list[Experiment]:
         """Those of the arms that the reader may know of, each once."""
-        own = [part.experiment_id for part in self.parts if part.experiment_id]
-        named = [arm.experiment for arm in self.file.arms.values() if arm.experiment]
-        rows: QuerySet[Experiment] = Experiment.objects.filter(pk__in=own)
-        rows |= Experiment.objects.filter(name__in=named)
+        own = {part.experiment_id for part in self.parts if part.experiment_id}
+        rows = Experiment.objects.filter(pk__in=own)
         if self.user is not None:
-            rows = rows & Experiment.objects.visible_to(self.user)
-        return list(rows.distinct().order_by("pk"))
+            rows = rows.visible_to(self.user)
+        return list(rows.order_by("pk"))
 
     @cached_property
     def hidden_studies(self) -> set[int]:
@@ -104,14 +102,7 @@ class Sources:
     @cached_property
     def studies(self) -> Mapping[str, Study]:
         """By judging its study, where there is one."""
-        made = {part.key: part.study for part in self.parts if part.study}
-        named = {each.study for each in self.file.judging.values() if each.study}
-        here = {study.name: study for study in Study.objects.filter(name__in=named)}
-        found = {
-            key: here.get(each.study) if each.study else made.get(key)
-            for key, each in self.file.judging.items()
-        }
-        return {key: study for key, study in found.items() if study is not None}
+        return {part.key: part.study for part in self.parts if part.study}
 
     def report(self, place: Place, table: Table) -> Report:
         """The report that a figure stands in.
@@ -159,18 +150,17 @@ class Sources:
 
     def _arm(self, key: str, arm: Arm) -> ArmRuns | str:
         shown = {each.pk: each for each in self.experiments}
-        if arm.experiment:
-            experiment = next((e for e in shown.values() if e.name == arm.experiment), None)
-            if experiment is None:
-                return _("there is no experiment %(name)s") % {"name": arm.experiment}
-            return self._configuration(experiment, arm)
         for part in self.parts:
-            if key in part.configurations:
-                experiment = shown.get(part.experiment_id or 0)
-                rows = AgentConfiguration.objects.filter(config_hash=part.configurations[key])
-                agent = rows.first()
-                if experiment and agent:
+            experiment = shown.get(part.experiment_id or 0)
+            if experiment and arm.experiment and part.key == key:
+                return self._configuration(experiment, arm)
+            if experiment and key in part.configurations:
+                agents = AgentConfiguration.objects
+                agent = agents.filter(config_hash=part.configurations[key]).first()
+                if agent is not None:
                     return ArmRuns(experiment, agent)
+        if arm.experiment:
+            return _("there is no experiment %(name)s") % {"name": arm.experiment}
         return _("it has not run yet")
 
     def _configuration(self, experiment: Experiment, arm: Arm) -> ArmRuns | str:
@@ -224,3 +214,12 @@ def _source(verdict: str) -> Source | None:
         return source_named(verdict)
     except ValueError as error:
         raise NoFigureError(str(error)) from None
+
+
+def shown_to(user: User) -> QuerySet[Replication]:
+    """Without those that have an experiment that the person may not know of: the file tells who
+    acted in it.
+    """
+    parts = ReplicationPart.objects.filter(replication=OuterRef("pk"), experiment__isnull=False)
+    shown = Experiment.objects.visible_to(user).order_by().values("pk")
+    return Replication.objects.exclude(Exists(parts.exclude(experiment__in=shown)))

@@ -40,7 +40,10 @@ _ROOMS = (
     ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
     ("studies", re.compile(r"^/studies/|^/disputes/")),
     ("runs", re.compile(r"^/runs/|^/imports/")),
-    ("experiments", re.compile(r"^/experiments/|^/hints/|^/knowledge/|^/learning/")),
+    (
+        "experiments",
+        re.compile(r"^/experiments/|^/hints/|^/knowledge/|^/learning/|^/replications/"),
+    ),
     ("reruns", re.compile(r"^/reruns/|^/policies/")),
     ("tasks", re.compile(r"^/tasks/")),
 )

@@ -55,6 +55,7 @@ class LinkedPage(StrEnum):
     EVALUATE_RUNS = "evaluate_runs"
     RUN_JUDGEMENTS = "run_judgements"
     """Of the run with this id."""
+    REPLICATIONS = "replications"
     EXPERIMENT = "experiment"
     """The figures of the experiment with this id."""
     HINT_REPORT = "hint_report"

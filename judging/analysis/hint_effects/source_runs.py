@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -42,6 +42,8 @@ class SourceRunQuery:
     task_set: str = ""
     experiment: Experiment | None = None
     agent: str = ""
+    configurations: Collection[str] = ()
+    """Hashes of the configurations that may have acted."""
 
     def runs(self) -> QuerySet[Any]:
         """Runs that ended, hide nothing from the person, and took steps; of each the last attempt.
@@ -60,6 +62,8 @@ class SourceRunQuery:
             runs = runs.filter(experiment=self.experiment)
         if self.agent:
             runs = runs.filter(agent__name=self.agent)
+        if self.configurations:
+            runs = runs.filter(agent__config_hash__in=self.configurations)
         # Whoever was told how to succeed has nothing of their own to tell.
         chosen: QuerySet[Any] = runs.exclude(agent__config__has_key="hints").order_by()
         return chosen

@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from rich.progress import Progress, TaskID
 
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import write_files
+from judging.management.arguments import interruptible, write_files
 from judging.models import Replication
+from judging.replication.carrying_out import REFUSED, carry_out_here
 from judging.replication.reports import PLAN, ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.study_file import StudyFileError
+from judging.replication.work import Work
+from runs.interface.terminal import progress_bar
+from runs.models import Run, RunStatus
 
 
 class Command(BaseCommand):
@@ -28,17 +33,43 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, metavar="FILE", help="study file (TOML)")
         action = parser.add_mutually_exclusive_group()
         action.add_argument("--plan", action="store_true", help="what it takes (default)")
+        action.add_argument("--run", action="store_true", help="run it here, until people are due")
+        action.add_argument("--resume", action="store_true", help="the same, where it stopped")
         action.add_argument("--report", action="store_true", help="its tables, as things are")
         parser.add_argument("--format", choices=list(ENDINGS), default="text")
         parser.add_argument("--table", metavar="KEY", help="only this")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, file: Path, report: bool, **options: Any) -> None:
-        facts = ReplicationFacts(_taken_up(file))
+        replication = _taken_up(file)
+        if options["run"] or options["resume"]:
+            self._run(replication, file.parent, is_resumed=options["resume"])
+            report = True
+        facts = ReplicationFacts(replication)
         if report:
             self._report(facts, options)
         else:
             self.stdout.write(write(facts.report(PLAN), "txt"), ending="")
+
+    def _run(self, replication: Replication, folder: Path, *, is_resumed: bool) -> None:
+        """Carry it out here, and then write its tables."""
+        if is_resumed and replication.started_at is None:
+            raise CommandError(f"{replication.name} was never started: give --run")
+        work = Work(replication, folder=folder, is_told=True)
+        try:
+            with interruptible() as signals, progress_bar() as progress:
+                bar = progress.add_task("runs", total=None)
+                if is_resumed:
+                    work.resume()
+                is_over = carry_out_here(
+                    work,
+                    should_stop=lambda: bool(signals),
+                    on_change=lambda: _show(progress, bar, work),
+                )
+        except REFUSED as error:
+            raise CommandError(str(error)) from None
+        if not is_over:
+            raise CommandError("Stopped. The same command with --resume goes on.", returncode=130)
 
     def _report(self, facts: ReplicationFacts, options: dict[str, Any]) -> None:
         ending, table, out = ENDINGS[options["format"]], options["table"], options["out"]
@@ -62,3 +93,11 @@ def _taken_up(file: Path) -> Replication:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
     except StudyFileError as error:
         raise CommandError(str(error)) from None
+
+
+def _show(progress: Progress, bar: TaskID, work: Work) -> None:
+    runs = Run.objects.filter(experiment__replication_parts__replication=work.replication)
+    last = runs.latest_attempts()
+    total = last.count()
+    ended = last.filter(status__in=RunStatus.ended()).count()
+    progress.update(bar, total=total, completed=ended)

@@ -32,6 +32,7 @@ from judging.models import (
     Study,
     StudyItem,
 )
+from judging.replication.services import take_up
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.labels.assignment import save_draft, skip
 from runs.catalogue.milestones.services import set_milestones
@@ -179,6 +180,7 @@ def make_world() -> World:
     )
     picture = run.steps.get(index=0).screenshot
     assert picture is not None
+    make_replications()
     return World(
         run=run,
         disputed=disputed,
@@ -199,6 +201,44 @@ def make_world() -> World:
         hints=make_hints({run: "zq", disputed: "zd"}),
         **blind,
     )
+
+
+def make_replications() -> None:
+    """One of each hidden experiment, and one of the studies alone."""
+    head = """format = "crosscheck-study/1"\n[paper]\ntitle = "A paper"\n"""
+    for of in ("zq", "zd"):
+        name = identity_words(of)["experiment"]
+        content = f"""name = "Of {name}"\n{head}
+[arms.walked]
+experiment = "{name}"
+paper = {{ model = "m", max_steps = 3, trials = 9 }}
+[[tables]]
+key = "accuracy"
+title = "Accuracy"
+place = "Table 1"
+report = "configurations"
+columns = [{{ key = "value" }}, {{ key = "mean_cost" }}]
+rows = [{{ name = "walked", arm = "walked", published = {{ value = 0.5, mean_cost = 1 }} }}]
+"""
+        take_up(content=content.encode(), file_name=f"{of}.toml", user=None)
+    content = f"""name = "Of studies"\n{head}
+[judging.garden]
+study = "Garden"
+[judging.elsewhere]
+study = "Elsewhere"
+paper = {{ annotators = 9, runs = 9, judge_model = "m" }}
+[[tables]]
+key = "verdicts"
+title = "Verdicts"
+place = "Table 2"
+report = "matrices"
+columns = [{{ key = "tp" }}, {{ key = "fn" }}]
+rows = [
+  {{ name = "garden", judging = "garden", published = {{ tp = 1, fn = 1 }} }},
+  {{ name = "elsewhere", judging = "elsewhere", published = {{ tp = 1, fn = 1 }} }},
+]
+"""
+    take_up(content=content.encode(), file_name="studies.toml", user=None)
 
 
 def hidden_run(of: str, goal: str, **fields: Any) -> Run:

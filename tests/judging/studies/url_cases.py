@@ -25,6 +25,7 @@ from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.analysis.hint_effects.pictures import MAPS
 from judging.analysis.hint_effects.reports import HINTS
 from judging.api.urls import urlpatterns as api_addresses
+from judging.models import Replication
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from runs.models import RetryPolicy
@@ -800,6 +801,36 @@ case("runs:token_list", post=lambda _: {"name": "x", "scopes": "nothing", "days"
 case("runs:token_revoke", pk=lambda _: 1, post=lambda _: {})
 case("judging:api_reference")
 
+
+# Replications
+def REPLICATIONS(_world: World) -> list[int]:  # noqa: N802
+    return list(Replication.objects.order_by("pk").values_list("pk", flat=True))
+
+
+REPLICATION_REPORTS = ["accuracy", "verdicts", "plan", "deviations", "versions"]
+
+case(
+    "judging:replication_list",
+    "page=2",
+    post=lambda _: {"file": SimpleUploadedFile("study.toml", b"format = 1")},
+)
+case("judging:replication_detail", replication_id=REPLICATIONS)
+case("judging:replication_progress", replication_id=REPLICATIONS)
+case("judging:replication_run", post=lambda _: {}, replication_id=REPLICATIONS)
+case("judging:replication_part", replication_id=REPLICATIONS, name=lambda _: REPLICATION_REPORTS)
+case(
+    "judging:replication_table",
+    replication_id=REPLICATIONS,
+    name=lambda _: REPLICATION_REPORTS,
+    ending=lambda _: ["json", "csv", "md", "tex"],
+)
+case(
+    "judging:replication_report",
+    replication_id=REPLICATIONS,
+    ending=lambda _: ["json", "md", "tex"],
+)
+case("judging:replication_file", replication_id=REPLICATIONS)
+
 # The API itself: a session opens nothing of it. What tokens open is compared in
 # tests/judging/api/test_blinding.py.
 API: dict[str, dict[str, Argument]] = {
@@ -811,6 +842,7 @@ API: dict[str, dict[str, Argument]] = {
     "launch_id": {"launch_id": lambda world: world.run.pk},
     "job_id": {"job_id": lambda world: world.job.pk},
     "hint_job_id": {"hint_job_id": lambda world: world.hints[0].job_id},
+    "replication_id": {"replication_id": REPLICATIONS},
 }
 """What fills the addresses, by the name of their first argument."""
 MORE_API: dict[str, dict[str, Argument]] = {
@@ -818,6 +850,7 @@ MORE_API: dict[str, dict[str, Argument]] = {
     "push_step": {"index": STEPS},
     "read_audit_table": {"name": lambda _: ["matrices", "triangle"]},
     "read_experiment_table": {"name": lambda _: "runs"},
+    "read_replication_table": {"name": lambda _: REPLICATION_REPORTS},
 }
 for pattern in api_addresses:
     named = str(pattern.pattern)

@@ -1,0 +1,123 @@
+"""Files that a study file names: runs, labels with verdicts, and causes of evaluators' errors."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from judging.analysis.audits.population import Shown, items_in_cells
+from judging.analysis.causes.services import Tagging, tag_errors
+from judging.models import Cause, EvaluatorVersion, Repair, Study
+from judging.portability.judgements.label_files import import_labels
+from judging.replication.study_file import StudyFileError
+from judging.studies.imported import Places, StudyNameError
+from runs.imports.storing import import_runs
+from runs.models import User
+from runs.storage.blobs import import_bounds
+from webagent.trajectory.bundles import Problem
+from webagent.trajectory.reading import open_runs
+
+CAUSE_COLUMNS = ("task", "evaluator", "causes", "repair")
+"""Of a file of causes; `note` and `by` may be there too. Those of the report of tagged errors."""
+TAGGED_BY = "replication"
+"""Who tagged, where a file of causes says nobody."""
+
+
+def import_run_files(paths: Sequence[Path], user: User | None) -> None:
+    """Import runs; those that are here stay as they are.
+
+    Raises:
+        StudyFileError: a run of them cannot be taken.
+    """
+    for path in paths:
+        with open_runs(path, bounds=import_bounds(), label=path.name) as found:
+            for item in import_runs(found, user=user):
+                if isinstance(item, Problem):
+                    raise StudyFileError(path.name, item.field, item.reason)
+
+
+def import_label_file(path: Path, name: str, user: User | None) -> Study:
+    """The closed study of a file of labels and verdicts; runs that are not here come as stubs.
+
+    Raises:
+        StudyFileError: a row cannot be taken; nothing is stored then.
+    """
+    try:
+        with path.open("rb") as file:
+            report = import_labels(file, study=name, user=user, makes_stubs=True)
+    except StudyNameError as error:
+        raise StudyFileError(path.name, "study", str(error)) from None
+    if report.bad:
+        first = report.listed[0]
+        where = f"line {first.line}, {first.field or 'row'}"
+        raise StudyFileError(path.name, where, first.reason)
+    return Study.objects.get(name=name)
+
+
+@transaction.atomic
+def import_causes(path: Path, study: Study, user: User | None) -> int:
+    """Tag errors of evaluators as a file says, all of its rows or none; how many tags are new.
+
+    Columns: task, evaluator, causes (between semicolons or commas), repair; note and by if given.
+
+    Raises:
+        StudyFileError: a row names no error of that evaluator, or a cause that there is not.
+    """
+    places = Places()
+    n = 0
+    for line, row in _rows(path):
+        evaluator = _evaluator(path, line, study, row["evaluator"])
+        errors = items_in_cells(study, evaluator, [Shown.FN, Shown.FP])
+        items = errors.filter(run__task__external_id=row["task"]).values_list("pk", flat=True)
+        if not items:
+            words = _("no error of %(evaluator)s") % {"evaluator": row["evaluator"]}
+            raise StudyFileError(path.name, f"line {line}, task", words)
+        tagged = tag_errors(
+            user=user or places.person(row.get("by") or TAGGED_BY),
+            study=study,
+            evaluator=evaluator,
+            item_ids=list(items),
+            tagging=_tagging(path, line, row),
+        )
+        n += tagged.changed
+    return n
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line and content of each row."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise StudyFileError(path.name, "", "is no UTF-8 text") from None
+    reader = csv.DictReader(text.splitlines())
+    if missing := [name for name in CAUSE_COLUMNS if name not in (reader.fieldnames or ())]:
+        raise StudyFileError(path.name, missing[0], "no such column")
+    for row in reader:
+        yield reader.line_num, {key: value or "" for key, value in row.items() if key}
+
+
+def _evaluator(path: Path, line: int, study: Study, name: str) -> EvaluatorVersion:
+    found = EvaluatorVersion.objects.filter(
+        evaluations__run__study_items__study=study, evaluations__is_current=True
+    ).distinct()
+    fitting = [each for each in found if name in (each.name, str(each))]
+    if len(fitting) != 1:
+        words = _("%(n)s evaluators of this study have that name") % {"n": len(fitting)}
+        raise StudyFileError(path.name, f"line {line}, evaluator", words)
+    return fitting[0]
+
+
+def _tagging(path: Path, line: int, row: dict[str, str]) -> Tagging:
+    named = [each.strip() for each in row["causes"].replace(";", ",").split(",") if each.strip()]
+    try:
+        return Tagging(
+            causes=frozenset(Cause(each) for each in named),
+            repair=Repair(row["repair"].strip()),
+            note=row.get("note", "").strip(),
+        )
+    except ValueError as error:
+        raise StudyFileError(path.name, f"line {line}", str(error)) from None

@@ -1,0 +1,190 @@
+"""Pages of replications: those that there are, one with its tables, and what it makes them from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from judging.analysis.experiments.access import PERMISSIONS
+from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.views import as_file, attached
+from judging.analysis.reports.writing import FORMATS
+from judging.replication.carrying_out import go_on
+from judging.replication.pages import progress_of
+from judging.replication.reports import ReplicationFacts
+from judging.replication.services import take_up
+from judging.replication.sources import shown_to
+from judging.replication.study_file import LARGEST_FILE, StudyFileError
+from judging.studies.access import EVALUATE
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.paging import BoundedPaginator
+
+PER_PAGE = 50
+MAY_RUN = (*PERMISSIONS, "runs.rerun_run", "judging.add_study", EVALUATE)
+"""What it takes to take a file up and have it run: it launches runs, makes studies, evaluates."""
+P = ParamSpec("P")
+View = Callable[..., HttpResponseBase]
+
+
+class StudyFileForm(forms.Form):
+    """A study file to take up."""
+
+    file = forms.FileField(
+        label=gettext_lazy("Study file"),
+        help_text=gettext_lazy("TOML; docs/replicating.md says what it may hold."),
+        widget=forms.ClearableFileInput(attrs={"accept": ".toml"}),
+    )
+
+    def clean_file(self) -> UploadedFile[Any]:
+        file: UploadedFile[Any] = self.cleaned_data["file"]
+        if file.size is None or file.size > LARGEST_FILE:
+            raise forms.ValidationError(_("A study file has at most 1 MB."))
+        return file
+
+
+def for_readers(
+    view: Callable[Concatenate[AppRequest, ReplicationFacts, P], HttpResponseBase],
+) -> View:
+    """Lets in who may read figures of experiments and audits, to what they may know of this one."""
+
+    @wraps(view)
+    @permission_required(PERMISSIONS, raise_exception=True)
+    def guarded(
+        request: AppRequest, replication_id: int, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponseBase:
+        replication = get_object_or_404(shown_to(request.user), pk=replication_id)
+        return view(request, ReplicationFacts(replication, request.user), *args, **kwargs)
+
+    return guarded
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(PERMISSIONS, raise_exception=True)
+def replication_list(request: AppRequest) -> HttpResponse:
+    """All replications, the newest first, and the form that takes a study file up."""
+    form = StudyFileForm()
+    if request.method == "POST":
+        form = StudyFileForm(request.POST, request.FILES)
+        if made := _taken_up(request, form):
+            return redirect("judging:replication_detail", made.pk)
+    rows = shown_to(request.user).select_related("created_by").order_by("-created_at", "-pk")
+    page = BoundedPaginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "form": form, "may_run": request.user.has_perms(MAY_RUN)}
+    return render(request, "judging/replication/replication_list.html", context)
+
+
+@permission_required(MAY_RUN, raise_exception=True)
+def _taken_up(request: AppRequest, form: StudyFileForm) -> Any:
+    """The replication of a good file; None where the form says what is wrong."""
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            return take_up(content=file.read(), file_name=file.name, user=request.user)
+        except StudyFileError as error:
+            form.add_error("file", str(error))
+    return None
+
+
+@require_safe
+@for_readers
+def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
+    """What is replicated and how far it is; tables are fetched after the page."""
+    return _page(request, "replication_detail", facts, progress=progress_of(facts))
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_readers
+def replication_progress(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
+    """How far each part is, for a page that asks again."""
+    return _page(request, "_replication_progress", facts, progress=progress_of(facts))
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+@for_readers
+def replication_part(request: AppRequest, facts: ReplicationFacts, name: str) -> HttpResponse:
+    """One of the tables, by itself or on a page of its own for browsers without scripts."""
+    if name not in facts.registry:
+        raise Http404
+    report = facts.report(name)
+    template = "_replication_part" if wants_partial(request) else "replication_part"
+    return _page(
+        request,
+        template,
+        facts,
+        name=name,
+        title=facts.registry.names[name],
+        report=report,
+        tables=html_tables(report),
+        plain=True,
+    )
+
+
+@require_safe
+@for_readers
+def replication_table(
+    request: AppRequest, facts: ReplicationFacts, name: str, ending: str
+) -> HttpResponse:
+    """One of the tables as a file."""
+    if name not in facts.registry or ending not in FORMATS:
+        raise Http404
+    return as_file(facts.report(name), ending)
+
+
+@require_safe
+@for_readers
+def replication_report(request: AppRequest, facts: ReplicationFacts, ending: str) -> HttpResponse:
+    """All of them as one document."""
+    if ending not in FORMATS or ending == "csv":
+        raise Http404
+    content_type = FORMATS[ending].content_type
+    return attached(facts.document(ending), content_type, f"replication.{ending}")
+
+
+@require_safe
+@for_readers
+def replication_file(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
+    """The study file, as it was taken up."""
+    return attached(facts.replication.content, "application/toml", "study.toml")
+
+
+@require_POST
+@permission_required(MAY_RUN, raise_exception=True)
+@for_readers
+def replication_run(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
+    """Start what can be started, and what has stopped again; the sweep goes on from there."""
+    replication = facts.replication
+    go_on(replication, is_resumed=replication.started_at is not None)
+    replication.refresh_from_db()
+    if replication.problem:
+        messages.error(request, replication.problem)
+    else:
+        messages.success(request, _("Started."))
+    return redirect("judging:replication_detail", replication.pk)
+
+
+def _page(
+    request: AppRequest, template: str, facts: ReplicationFacts, **more: object
+) -> HttpResponse:
+    known = {
+        "replication": facts.replication,
+        "file": facts.sources.file,
+        "facts": facts,
+        "formats": FORMATS,
+        "may_run": request.user.has_perms(MAY_RUN),
+    }
+    return render(request, f"judging/replication/{template}.html", known | more)
