@@ -25,6 +25,7 @@ from runs.catalogue.agents.runnable import rerun_offer
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import OrderedParts
 from runs.launching.reruns.forms import RerunForm
+from runs.launching.reruns.results import RerunResult, results_of
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
@@ -65,6 +66,8 @@ class RerunRow:
     """How long until a run that waits for its next attempt may start."""
     can_cancel: bool
     can_retry: bool
+    against: RerunResult | None
+    """Beside the run that it repeats."""
 
     @property
     def status_words(self) -> str:
@@ -96,12 +99,15 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     )
 
 
-def rerun_rows(runs: Iterable[Run]) -> list[RerunRow]:
+def rerun_rows(runs: Iterable[Run], user: User) -> list[RerunRow]:
     """The rows of one page of `rerun_list_of`."""
     found = list(runs)
     lengths = _usual_lengths(run for run in found if run.is_active)
-    now = timezone.now()
-    return [_row(run, lengths.get((run.task_id, run.agent_id)), now) for run in found]
+    results, now = results_of(found, user), timezone.now()
+    return [
+        _row(run, lengths.get((run.task_id, run.agent_id)), results.get(run.pk), now)
+        for run in found
+    ]
 
 
 def counts_of(user: User) -> dict[str, int]:
@@ -115,7 +121,7 @@ def counts_of(user: User) -> dict[str, int]:
     return counts
 
 
-def _row(run: Run, usual: float | None, now: datetime) -> RerunRow:
+def _row(run: Run, usual: float | None, against: RerunResult | None, now: datetime) -> RerunRow:
     shown = cast("ShownRun", run)
     elapsed = None
     if run.started_at:
@@ -138,6 +144,7 @@ def _row(run: Run, usual: float | None, now: datetime) -> RerunRow:
         waits=waits,
         can_cancel=run.is_active and run.cancel_requested_at is None,
         can_retry=ended_badly and not shown.is_blind,
+        against=against,
     )
 
 
@@ -263,7 +270,7 @@ def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
 def _live(request: AppRequest) -> dict[str, Any]:
     page = Paginator(rerun_list_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     counts = counts_of(request.user)
-    rows = rerun_rows(page.object_list)
+    rows = rerun_rows(page.object_list, request.user)
     moves = any(counts.values())
     own = Run.objects.launched_by_hand(request.user.pk).count()
     wall = wall_of(Run.objects.visible_to(request.user), request.user) if moves else []

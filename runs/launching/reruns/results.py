@@ -1,0 +1,89 @@
+"""What came of reruns: better, same or worse than the runs that they repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+from uuid import UUID
+
+from django.db.models import TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from runs.models import Run, User
+from runs.models.extension import extension
+
+if TYPE_CHECKING:
+    from runs.models.runs.run import ShownRun
+
+OUTCOMES = {Run.Outcome.SUCCESS.value: True, Run.Outcome.FAILURE.value: False}
+Verdicts = Mapping[str, bool]
+"""Whether a run succeeded, by who says so: evaluators, and the run's own outcome."""
+
+
+class Result(TextChoices):
+    """A rerun beside its original."""
+
+    BETTER = "better", gettext_lazy("better")
+    SAME = "same", gettext_lazy("same")
+    WORSE = "worse", gettext_lazy("worse")
+    MIXED = "mixed", gettext_lazy("mixed")
+
+
+@dataclass(frozen=True, slots=True)
+class RerunResult:
+    """The result, the run that was repeated, and whose verdicts tell."""
+
+    result: Result
+    original: UUID
+    sources: str
+
+
+def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
+    """By rerun, for those of which some source judges both runs. A constant number of queries.
+
+    Args:
+        runs: of `visible_to`. Those on which the person is blind are left out, and so are reruns
+            of runs that are hidden from them.
+    """
+    reruns = [
+        run
+        for run in runs
+        if run.rerun_of_id and run.ended_at and not cast("ShownRun", run).is_blind
+    ]
+    if not reruns:
+        return {}
+    keys = [run.rerun_of_id for run in reruns if run.rerun_of_id]
+    originals = {run.pk: run for run in Run.objects.visible_to(user, keys).not_blind()}
+    verdicts = _verdicts([*reruns, *originals.values()], user)
+    found = {}
+    for run in reruns:
+        if run.rerun_of_id in originals:
+            then, now = verdicts[run.rerun_of_id], verdicts[run.pk]
+            if both := sorted(then.keys() & now.keys()):
+                result = compare([(then[name], now[name]) for name in both])
+                found[run.pk] = RerunResult(result, run.rerun_of_id, ", ".join(both))
+    return found
+
+
+def compare(pairs: Iterable[tuple[bool, bool]]) -> Result:
+    """Of verdicts before and after: mixed where one improved and another got worse."""
+    changes = {now - then for then, now in pairs} - {0}
+    if len(changes) > 1:
+        return Result.MIXED
+    return {1: Result.BETTER, -1: Result.WORSE}.get(next(iter(changes), 0), Result.SAME)
+
+
+def _verdicts(runs: Iterable[Run], user: User) -> dict[UUID, Verdicts]:
+    runs = list(runs)
+    judgements = extension().judgements
+    of_success = {name for name, _words in judgements.evaluators()}
+    known = judgements.of([run.pk for run in runs], user)
+    found: dict[UUID, Verdicts] = {}
+    for run in runs:
+        said = known[run.pk].evaluators if run.pk in known else {}
+        verdicts = {name: passed for name, passed in said.items() if name in of_success}
+        outcome = OUTCOMES.get(cast("ShownRun", run).shown_outcome or "")
+        found[run.pk] = verdicts if outcome is None else verdicts | {_("outcome"): outcome}
+    return found
