@@ -17,8 +17,14 @@ settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
 settings.register_profile("quick", settings.get_profile("suite"), max_examples=10)
 settings.load_profile("suite")
 
-# Which database tests meet; what tests that break the system found; sites with workers.
-pytest_plugins = ("tests.database_use", "tests.faults.plugin", "tests.runs.live_workers")
+# Which database tests meet, and how it is made; what tests that break the system found; sites
+# with workers.
+pytest_plugins = (
+    "tests.database_use",
+    "tests.migrated",
+    "tests.faults.plugin",
+    "tests.runs.live_workers",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
