@@ -6,7 +6,7 @@ INSTALLED_DEV := .venv/.installed-dev
 CATALOGUE := locale/ja/LC_MESSAGES/django.mo
 
 .PHONY: run test check quick quick-check quick-tests
-.PHONY: pure sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
+.PHONY: sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
 .PHONY: install format messages reference lock benchmarks clean
 
 run: $(INSTALLED) $(CATALOGUE) ## sets up everything, loads the demo, serves on http://127.0.0.1:8000
@@ -14,10 +14,10 @@ run: $(INSTALLED) $(CATALOGUE) ## sets up everything, loads the demo, serves on 
 	@exec $(PYTHON) manage.py serve --first "load_demo --if-empty"
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
-# so they begin with the longest of the others. Only that has two processes: each more collects the
-# tests and makes the database once more.
+# so they begin with the longest of the others. Only that has two processes: each more collects all
+# tests once more.
 LANES ?= 4
-PHASES := sqlite-browsers sqlite postgresql-workers sqlite-workers postgresql pure check
+PHASES := sqlite sqlite-browsers postgresql-workers postgresql sqlite-workers check
 test: $(INSTALLED_DEV) ## checks and all tests, in phases side by side
 	@scripts/install_services.sh
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(LANES) $(addprefix beside-others/,$(PHASES))
@@ -52,18 +52,18 @@ TESTS := $(INSTALLED_DEV) $(CATALOGUE)
 PYTEST := scripts/with_scratch.sh .venv/bin/pytest
 PYTEST_WITH_SERVICES := scripts/with_scratch.sh $(PYTHON) scripts/with_services.py .venv/bin/pytest
 
+# Whole files, in the order in which they were collected: slow ones first.
+BY_FILE := --dist loadfile --no-loadscope-reorder
+
 # The files that name a marker: others need not be collected.
 marked = $(shell grep -rlw 'mark\.$(1)' tests --include='test_*.py')
 
 # Each test says which database it meets: see tests/database_use.py.
-pure: $(TESTS) ## tests that use no database
-	$(PYTEST) --database=none
-
 # SQLite, the file-system broker and files on disk: what `make run` uses.
-sqlite: $(TESTS) ## tests on SQLite
-	$(PYTEST) -n 2 --dist loadfile --database=sqlite -m "not browser and not worker"
-sqlite-browsers: $(TESTS) ## tests on SQLite in a real browser
-	$(PYTEST) --database=sqlite -m "browser and not worker" $(call marked,browser)
+sqlite: $(TESTS) ## tests on SQLite and without a database
+	$(PYTEST) -n 2 $(BY_FILE) --database=sqlite --database=none -m "not browser and not worker"
+sqlite-browsers: $(TESTS) ## tests in a real browser, on SQLite or without a database
+	$(PYTEST) --database=sqlite --database=none -m "browser and not worker" $(call marked,browser)
 sqlite-workers: $(TESTS) ## tests on SQLite with worker processes
 	$(PYTEST) --database=sqlite -m worker $(call marked,worker)
 
@@ -84,7 +84,7 @@ quick-check: $(INSTALLED_DEV)
 	scripts/with_scratch.sh .venv/bin/mypy
 
 quick-tests: $(TESTS)
-	$(PYTEST) -n auto --dist loadfile --hypothesis-profile=quick \
+	$(PYTEST) -n auto $(BY_FILE) --hypothesis-profile=quick \
 	  -m "not browser and not worker and not postgresql_only and not slow"
 
 format: $(INSTALLED_DEV) ## formats the source

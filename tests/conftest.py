@@ -5,8 +5,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from django.db import transaction
 from django.utils import translation
 from hypothesis import settings
+from pytest_django import DjangoDbBlocker
 
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
@@ -39,9 +41,26 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first: of two processes none works on while the other has ended."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_runtest_setup() -> None:
     """The language that a page was last read in stays with the thread, beyond its test."""
     translation.deactivate()
+
+
+@pytest.fixture(scope="module")
+def kept_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Whatever the module's own fixtures write is there for all its tests, and goes with the last.
+
+    What a test changes of it is undone after that test.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture

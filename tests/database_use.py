@@ -23,20 +23,24 @@ MARKS = {SQLITE: "sqlite_only", POSTGRESQL: "postgresql_only"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database",
+        action="append",
         choices=(NONE, *MARKS),
-        help="run only the tests that meet this database; DATABASE_URL must lead to it",
+        help="run only the tests that meet this database, to which DATABASE_URL must lead; with"
+        f" `--database={NONE}` those that use none, too",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    database = config.getoption("database")
-    if database is None:
+    wanted = set(config.getoption("database") or ())
+    if not wanted:
         return
-    if database in MARKS and database != connection.vendor:
-        raise pytest.UsageError(f"--database={database}, but DATABASE_URL is {connection.vendor}")
-    meeting = [item for item in items if database in databases_of(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(meeting)])
-    items[:] = meeting
+    if others := wanted & set(MARKS) - {connection.vendor}:
+        raise pytest.UsageError(
+            f"--database={others.pop()}, but DATABASE_URL is {connection.vendor}"
+        )
+    meets = {item: not wanted.isdisjoint(databases_of(item)) for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not meets[item]])
+    items[:] = [item for item in items if meets[item]]
 
 
 def uses_database(item: pytest.Item) -> bool:

@@ -27,6 +27,7 @@ def site(django_db_setup, django_db_blocker, tmp_path: Path) -> Iterator[Site]:
 KINDS = ("web", "default", "sweep", "browser", "judge")
 
 
+@pytest.mark.sqlite_only("what starts them again is alike on both; freeze tries it on PostgreSQL")
 @pytest.mark.fault(1, "kill -9 of a process of each kind, while it is idle, and the supervisor")
 def test_work_goes_on_whichever_process_is_killed(site: Site, findings: Findings) -> None:
     with Liveness(site, findings) as liveness:

@@ -28,11 +28,11 @@ FORMATS = (
 # Their texts lie in pickles, which `test_structures` grows by themselves.
 WITHOUT_FREE_TEXTS = {"agentlab"}
 _WALL_TIME = re.compile(rb',"wallTime":\d+(?=,"(?:before|page))')
-STEPS = Sizes(75, 600)
+STEPS = Sizes(50, 400)
 # A step of theirs costs much besides what its frames cost, which hides how those grow.
-MANY_STEPS = Sizes(450, 3_600)
-RUNS = Sizes(5, 40)
-CHARACTERS = Sizes(5_000, 40_000)
+MANY_STEPS = Sizes(300, 2_400)
+RUNS = Sizes(3, 24)
+CHARACTERS = Sizes(2_500, 20_000)
 UNITS = ("a", " ", "1", "(", "\\'", "\t[1] a 'x'\n")
 LONGEST = 200_000
 DIGITS = ("9" * LONGEST, f'"{"9" * LONGEST}"', "1e999999999", '"1e999999999"', '"1e-999999999"')

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType
-from django.db import transaction
 
 from runs.models import User
 from tests.judging.studies.blind_world import World, make_world
 
 
 @pytest.fixture(scope="module")
-def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
-    """A site with something of everything, for all tests of a module; gone after them."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        ContentType.objects.clear_cache()
-        yield make_world()
-        transaction.set_rollback(True)
+def world(kept_rows: None) -> World:
+    """A site with something of everything, for all tests of a module."""
+    ContentType.objects.clear_cache()
+    return make_world()
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,7 @@ HEADERS = {
 
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+ON_SQLITE = pytest.mark.sqlite_only("headers and refusals are alike on both")
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +80,7 @@ def patterns(resolver: URLResolver, space: str = "") -> Iterator[tuple[str, URLP
             yield f"{space}{pattern.name}", pattern
 
 
+@ON_SQLITE
 def test_nothing_is_answered_to_who_has_not_logged_in(world: World) -> None:
     client = Client()
     let_in = []
@@ -90,6 +92,7 @@ def test_nothing_is_answered_to_who_has_not_logged_in(world: World) -> None:
     assert {name for name, code in let_in if code < 400} <= {"logout", "api:openapi-json"}
 
 
+@ON_SQLITE
 def test_no_form_is_taken_without_its_token(world: World, overseer) -> None:
     """Also where an address takes no form at all: the token is asked for first."""
     client = client_of(overseer, enforce_csrf_checks=True)
@@ -165,6 +168,7 @@ def careless(answer: HttpResponseBase) -> list[str]:
     return lacking
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("path", ["/nothing-here/", "/acts/", "/runs/x/", "/login/?next=//evil"])
 def test_errors_tell_browsers_to_be_careful_too(world: World, path: str) -> None:
     for client in (Client(), client_of(world.stranger), Client(enforce_csrf_checks=True)):
@@ -178,17 +182,20 @@ def test_files_of_the_program_do_so_as_well() -> None:
     body(answer)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/healthz"])
 def test_so_does_what_machines_are_answered(world: World, path: str) -> None:
     assert careless(Client().get(path)) == []
 
 
+@ON_SQLITE
 def test_pages_are_for_one_person_and_asked_for_again(world: World) -> None:
     client = client_of(world.annotator)
     paths = ("/runs/", "/studies/", "/runs/x/", "/acts/", f"/runs/{world.run.pk}/")
     assert {client.get(path)["Cache-Control"] for path in paths} == {"private, no-cache"}
 
 
+@ON_SQLITE
 def test_what_cannot_be_read_is_answered_in_words(world: World, settings) -> None:
     client = client_of(world.annotator)
     settings.ALLOWED_HOSTS = ["testserver"]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -36,11 +33,9 @@ Cells = tuple[int, int, int, int, int]
 
 
 @pytest.fixture(scope="module")
-def demo(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
-    """Loaded once for all tests here, which only look at it; the database is as before after."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield load_demo()[0]
-        transaction.set_rollback(True)
+def demo(kept_rows: None) -> Study:
+    """Loaded once for all tests here, which only look at it."""
+    return load_demo()[0]
 
 
 @pytest.fixture

@@ -1,4 +1,8 @@
-"""Real workers killed in the middle of a batch: resumed, nothing evaluated or paid twice."""
+"""Real workers killed in the middle of a batch: resumed, nothing evaluated or paid twice.
+
+On PostgreSQL. On SQLite runs are handed back, gone on with and told ten times over in
+`tests/runs/queue/test_workers.py`, and every queue is taken in `tests/faults/test_any_process.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from tests.runs.operations.integrity import rows_hold
 from tests.webagent.llm.stub import LLMStub, running_stub
 
 pytestmark = pytest.mark.worker
+ON_POSTGRESQL = pytest.mark.postgresql_only("slow; on SQLite test_workers.py does it to runs")
 
 State = EvaluationBatch.State
 
@@ -79,6 +84,7 @@ def check(batch: EvaluationBatch) -> None:
     rows_hold(EvaluationBatch, Evaluation)
 
 
+@ON_POSTGRESQL
 @pytest.mark.fault(17, "SIGTERM to a worker in the middle of a batch of evaluations")
 def test_worker_that_is_told_to_stop_hands_its_batch_back(site: Site, judge: LLMStub):
     batch = queued("Stopped", 40)
@@ -118,6 +124,7 @@ def test_interrupted_command_keeps_what_is_done_and_goes_on(site: Site, judge: L
     assert made.count() == len(judge.asked) == 40
 
 
+@ON_POSTGRESQL
 @pytest.mark.fault(1, "kill -9 of a worker in the middle of a batch of evaluations")
 def test_killed_worker_is_resumed_and_nothing_is_paid_twice(
     site: Site, judge: LLMStub, request: pytest.FixtureRequest
@@ -142,6 +149,7 @@ def test_killed_worker_is_resumed_and_nothing_is_paid_twice(
     assert len(finished) >= 8
 
 
+@ON_POSTGRESQL
 @pytest.mark.fault(4, "the message of a batch ten times to two processes")
 def test_messages_ten_times_over_evaluate_once(site: Site, worker: Worker, judge: LLMStub):
     judge.latency = 0.05
@@ -153,7 +161,7 @@ def test_messages_ten_times_over_evaluate_once(site: Site, worker: Worker, judge
     assert (now(batch).lease_token, len(judge.asked)) == (1, 12)
 
 
-@pytest.mark.postgresql_only("slow, and alike on both")
+@ON_POSTGRESQL
 def test_cancel_reaches_a_worker_in_the_middle(worker: Worker, judge: LLMStub):
     batch = queued("Cancelled", 200)
     wait_until(lambda: now(batch).n_done >= 4, what="the first verdicts")

@@ -27,7 +27,10 @@ from tests.webagent.llm.stub import LLMStub, fail
 from webagent.llm.interface import Reply, Usage
 
 # Judges work in threads, each with a connection of its own.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.sqlite_only("test_batch_workers.py works through batches on PostgreSQL"),
+]
 
 State = EvaluationBatch.State
 JUDGE = "two-stage-judge"

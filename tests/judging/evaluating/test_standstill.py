@@ -29,7 +29,10 @@ from tests.judging.analysis import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_any_process.py freezes a process on PostgreSQL"),
+]
 
 Kind = type[LeasedWork]
 

@@ -58,6 +58,7 @@ GROWTH = 1.5
 VIEWERS = (
     ("engineer", "annotator", "adjudicator") if connection.vendor == "sqlite" else ("engineer",)
 )
+"""The engineer visits every address, the others `LISTS` and `JUDGED`."""
 LISTS = (
     *("judging:home", "judging:study_list", "judging:study_create", "judging:dispute_list"),
     *("judging:batch_list", "judging:label_import_list", "judging:audit_home", "api:list_"),
@@ -66,6 +67,11 @@ LISTS = (
     *("runs:import_list", "runs:infrastructure", "runs:space", "runs:policy_list", "runs:job_"),
 )
 """Pages over the whole site; PostgreSQL is asked for no others."""
+JUDGED = (
+    *("judging:study_detail", "judging:annotate", "judging:dispute_detail", "judging:run_judge"),
+    *("runs:run_", "api:read_run", "api:read_judgements"),
+)
+"""Pages about something that depend on what somebody still judges."""
 ADDRESSES = os.environ.get("GROWTH_OF") or ("" if connection.vendor == "sqlite" else LISTS)
 """Addresses that are visited begin so, such as `runs:run_detail`."""
 WORDS = "no index of words: rows are searched one by one"
@@ -288,6 +294,8 @@ def _kinds(world: World) -> dict[Kind, list[Visit]]:
             for each in _with_queries(address, visit):
                 alike.setdefault(_asked(each), []).append(each)
         for viewer in VIEWERS:
+            if viewer != THOROUGH and not address.startswith((*LISTS, *JUDGED)):
+                continue
             for asked in list(alike)[: None if viewer == THOROUGH else 1]:
                 kinds[Kind(viewer, address, asked)] = alike[asked]
     return kinds

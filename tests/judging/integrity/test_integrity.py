@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import transaction
 from django.utils import timezone
 
 from judging.models import (
@@ -49,11 +47,9 @@ def whole_run() -> Run:
 
 
 @pytest.fixture(scope="module")
-def judged(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
-    """Made once; what a test plants goes with the test, and all of it in the end."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield judged_study()
-        transaction.set_rollback(True)
+def judged(kept_rows: None) -> Study:
+    """Made once; what a test plants goes with the test."""
+    return judged_study()
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """An experiment goes through Celery whole, though a worker is killed and Redis starts anew.
 
-Real browsers, by two worker processes, on PostgreSQL and Redis, or on SQLite, whose broker is a
-folder that is emptied instead. Small, but with WHOLE_EXPERIMENT=1 of ten tasks, two configurations
-and three trials.
+Real browsers, by two worker processes, on PostgreSQL and Redis. Small, but with WHOLE_EXPERIMENT=1
+of ten tasks, two configurations and three trials.
 """
 
 from __future__ import annotations
@@ -29,7 +28,10 @@ from tests.runs.live_workers import Site, check_history, live_site, wait_until
 from tests.runs.operations.integrity import rows_hold
 from tests.runs.storage.stores import use_store
 
-pytestmark = pytest.mark.worker
+pytestmark = [
+    pytest.mark.worker,
+    pytest.mark.postgresql_only("slow; on SQLite test_workers.py kills workers and loses messages"),
+]
 
 TASKS = (
     *("click-test", "click-test-2", "click-button", "click-link", "click-dialog"),
@@ -37,25 +39,22 @@ TASKS = (
 )
 """One to three steps each."""
 SOLVES, STANDS_STILL = "oracle", 'looping:{"action": "noop(10)"}'
-HAS_REDIS = "REDIS_URL" in os.environ
 N_TASKS, N_TRIALS = (10, 3) if "WHOLE_EXPERIMENT" in os.environ else (2, 2)
 
 
 @pytest.fixture
-def redis() -> Iterator[Redis | None]:
-    server = Redis() if HAS_REDIS else None
-    if server is not None:
-        server.start()
+def redis() -> Iterator[Redis]:
+    server = Redis()
+    server.start()
     yield server
-    if server is not None:
-        server.kill()
+    server.kill()
 
 
 @pytest.fixture
-def site(django_db_setup, django_db_blocker, redis: Redis | None, tmp_path: Path) -> Iterator[Site]:
+def site(django_db_setup, django_db_blocker, redis: Redis, tmp_path: Path) -> Iterator[Site]:
     directory = tmp_path / "data"
     directory.mkdir()
-    with django_db_blocker.unblock(), live_site(directory, redis.url if redis else None) as site:
+    with django_db_blocker.unblock(), live_site(directory, redis.url) as site:
         yield site
 
 
@@ -84,7 +83,7 @@ def ended(experiment: Experiment) -> int:
 @pytest.mark.fault(
     2, "a worker is killed and the broker starts anew, empty, in the middle of an experiment"
 )
-def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, settings: Any):
+def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis, settings: Any):
     experiment = launch()
     n_runs = N_TASKS * 2 * N_TRIALS
     assert Run.objects.filter(experiment=experiment).count() == n_runs
@@ -98,12 +97,9 @@ def test_nothing_is_lost_and_nothing_doubled(site: Site, redis: Redis | None, se
         victim.kill_all()
         stack.enter_context(site.worker(queues="browser"))
         wait_until(lambda: ended(experiment) >= n_runs // 2, 300, "half")
-        if redis is not None:
-            redis.kill()
-            time.sleep(2)
-            redis.start()
-        else:
-            site.empty_broker()
+        redis.kill()
+        time.sleep(2)
+        redis.start()
         wait_until(lambda: ended(experiment) == n_runs, 300, "the end of all")
         seconds = time.monotonic() - started_at
         assert others.process.poll() is None

@@ -21,7 +21,10 @@ from runs.launching.reruns.services import (
 from runs.models import AgentConfiguration, Experiment, Run, RunStatus
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("asks no database anything special; test_execution.py runs on both"),
+]
 
 
 @pytest.fixture(autouse=True)

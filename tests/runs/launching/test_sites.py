@@ -29,7 +29,10 @@ from webagent.agents.running import run_episode
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.trajectory.records import RunRecord
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("asks no database anything special; test_execution.py runs on both"),
+]
 LOGIN = "/customer/account/login/"
 INSTALLING: tuple[int, dict[str, str], bytes] = (200, {}, b"Installing")
 

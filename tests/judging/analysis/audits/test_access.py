@@ -13,7 +13,7 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
 from tests.runs.factories import client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests whom pages let in")]
 
 
 def addresses(world: audited.Audited) -> list[str]:

@@ -25,8 +25,8 @@ DOCUMENT = {"protocol", *AUDIT.entries} - {"triangle", "tagged_errors"}
 """Reports that are no lists of runs."""
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def study(kept_rows: None) -> Study:
     return papers.before_study().study
 
 

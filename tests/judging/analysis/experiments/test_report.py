@@ -21,8 +21,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def two() -> Experiment:
+@pytest.fixture(scope="module")
+def two(kept_rows: None) -> Experiment:
     return made.two_models({"both": 135, "b": 39, "a": 60, "neither": 96})
 
 

@@ -8,12 +8,10 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from scipy.stats import t
@@ -33,11 +31,9 @@ Row = dict[str, str]
 
 
 @pytest.fixture(scope="module")
-def far(django_db_setup: None, django_db_blocker: Any) -> Iterator[Experiment]:
-    """One for all tests here: what a test changes is undone after it."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield world.measured()
-        transaction.set_rollback(True)
+def far(kept_rows: None) -> Experiment:
+    """One for all tests here."""
+    return world.measured()
 
 
 def table(client: Client, of: Experiment, name: str, **query: Any) -> list[Row]:

@@ -6,14 +6,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from html import unescape
 from random import Random
 from typing import Any
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from scipy.stats import pearsonr
@@ -32,11 +30,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alik
 
 
 @pytest.fixture(scope="module")
-def judged(django_db_setup: None, django_db_blocker: Any) -> Iterator[Study]:
-    """One for all tests here: what a test changes is undone after it."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield judged_study()
-        transaction.set_rollback(True)
+def judged(kept_rows: None) -> Study:
+    """One for all tests here."""
+    return judged_study()
 
 
 def judged_study() -> Study:

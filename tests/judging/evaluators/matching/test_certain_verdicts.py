@@ -116,7 +116,7 @@ def score(spec: Mapping[str, Any], answer: str, name: str = NAMES[0]) -> dict[st
     return found
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(specifications(), words)
 def test_a_case_needs_a_judge_exactly_where_its_score_hangs_on_the_reply(spec, answer) -> None:
     found, scores = score(spec, answer), possible(spec, answer)
@@ -127,7 +127,7 @@ def test_a_case_needs_a_judge_exactly_where_its_score_hangs_on_the_reply(spec, a
     assert bounds == (min(possible(spec, answer)), max(possible(spec, answer)))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(specifications(), words)
 def test_the_same_holds_under_the_repairs(spec, answer) -> None:
     found = score(spec, answer, "webarena-repaired")
@@ -185,7 +185,7 @@ _ONE_STAGE = {"name": "two-stage-judge", "config": {"stages": ["equivalence"]}}
 
 
 @pytest.mark.parametrize("name", ["before", "after"])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(spec=specifications(), answer=words)
 def test_pipelines_pay_exactly_where_the_reply_decides(name, spec, answer) -> None:
     good, asked, announced = judged(name, spec, answer, yes=True)
