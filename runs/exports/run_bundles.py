@@ -88,8 +88,9 @@ def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
     One that a dead worker left has no hash in its row: it is known by its id and compared. A stub
     is known by its names, though its trajectory may be here by now.
     """
-    if found := Run.objects.filter(content_hash=content_hash).first():
-        return found
+    # A key is asked for first: of most runs that come in there is none.
+    if found := Run.objects.filter(content_hash=content_hash).values_list("pk", flat=True)[:1]:
+        return Run.objects.get(pk=found[0])
     if bundle.run.stub:
         return run_of_names(bundle.run.stub)
     own = as_uuid(bundle.run.id)

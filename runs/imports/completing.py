@@ -87,7 +87,8 @@ def _of_its_name(bundle: RunBundle, experiment: str | None, user: User | None) -
         status__in=RunStatus.ended(),
         record__id=run.id,
     )
-    return list(found.order_by("-created_at")[:MOST])
+    newest = found.order_by("-created_at")[:MOST].values_list("pk", flat=True)
+    return [Run.objects.get(pk=pk) for pk in newest]  # of most runs there is none
 
 
 def _is_part(run: Run, whole: RunBundle) -> bool:

@@ -1,8 +1,9 @@
 """Reading the next runs, and writing their files, in a process beside the one that stores rows.
 
-Two thirds of an import are reading, checking and files, and Python gives a process no more than
+Nearly half of an import is reading, checking and files, and Python gives a process no more than
 one processor. The process beside this one knows nothing of the database: it is told which files
-are new. Whatever becomes of it, this one goes on by itself where it stopped.
+are new, and says of each run when its files are sure to be on the disk. Whatever becomes of it,
+this one goes on by itself where it stopped.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ logger = logging.getLogger(__name__)
 
 AHEAD = 8
 """Runs that are read and whose files are not written: their files are held till then."""
+UNSTORED = 24
+"""Runs whose files are written and whose rows are not stored yet: of so many a kill leaves files
+that no row names, and so many the disk makes sure of at once."""
 FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
 PATIENCE_S = 300.0
@@ -137,34 +141,36 @@ class ReadingAhead:
     def _as_told(self) -> Iterator[ReadRun | Problem]:
         """In the order of the source. Raises EOFError or queue.Empty if the other is gone.
 
-        All files that have been written meanwhile are made sure of together.
+        What was said meanwhile is heard before the next run comes out: the other goes on writing
+        files while rows are stored.
         """
-        read: deque[Problem | ReadRun] = deque()
+        read, answered = deque[RunBundle | Problem](), deque[ReadRun | Problem]()
+        written = deque[BlobBatch | Exception]()
+        is_over = False
         while True:
-            heard = list(self._heard())
-            written = deque(_synced([each for each in heard if _is_of_files(each)]))
-            read += [
-                ReadRun(each, self._answer(each)) if isinstance(each, RunBundle) else each
-                for each in heard
-                if isinstance(each, RunBundle | Problem)
-            ]
-            while read and (isinstance(read[0], Problem) or written):
-                run = read.popleft()
-                if isinstance(run, ReadRun):
-                    files = written.popleft()
-                    run = ReadRun(run.bundle, files) if run.files is None else run
-                yield run
-            if heard[-1] is None:
+            while read and len(answered) < UNSTORED:
+                answered.append(self._answered(read.popleft()))
+            is_due = bool(answered and (written or isinstance(answered[0], Problem)))
+            if is_due and self._said.empty():
+                item = answered.popleft()
+                yield item if isinstance(item, Problem) else _with_files(item, written.popleft())
+            elif is_over and not is_due:
+                if read or answered:
+                    raise EOFError
                 return
-            if isinstance(heard[-1], EOFError):
-                raise heard[-1]
+            else:
+                said = self._said.get(timeout=PATIENCE_S)
+                if isinstance(said, EOFError):
+                    raise said
+                if isinstance(said, RunBundle | Problem):
+                    read.append(said)
+                elif said is None:
+                    is_over = True
+                else:
+                    written.append(said)
 
-    def _heard(self) -> Iterator[_Message | EOFError]:
-        """What the other has said meanwhile; at least one message, waited for."""
-        yield self._said.get(timeout=PATIENCE_S)
-        with contextlib.suppress(queue.Empty):
-            while True:
-                yield self._said.get_nowait()
+    def _answered(self, item: RunBundle | Problem) -> ReadRun | Problem:
+        return item if isinstance(item, Problem) else ReadRun(item, self._answer(item))
 
     def _answer(self, bundle: RunBundle) -> Exception | None:
         """Tell the other which files of the run to write; why none, where that cannot be told."""
@@ -205,18 +211,8 @@ class ReadingAhead:
         self._folder.remove()
 
 
-def _is_of_files(message: _Message | EOFError) -> TypeGuard[BlobBatch | Exception]:
-    """Whether it says what became of a run's files."""
-    return isinstance(message, BlobBatch | Exception) and not isinstance(message, EOFError)
-
-
-def _synced(written: Sequence[BlobBatch | Exception]) -> Sequence[BlobBatch | Exception]:
-    """The same with all files made sure of together; why they could not be, where that failed."""
-    try:
-        sync_together(each for each in written if isinstance(each, BlobBatch))
-    except (OSError, StoreUnavailableError) as error:
-        return [error if isinstance(each, BlobBatch) else each for each in written]
-    return written
+def _with_files(run: ReadRun, files: BlobBatch | Exception) -> ReadRun:
+    return ReadRun(run.bundle, files) if run.files is None else run
 
 
 def _be_the_other(
@@ -241,7 +237,13 @@ def _be_the_other(
 
 def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
     waiting: deque[RunBundle] = deque()
-    with ThreadPoolExecutor(max_workers=WRITERS) as writers:
+    line = threading.Lock()
+
+    def say(message: _Message) -> None:
+        with line:
+            pipe.send(message)
+
+    with ThreadPoolExecutor(max_workers=WRITERS) as writers, _GroupSync(say) as written:
 
         def write_next() -> None:
             bundle = waiting.popleft()
@@ -250,23 +252,71 @@ def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
             wanted = [blob.sha256 for blob, is_wanted in blobs if is_wanted]
             batch = BlobBatch(thumbnails_follow=thumbnails_follow)
             try:
-                pipe.send(write_files(bundle, wanted, batch, writers))
+                written.add(write_files(bundle, wanted, batch, writers))
             except Exception as error:  # noqa: BLE001 (it concerns this run, and is told with it)
-                pipe.send(error)
+                written.add(error)
             if isinstance(bundle.blobs, BlobStash):
                 bundle.blobs.close()
 
         for found in source:
             if isinstance(found, RunBundle):
-                pipe.send(_light(found))
+                say(_light(found))
                 waiting.append(found)
             else:
-                pipe.send(found)
+                say(found)
             while waiting and (len(waiting) >= AHEAD or pipe.poll()):
                 write_next()
         while waiting:
             write_next()
-    pipe.send(None)
+    say(None)
+
+
+class _GroupSync:
+    """Makes sure of written files, and then says so of one run after the other.
+
+    While the disk makes sure of some, others are written; it makes sure of all of those together
+    next, which takes little longer than for one run. Leaving waits until all is said.
+    """
+
+    def __init__(self, say: Callable[[BlobBatch | Exception], None]) -> None:
+        self._say = say
+        self._written: queue.SimpleQueue[BlobBatch | Exception | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="group sync", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._written.put(None)
+        self._thread.join()
+
+    def add(self, files: BlobBatch | Exception) -> None:
+        """Take the files of the next run, or why they could not be written."""
+        self._written.put(files)
+
+    def _run(self) -> None:
+        with contextlib.suppress(ConnectionError):  # the first is gone, as the next answer shows
+            while True:
+                some = [self._written.get(), *self._waiting()]
+                for each in _synced([files for files in some if files is not None]):
+                    self._say(each)
+                if some[-1] is None:
+                    return
+
+    def _waiting(self) -> Iterator[BlobBatch | Exception | None]:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._written.get_nowait()
+
+
+def _synced(written: Sequence[BlobBatch | Exception]) -> Sequence[BlobBatch | Exception]:
+    """The same with all files made sure of together; why they could not be, where that failed."""
+    try:
+        sync_together(each for each in written if isinstance(each, BlobBatch))
+    except (OSError, StoreUnavailableError) as error:
+        return [error if isinstance(each, BlobBatch) else each for each in written]
+    return written
 
 
 def _light(bundle: RunBundle) -> RunBundle:

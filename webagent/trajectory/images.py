@@ -46,6 +46,24 @@ def look_at_image(content: bytes, bounds: Bounds) -> ImageFacts:
         return _facts(image)
 
 
+def check_image(content: bytes, bounds: Bounds) -> ImageFacts:
+    """Media type and size in pixels of a picture that is whole.
+
+    A PNG is held to its check sums, which takes a hundredth of the time of decoding it: they tell
+    whether it is as it was written. The other formats have none, and are decoded.
+
+    Raises:
+        ImageError: no PNG, JPEG, WebP or GIF, larger than the bounds, or not whole.
+    """
+    with _opened(content, bounds) as image:
+        if image.format == "PNG":
+            facts = _facts(image)
+            with _damage_told():
+                image.verify()
+            return facts
+    return decode_image(content, bounds)
+
+
 def decode_image(content: bytes, bounds: Bounds) -> ImageFacts:
     """Media type and size in pixels of a picture whose pixels can all be decoded.
 

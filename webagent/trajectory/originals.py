@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
-from webagent.trajectory.images import ROLES, ImageError, decode_image
+from webagent.trajectory.images import ROLES, ImageError, check_image
 from webagent.trajectory.inventory import Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record
 from webagent.trajectory.run_files import BLOB_KEY, RunFiles
@@ -215,7 +215,7 @@ def verify(blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool
     if len(content) != blob.bytes:
         raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
     if is_picture or blob.role in ROLES or blob.media_type.startswith("image/"):
-        facts = decode_image(content, bounds)
+        facts = check_image(content, bounds)
         if facts.media_type != blob.media_type:
             raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
-from webagent.trajectory.images import ImageError, ImageFacts, decode_image
+from webagent.trajectory.images import ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory, problems_of
 from webagent.trajectory.records import BlobRecord, Gap, RunRecord, StepRecord, TaskRecord
 from webagent.trajectory.redaction import Redactor
@@ -57,7 +57,7 @@ class RunFiles:
         self.inventory = Inventory(bounds.problems)
         self.problems: list[Problem] = []
         """What the report alone tells; gaps are told by themselves."""
-        self._decoded: dict[str, ImageFacts] = {}
+        self._whole_pictures: dict[str, ImageFacts] = {}
         self.imported: list[str] = []
         """Hashes of the files that were read, but are not kept as blobs."""
         self.dropped: list[Gap] = []
@@ -255,11 +255,11 @@ class RunFiles:
         )
 
     def _facts(self, content: bytes) -> ImageFacts:
-        """Of a picture that can be decoded; one that comes again is not decoded again."""
+        """Of a picture that is whole; one that comes again is not looked at again."""
         sha256 = hashlib.sha256(content).hexdigest()
-        if sha256 not in self._decoded:
-            self._decoded[sha256] = decode_image(content, self.bounds)
-        return self._decoded[sha256]
+        if sha256 not in self._whole_pictures:
+            self._whole_pictures[sha256] = check_image(content, self.bounds)
+        return self._whole_pictures[sha256]
 
     def without_pictures(self, value: Any, where: str) -> tuple[Any, tuple[BlobRecord, ...]]:
         """JSON with `{"$blob": hash}` in place of base64 pictures, and those pictures."""

@@ -7,8 +7,9 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.storage import file_storage
-from runs.storage.blobs import BlobBatch, read_blob
+from runs.storage.blobs import BlobBatch, read_blob, storage_name
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.processes import sweep
@@ -205,14 +206,15 @@ def test_files_that_cannot_be_synced_refuse_their_runs(folder, store, monkeypatc
     assert n_new(imported(folder)) == N_RUNS
 
 
-def test_what_is_over_a_quota_is_refused_before_its_files_are_written(folder, store):
+def test_what_is_over_a_quota_is_refused_before_its_files_are_written(folder, store, monkeypatch):
+    monkeypatch.setattr(reading_ahead, "UNSTORED", 2)
     Experiment.objects.create(name="small", max_runs=3)
     found = imported(folder, experiment="small")
     assert n_new(found) == 3
     assert sum(isinstance(item, Rejection) for item in found) == N_RUNS - 3
     # Runs that were read before the third was stored may have theirs.
     beside = len(files_in(store)) - Blob.objects.count()
-    assert beside <= reading_ahead.AHEAD * 8
+    assert beside <= reading_ahead.UNSTORED * 8
 
 
 def test_a_run_that_others_got_in_the_way_of_is_read_once_more(folder, monkeypatch):
@@ -262,6 +264,56 @@ def test_one_processor_is_for_one_process(folder, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     with open_runs(folder) as source:
         assert not can_read_ahead(source)
+
+
+def test_files_are_on_disk_before_rows_name_them(folder, store, monkeypatch):
+    """What a cut of the power would leave, looked at whenever rows are about to be committed."""
+    on_disk = folder.parent / "on disk"
+
+    def sync(descriptor: int) -> None:
+        there = {path.name for path in files_in(store)}
+        os.fsync(descriptor)
+        with on_disk.open("a") as file:
+            file.writelines(f"{name}\n" for name in there)
+
+    def save(batch: BlobBatch) -> None:
+        names = set(on_disk.read_text().split())
+        assert {Path(storage_name(row)).name for row in batch._rows.values()} <= names
+        saved.append(batch)
+        write(batch)
+
+    saved: list[BlobBatch] = []
+    write = BlobBatch.save
+    monkeypatch.setattr(file_storage, "_syncfs", sync)
+    monkeypatch.setattr(file_storage, "FEW", 0)
+    monkeypatch.setattr(BlobBatch, "save", save)
+    assert n_new(imported(folder)) == len(saved) == N_RUNS
+
+
+def test_what_is_written_during_a_sync_is_synced_together(folder, monkeypatch):
+    at_once: list[int] = []
+    said: list[object] = []
+    begun, may_end = threading.Event(), threading.Event()
+
+    def sync(batches: Iterable[BlobBatch]) -> None:
+        at_once.append(len(list(batches)))
+        begun.set()
+        may_end.wait(10)
+
+    monkeypatch.setattr(reading_ahead, "sync_together", sync)
+    broken = OSError("no room")
+    with reading_ahead._GroupSync(said.append) as written:
+        first, *others = [BlobBatch() for _ in range(4)]
+        written.add(first)
+        begun.wait(10)
+        written.add(others[0])
+        written.add(others[1])
+        written.add(broken)
+        written.add(others[2])
+        assert said == []
+        may_end.set()
+    assert at_once == [1, 3]
+    assert said == [first, others[0], others[1], broken, others[2]]
 
 
 @pytest.mark.fault(1, "an import is killed while another process reads ahead of it")

@@ -1,10 +1,11 @@
-"""A picture counts only where all of its pixels can be decoded."""
+"""A picture counts only where it is whole: by its check sums, or by decoding all of its pixels."""
 
 from __future__ import annotations
 
 import io
 import struct
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import MEDIA_TYPES, ImageError, ImageFacts, decode_image
+from webagent.trajectory.images import (
+    MEDIA_TYPES,
+    ImageError,
+    ImageFacts,
+    check_image,
+    decode_image,
+)
+
+Look = Callable[[bytes, Bounds], ImageFacts]
+either = pytest.mark.parametrize("look", [check_image, decode_image])
 
 OTHER_KINDS = ("BMP", "TIFF", "PPM", "ICO")
 
@@ -36,27 +46,30 @@ def png_of(pixels: bytes) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
+@either
 @pytest.mark.parametrize("kind", PICTURES)
-def test_a_whole_picture_is_known_by_its_bytes(kind: str) -> None:
-    seen = decode_image(PICTURES[kind], Bounds())
+def test_a_whole_picture_is_known_by_its_bytes(look: Look, kind: str) -> None:
+    seen = look(PICTURES[kind], Bounds())
     assert seen == ImageFacts(MEDIA_TYPES[kind], 64, 48)
 
 
+@either
 @pytest.mark.parametrize("kind", PICTURES)
 @given(share=st.floats(0, 0.9))
-def test_one_that_is_cut_short_is_none(kind: str, share: float) -> None:
+def test_one_that_is_cut_short_is_none(look: Look, kind: str, share: float) -> None:
     with pytest.raises(ImageError):
-        decode_image(PICTURES[kind][: int(len(PICTURES[kind]) * share)], Bounds())
+        look(PICTURES[kind][: int(len(PICTURES[kind]) * share)], Bounds())
 
 
+@either
 @given(data=st.data())
-def test_a_changed_byte_of_a_png_is_noticed(data: st.DataObject) -> None:
+def test_a_changed_byte_of_a_png_is_noticed(look: Look, data: st.DataObject) -> None:
     content = bytearray(PICTURES["PNG"])
     start = content.index(b"IDAT")
     place = data.draw(st.integers(start, content.index(b"IEND") - 5))
     content[place] ^= data.draw(st.integers(1, 255))
     with pytest.raises(ImageError):
-        decode_image(bytes(content), Bounds())
+        look(bytes(content), Bounds())
 
 
 ROWS = bytes(48 * (1 + 64 * 3))
@@ -71,20 +84,29 @@ def test_pixel_data_that_make_no_sense_are_noticed(pixels: bytes) -> None:
         decode_image(png_of(pixels), Bounds())
 
 
+def test_what_a_writer_put_under_right_check_sums_is_a_picture_as_it_came() -> None:
+    assert check_image(png_of(b"not compressed at all"), Bounds()).width == 64
+    with pytest.raises(ImageError, match="cannot be decoded"):
+        check_image(png_of(b"")[:-12], Bounds())
+
+
+@either
 @pytest.mark.parametrize("kind", OTHER_KINDS)
-def test_pictures_of_other_types_are_none(kind: str) -> None:
+def test_pictures_of_other_types_are_none(look: Look, kind: str) -> None:
     with pytest.raises(ImageError, match="not a PNG, JPEG, WebP or GIF"):
-        decode_image(picture(kind), Bounds())
+        look(picture(kind), Bounds())
 
 
+@either
 @pytest.mark.parametrize("kind", PICTURES)
 @given(content=st.binary(max_size=200))
-def test_whatever_the_bytes_it_answers(kind: str, content: bytes) -> None:
+def test_whatever_the_bytes_it_answers(look: Look, kind: str, content: bytes) -> None:
     for given_bytes in (content, PICTURES[kind][:200] + content):
         with pytest.raises(ImageError):
-            decode_image(given_bytes, Bounds())
+            look(given_bytes, Bounds())
 
 
-def test_too_many_pixels_are_refused_before_they_are_decoded() -> None:
+@either
+def test_too_many_pixels_are_refused_before_they_are_decoded(look: Look) -> None:
     with pytest.raises(ImageError, match="more than 1000 pixels"):
-        decode_image(png_of(b""), Bounds(image_pixels=1000))
+        look(png_of(b""), Bounds(image_pixels=1000))
