@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -28,7 +28,7 @@ from judging.analysis.failure_modes.shares import (
     modes_of_runs,
     modes_report,
 )
-from judging.analysis.failure_modes.sources import ModeSource
+from judging.analysis.failure_modes.sources import NONE, ModeSource, with_modes
 from judging.analysis.reports.columns import (
     CONFIGURATION,
     HIGH,
@@ -213,24 +213,35 @@ def lengths(facts: Facts) -> Report:
 
 def modes(facts: Facts) -> Report:
     """One row a configuration, source and failure mode; a failure may show several modes."""
-    standing = facts.scope.standing(facts.source)
-    failures = standing.filter(standing=RunResult.FAILURE)
-    runs = modes_of_runs(failures, standing.filter(standing=RunResult.ERROR))
-    by_pk = {each.pk: each for each in facts.configurations}
+    return modes_among(facts, {})
+
+
+def modes_among(facts: Facts, chosen: Mapping[str, str]) -> Report:
+    """The same of the runs that are chosen, whatever mode and verdict the choice names."""
+    chosen = {key: value for key, value in chosen.items() if key not in _OF_MODES}
+    among = Selection(facts.source, {**chosen, "standing": joined(_SPOILED)}).runs(facts.scope)
+    failures = among.filter(standing=RunResult.FAILURE)
+    errors = among.filter(standing=RunResult.ERROR)
+    runs = modes_of_runs(failures, errors)
+    own = chosen.get("agent")
+    by_pk = {each.pk: each for each in facts.configurations if own in (None, str(each.pk))}
+    others = {key: value for key, value in chosen.items() if key != "agent"}
 
     def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
         found = count(runs, source)
         return [(pk, each.name, found.get(pk, ModeFigures(source))) for pk, each in by_pk.items()]
 
     def link(pk: int, mode: str, by: ModeSource) -> str:
-        results = (RunResult.FAILURE, RunResult.ERROR)
-        standing = joined(results) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
-        return facts.url(by_pk[pk], standing=standing, mode=mode, by=by)
+        standing = joined(_SPOILED) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
+        return facts.url(by_pk[pk], standing=standing, mode=mode, by=by, **others)
 
     report = modes_report(figures_by, confirmed(failures), facts.query.modes_by, link)
-    standings = facts.figures.standings
-    has_any = standings[RunResult.FAILURE] or standings[RunResult.ERROR]
-    return report if has_any else replace(report, empty=_("No run failed."))
+    return report if runs else replace(report, empty=_("No run failed."))
+
+
+_SPOILED = (RunResult.FAILURE, RunResult.ERROR)
+_OF_MODES = ("standing", "mode", "by")
+"""Parts of a selection that say which modes its runs show."""
 
 
 def endings(facts: Facts) -> Report:
@@ -342,6 +353,13 @@ _FIELDS: Sequence[tuple[str, str, Words]] = (
 """Key, path in the database, and name of what a file says of each run."""
 
 
+_MODES: Sequence[tuple[str, str, Words]] = (
+    ("modes_by_rules", "by_rules", _("failure modes by fixed rules, empty if not looked at")),
+    ("modes_by_judge", "by_judge", _("failure modes by the judge, empty if not looked at")),
+    ("modes_by_people", "by_people", _("failure modes by people, empty if not looked at")),
+)
+
+
 def runs(facts: Facts) -> Report:
     """One row a run that is visible, or was selected: what the others are counted from."""
     every = {"standing": joined(tuple(each for each in RunResult if each != RunResult.HIDDEN))}
@@ -350,14 +368,19 @@ def runs(facts: Facts) -> Report:
     ordered = chosen.runs(facts.scope).order_by(
         "task__task_set__name", "task__external_id", "agent", "seed", "trial", "pk"
     )
-    rows = ordered.values_list("agent", *(path for _key, path, _name in _FIELDS))
+    fields = list(_FIELDS)
+    if chosen.tells_failures:
+        ordered, fields = with_modes(ordered), [*_FIELDS, *_MODES]
+    rows = ordered.values_list("agent", *(path for _key, path, _name in fields))
     return Report(
-        columns=[CONFIGURATION, *(Column(key, name) for key, _path, name in _FIELDS)],
+        columns=[CONFIGURATION, *(Column(key, name) for key, _path, name in fields)],
         rows=[[names.get(agent, ""), *map(_plain, values)] for agent, *values in rows],
     )
 
 
 def _plain(value: object) -> Value:
+    if isinstance(value, dict):
+        return " ".join(sorted(value)) or NONE
     if isinstance(value, Decimal):
         return float(value)
     return value if value is None or isinstance(value, str | int | float) else str(value)

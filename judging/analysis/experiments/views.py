@@ -24,6 +24,7 @@ from judging.analysis.experiments.access import (
 )
 from judging.analysis.experiments.comparison import Comparison, compare_page, comparison_report
 from judging.analysis.experiments.controls import controls_name, launch_controls
+from judging.analysis.experiments.course_reports import modes_among
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import configuration_names, names_in
 from judging.analysis.experiments.pairs import Cell as PairCell
@@ -162,6 +163,7 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
         listed=with_failure_modes(listed) if selection.tells_failures else listed,
         form=FailureForm(),
         batch=request.GET.get("batch", ""),
+        modes=html_tables(modes_among(facts, selection.chosen)) if selection.tells_failures else [],
     )
 
 
