@@ -113,7 +113,7 @@ def benchmark_table() -> Iterator[str]:
 
     yield "## Sites of benchmarks\n\n| package | variables that it reads |\n|---|---|"
     for benchmark in SITE_BENCHMARKS.values():
-        names = ", ".join(f"`{name}`" for name in (*benchmark.sites.values(), *benchmark.variables))
+        names = ", ".join(f"`{name}`" for name in benchmark.read_variables)
         yield f"| `{benchmark.package}` | {names} |"
     yield ""
 

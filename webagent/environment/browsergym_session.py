@@ -268,14 +268,20 @@ class BrowserGymSession:
             known: EnvironmentFailure = watch.failure
             return known
         browser = self._env.browser
-        is_gone = browser is None or not browser.is_connected()
+        # Packages ask their sites before there is a browser; Playwright is asked for one later.
+        is_before = starting and browser is None and not _is_of_playwright(error)
+        is_gone = not is_before and (browser is None or not browser.is_connected())
         fault = Fault.BROWSER_CRASH if is_gone else fault_of(error, starting=starting)
         return EnvironmentFailure(f"{type(error).__name__}: {error}", fault)
 
 
+def _is_of_playwright(error: Exception) -> bool:
+    return isinstance(error, playwright.sync_api.Error)
+
+
 def _says_crashed(error: Exception) -> bool:
     """Whether Playwright says so itself: below its first line it quotes the page."""
-    return isinstance(error, playwright.sync_api.Error) and "crashed" in str(error).split("\n")[0]
+    return _is_of_playwright(error) and "crashed" in str(error).split("\n")[0]
 
 
 def _milestones(task_info: Json) -> dict[str, bool]:

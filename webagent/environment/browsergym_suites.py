@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,9 +66,12 @@ class SiteSuite:
         # An error page of a site that the task is not about is the agent's business.
         homes = {addresses[site].netloc for site in own if site in addresses}
         netlocs = {address.netloc for address in addresses.values()}
+        hosts = {url.hostname for url in addresses.values() if url.hostname}
+        if self.benchmark.hosts_variable:
+            hosts |= _hosts(os.environ[self.benchmark.hosts_variable])
         return BrowserGymEnvironment(
             entrypoint,
-            allowed_hosts=frozenset(url.hostname for url in addresses.values() if url.hostname),
+            allowed_hosts=frozenset(hosts),
             foreign_hosts=frozenset(netlocs - homes),
             packages=(self.benchmark.package,),
             settings=settings,
@@ -87,7 +89,7 @@ class SiteSuite:
         record = TaskRecord(
             id=task_name,
             task_set=TaskSetRecord(
-                name=self.benchmark.prefix, version=_version(self.benchmark.package)
+                name=self.benchmark.prefix, version=self.benchmark.version or "unknown"
             ),
             external_id=task_name,
             sites=(self.benchmark.prefix,),
@@ -141,6 +143,10 @@ def _tasks_of(benchmark: SiteBenchmark) -> Mapping[str, TaskEntrypoint]:
         if benchmark.classes:
             return {task.get_task_id(): task for task in getattr(module, benchmark.classes)}
         task_class = getattr(module.task, benchmark.tasks)
+        if benchmark.task_lists:
+            names = [name for listed in benchmark.task_lists for name in getattr(module, listed)]
+            own = {name: name.removeprefix(f"{benchmark.prefix}.") for name in names}
+            return {name: partial(task_class, task_id=inside) for name, inside in own.items()}
         numbers = module.config.TASK_IDS
         return {f"{benchmark.prefix}.{n}": partial(task_class, task_id=n) for n in numbers}
     except Exception as error:  # what a foreign package raises where it does not fit is its own
@@ -153,8 +159,6 @@ def _specifications(module: str, name: str) -> Mapping[int, Specification]:
     return {each["task_id"]: Specification.model_validate(each) for each in told}
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
+def _hosts(said: str) -> set[str]:
+    """The hosts of a list with commas, in small letters and without blanks."""
+    return {host for each in said.split(",") if (host := each.strip().lower())}

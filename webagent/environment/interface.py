@@ -97,6 +97,9 @@ class UnknownTask(EnvironmentFailure):
 
 # BrowserGym's benchmarks log in by functions of such names (`ui_login` of WebArena and WorkArena).
 _LOGS_IN = re.compile(r"log_?in|sign_?in", re.IGNORECASE)
+_HTTP_CLIENTS = frozenset({"requests", "urllib3", "httpx"})
+# In WorkArena's words; others let their client's error through.
+_NOT_READY = re.compile(r"\binstance\b.*\b(is not reachable|is hibernating)\b", re.IGNORECASE)
 _NAVIGATES = re.compile(r"\.(goto|reload|wait_for_load_state|wait_for_url)\b")
 
 
@@ -107,7 +110,7 @@ def fault_of(error: Exception, *, starting: bool) -> Fault:
         starting: the environment itself was opening pages and logging in.
     """
     message = str(error)
-    if "net::ERR_" in message:
+    if "net::ERR_" in message or (starting and _asked_in_vain(error)):
         return Fault.SITE_NOT_READY
     from playwright.sync_api import TimeoutError as Timeout  # heavy, and pages need none of it
 
@@ -117,6 +120,12 @@ def fault_of(error: Exception, *, starting: bool) -> Fault:
     if timed_out:
         return Fault.NAVIGATION_TIMEOUT if starting else Fault.BROWSER_HUNG
     return Fault.ENVIRONMENT_OTHER
+
+
+def _asked_in_vain(error: Exception) -> bool:
+    """Whether a benchmark's package found its site out of order before it opened a page."""
+    package = type(error).__module__.partition(".")[0]
+    return package in _HTTP_CLIENTS or _NOT_READY.search(str(error)) is not None
 
 
 def _is_navigation(message: str) -> bool:

@@ -128,7 +128,8 @@ def probe_sites(
 def _questions(site: str, base: str, backends: Mapping[str, str]) -> Iterator[_Question]:
     base = base.rstrip("/")
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(base))
-    yield _Question(Aspect.STATUS, f"{base}/" if base == origin else base, _anything)
+    lives = _is_awake if site == "servicenow" else _anything
+    yield _Question(Aspect.STATUS, f"{base}/" if base == origin else base, lives)
     match site:
         case "shopping":
             form = _contains('name="login[username]"')
@@ -143,6 +144,13 @@ def _questions(site: str, base: str, backends: Mapping[str, str]) -> Iterator[_Q
         case "gitlab":
             yield _Question(Aspect.LOGIN, f"{base}/users/sign_in", _contains('name="user[login]"'))
             yield _Question(Aspect.SEARCH, f"{base}/explore/projects?name=a", _anything)
+        case "classifieds":
+            login = f"{base}/index.php?page=login"
+            yield _Question(Aspect.LOGIN, login, _contains('id="email"'))
+            search = f"{base}/index.php?page=search&sPattern=bike"
+            yield _Question(Aspect.SEARCH, search, _anything)
+        case "servicenow":
+            yield _Question(Aspect.LOGIN, f"{base}/login.do", _contains("user_password"))
         case "wikipedia":
             query = f"search?pattern=Pittsburgh&content={WIKIPEDIA_BOOK}"
             yield _Question(Aspect.SEARCH, f"{origin}/{query}", _contains("Pittsburgh"))
@@ -222,6 +230,13 @@ def _beginning(response: httpx2.Response, deadline: float) -> bytes:
 
 def _anything(response: httpx2.Response, content: bytes) -> str | None:
     return None if content else "the page is empty"
+
+
+def _is_awake(response: httpx2.Response, content: bytes) -> str | None:
+    """ServiceNow's developer instances sleep, and then answer 200 with a page that says so."""
+    if b"hibernating" in content.lower():
+        return "the instance is hibernating; open it in a browser to wake it up"
+    return _anything(response, content)
 
 
 def _contains(text: str) -> Check:

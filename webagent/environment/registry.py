@@ -14,8 +14,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Protocol, cast
 
@@ -33,7 +34,13 @@ class SiteBenchmark:
         variables: what else the package reads from the environment.
         tasks: name in the package of the class of all its tasks, which takes `task_id`; without
             it every task is a class of its own, listed in `classes`.
+        task_lists: names in the package of lists of its tasks' names, for packages whose class
+            takes a `task_id` that is no number.
         specifications: module and file that specify its tasks, numbered by `task_id`.
+        modules: what the package imports and does not come with it everywhere.
+        pins: versions that the package insists on when it is imported, by package.
+        hosts_variable: of a benchmark of the open web: variable with the hosts that its browsers
+            may reach, with commas.
         max_steps: the benchmark's own limit, as its publications use it.
     """
 
@@ -42,6 +49,10 @@ class SiteBenchmark:
     variables: tuple[str, ...] = ()
     tasks: str = ""
     classes: str = ""
+    task_lists: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    pins: tuple[tuple[str, str], ...] = ()
+    hosts_variable: str = ""
     specifications: tuple[str, str] | None = None
     max_steps: int | None = None
     ends_at_message: bool = False
@@ -55,17 +66,50 @@ class SiteBenchmark:
         """The package to install."""
         return f"browsergym-{self.prefix}"
 
+    @property
+    def read_variables(self) -> tuple[str, ...]:
+        """Every variable of the environment that it needs."""
+        hosts = (self.hosts_variable,) if self.hosts_variable else ()
+        return (*self.sites.values(), *self.variables, *hosts)
+
+    @property
+    def version(self) -> str | None:
+        """Of its package, if that is here."""
+        return _version(self.package)
+
     def missing(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """What its tasks lack here, in words; empty if they can run."""
-        lacks = [] if _is_installed(self.module) else [f"the package {self.package}"]
         return (
-            *lacks,
+            *self._missing_packages(),
             *(
                 f"the environment variable {name}"
-                for name in (*self.sites.values(), *self.variables)
+                for name in self.read_variables
                 if not environment.get(name, "").strip()
             ),
         )
+
+    def addresses(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """The address of each site that has one."""
+        said = {site: environment.get(name, "").strip() for site, name in self.sites.items()}
+        return {site: address for site, address in said.items() if address}
+
+    def _missing_packages(self) -> Iterator[str]:
+        if not _is_installed(self.module):
+            yield f"the package {self.package}"
+            return
+        for name in self.modules:
+            if not _is_installed(name):
+                yield f"the module {name}, which {self.package} imports"
+        for name, wanted in self.pins:
+            if (there := _version(name)) != wanted:
+                yield f"{name} {wanted}, which {self.package} insists on ({there} is here)"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _is_installed(module: str) -> bool:
@@ -102,6 +146,7 @@ VISUALWEBARENA = SiteBenchmark(
     },
     variables=("VWA_CLASSIFIEDS_RESET_TOKEN",),
     tasks="GenericVisualWebArenaTask",
+    modules=("torch",),
     specifications=("visualwebarena", "test_raw.json"),
     max_steps=30,
     ends_at_message=True,
@@ -111,9 +156,19 @@ WORKARENA = SiteBenchmark(
     sites={"servicenow": "SNOW_INSTANCE_URL"},
     variables=("SNOW_INSTANCE_UNAME", "SNOW_INSTANCE_PWD"),
     classes="ALL_WORKARENA_TASKS",
+    pins=(("playwright", "1.44.0"),),
+)
+ASSISTANTBENCH = SiteBenchmark(
+    prefix="assistantbench",
+    sites={},
+    tasks="AssistantBenchTask",
+    task_lists=("TOY_AB_TASK_IDS", "VALID_AB_TASK_IDS", "TEST_AB_TASK_IDS"),
+    modules=("datasets",),
+    hosts_variable="ASSISTANTBENCH_HOSTS",
+    ends_at_message=True,
 )
 SITE_BENCHMARKS = MappingProxyType(
-    {each.prefix: each for each in (WEBARENA, VISUALWEBARENA, WORKARENA)}
+    {each.prefix: each for each in (WEBARENA, VISUALWEBARENA, WORKARENA, ASSISTANTBENCH)}
 )
 
 
@@ -131,7 +186,6 @@ _SPARE_DRIVERS = "webagent.environment.browsergym_environment"
 # Benchmarks that BrowserGym knows, and what it takes to run them.
 _NOT_SET_UP = {
     "webarena_verified": "the package `browsergym-webarena-verified` and the benchmark's sites",
-    "assistantbench": "the package `browsergym-assistantbench` and access to the open web",
     "weblinx": "the package `weblinx-browsergym` and its data",
 }
 

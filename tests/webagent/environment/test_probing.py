@@ -93,3 +93,27 @@ def test_the_tile_of_a_place() -> None:
     # By hand: asinh(tan 40.4406°) is 0.7729, so (1 - 0.24602) / 2 * 4096 is 1544.1.
     assert tile_of(0.0, 0.0, 1) == (1, 1)
     assert tile_of(40.4406, -79.9959, 12) == (1137, 1544)
+
+
+SLEEPING = b"""<!doctype html><title>Instance Hibernating page</title>
+<p>Your instance is <b>hibernating</b>. Sign in to wake your instance.</p>"""
+"""Answered with 200 by a sleeping developer instance; these are our own words for it."""
+
+
+@pytest.mark.parametrize(
+    ("site", "answers", "why"),
+    [
+        ("servicenow", {"/login.do": b'<input id="user_password">'}, ""),
+        ("servicenow", {"/": SLEEPING, "/login.do": SLEEPING}, "the instance is hibernating"),
+        ("servicenow", {"/login.do": b"Maintenance"}, "login: user_password is not on the page"),
+        ("classifieds", {"/index.php": b'<input id="email">'}, ""),
+        ("classifieds", {"/index.php": b"Installer"}, 'login: id="email" is not on the page'),
+    ],
+)
+def test_sites_of_other_benchmarks(
+    sites: Sites, site: str, answers: dict[str, bytes], why: str
+) -> None:
+    sites.answers |= {path: (200, {}, content) for path, content in answers.items()}
+    (state,) = probe_sites({site: sites.url}, timeout_s=2)
+    assert why in state.why
+    assert state.is_ready == (why == "")
