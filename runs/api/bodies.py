@@ -71,12 +71,12 @@ class BoundedUploadHandler(FileUploadHandler):
             raise RequestDataTooBig("The file is larger than IMPORT_MAX_UPLOAD_BYTES.")
         set_read_timeout(META)
         assert self.request is not None  # noqa: S101 (Django gives it to every handler)
-        keepers = [handler for handler in self.request.upload_handlers if handler is not self]
+        others = [handler for handler in self.request.upload_handlers if handler is not self]
         whole: Any = WholeBody(input_data, content_length)
         try:
-            return MultiPartParser(META, whole, keepers, encoding).parse()
+            return MultiPartParser(META, whole, others, encoding).parse()
         except BaseException:
-            for handler in keepers:
+            for handler in others:
                 handler.upload_interrupted()
             raise
 

@@ -215,7 +215,7 @@ def open_runs(
         given: a folder, a zip or another file, or an open, seekable zip.
         format: one of `format_names()`; `auto` takes every format that is recognised.
         label: what to call the input in reports; the file's name by default.
-        answers: to the questions that a first look (`RunSource.questions`) brought up.
+        answers: to the questions of a preview (`RunSource.questions`).
 
     Raises:
         ValueError: there is no such format.

@@ -1,4 +1,4 @@
-"""A first look at an upload: what is in it and what would become of it, nothing stored."""
+"""A preview of an upload: what is in it and what would become of it, nothing stored."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class FormatSurvey:
 
 @dataclass(slots=True)
 class Survey:
-    """All that a first look found."""
+    """All that a preview found."""
 
     formats: dict[tuple[str, str], FormatSurvey] = field(default_factory=dict)
     rejected: list[Rejection] = field(default_factory=list)

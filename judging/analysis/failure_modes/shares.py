@@ -1,4 +1,4 @@
-"""How often an agent's failures show each mode, by whose word, with intervals."""
+"""How often an agent's failures show each mode, by source, with intervals."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RunModes(NamedTuple):
     people_side: str = ""
 
     def modes(self, by: ModeSource) -> frozenset[Mode] | None:
-        """The modes by this word. A run that shows the environment shows nothing else."""
+        """The modes by this source. A run that shows the environment shows nothing else."""
         proposed = [each for each in (self.by_judge, self.by_rules) if each is not None]
         known = frozenset().union(*proposed) if proposed else None
         found = {
@@ -65,7 +65,7 @@ class RunModes(NamedTuple):
 
 @dataclass(slots=True)
 class ModeFigures:
-    """One configuration's failures under one word."""
+    """One configuration's failures by one source."""
 
     by: ModeSource
     failures: int = 0

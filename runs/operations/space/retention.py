@@ -270,7 +270,7 @@ def past_their_time() -> QuerySet[Run]:
 def apply_retention() -> Applied:
     """Archive what the rules say, and delete what was archived long enough ago. Often is fine."""
     archived = archive_runs(runs=past_their_time(), why=RULE)
-    deleted = delete_archived(runs=Run.objects.all(), reason="put away long enough")
+    deleted = delete_archived(runs=Run.objects.all(), reason="archived for the grace period")
     return Applied(archived, len(deleted), delete_pending())
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.assembling import Ending
-from webagent.trajectory.recognition import outline
+from webagent.trajectory.recognition import folders_with, outline
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome
 from webagent.trajectory.trees import Tree, windows_of
 from webagent.trajectory.values import flag, items, mapping, text
@@ -53,22 +53,17 @@ class HistoryFile:
 def find_histories(tree: Tree) -> list[HistoryFile]:
     """Every history, each with the files of its folder and of the folders below."""
     found: dict[str, list[str]] = defaultdict(list)
-    for name in tree.names:
-        if name.endswith(".json") and _is_history(tree, name):
-            folder, slash, last = name.rpartition("/")
-            found[folder + slash].append(last)
-    files: dict[str, dict[str, str]] = {folder: {} for folder in found}
-    for name in tree.names:
-        folder = name.rpartition("/")[0] + "/"
-        while folder not in files and folder.strip("/"):
-            folder = folder.rstrip("/").rpartition("/")[0] + "/"
-        folder = folder if folder in files else ""
-        if folder in files:
-            files[folder][name.removeprefix(folder)] = name
+
+    def is_sign(name: str, last: str) -> bool:
+        is_one = name.endswith(".json") and _is_history(tree, name)
+        if is_one:
+            found[name.rpartition("/")[0]].append(last)
+        return is_one
+
     return [
-        HistoryFile(folder, last, files[folder], shares_folder=len(names) > 1)
-        for folder, names in sorted(found.items())
-        for last in names
+        HistoryFile(f"{path}/" if path else "", last, files, shares_folder=len(found[path]) > 1)
+        for path, files in folders_with(tree, is_sign).items()
+        for last in found[path]
     ]
 
 
