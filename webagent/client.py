@@ -124,9 +124,9 @@ class Client:
         """Each evaluator against the reference verdicts of a study."""
         return self.ask("GET", f"/studies/{study}/matrices", query=filters)
 
-    def launch_reruns(self, runs: Sequence[str], **wish: Any) -> Json:
+    def launch_reruns(self, runs: Sequence[str], **options: Any) -> Json:
         """Run these again: agent, trials, seeds, max_steps, policy, experiment."""
-        return self.ask("POST", "/reruns", {"runs": list(runs), **wish})
+        return self.ask("POST", "/reruns", {"runs": list(runs), **options})
 
     def reruns(self, launch: str) -> Json:
         """How far runs are that were launched together."""

@@ -3,7 +3,7 @@
 Processes end with those that started them, have names, and leave no folders behind. A thread does
 what it is given, one thing after the other. Playwright's synchronous objects belong to the thread
 that made them, and refuse threads in which an event loop runs. With a thread of their own they work
-from a Celery worker, a thread pool or an async program alike; a call that hangs can be given up.
+from a Celery worker, a thread pool or an async program alike; a call that hangs can be abandoned.
 """
 
 from __future__ import annotations

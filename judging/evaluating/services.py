@@ -32,7 +32,7 @@ from runs.accounts.audit_log import record_entry
 from runs.interface.words import money
 from runs.models import Run, RunStatus, User
 from runs.models.visibility import run_policy
-from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
+from runs.queue.paid_work_services import check_limits, limit_to_resume
 from webagent.llm.registry import ModelEntry
 
 SAMPLE = 24
@@ -237,7 +237,7 @@ def _under_way(
     user: User, options: Mapping[str, Any], chosen: Sequence[UUID] | None
 ) -> EvaluationBatch | None:
     """The person's batch of the same options; of a selection, one over just these runs."""
-    for batch in under_way(EvaluationBatch, user, options):
+    for batch in EvaluationBatch.objects.active_of(user, **options):
         runs = batch.items.order_by("position").values_list("run_id", flat=True)
         if chosen is None or list(runs) == list(chosen):
             return batch

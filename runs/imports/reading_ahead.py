@@ -44,7 +44,7 @@ that no row names, and so many the disk makes sure of at once."""
 FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
 PATIENCE_S = 300.0
-"""Without a word from it, the other process is given up."""
+"""Without a word from it, the other process is abandoned."""
 FOLDER = "crosscheck-reading-"
 """How the names of folders begin that are the other process's; it may be killed with the first."""
 

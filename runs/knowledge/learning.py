@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from runs.models import LearningItem, LearningJob, User
 from runs.queue.leases import sweep_work
 from runs.queue.paid_work import Worker, WorkRefusedError
-from runs.queue.paid_work_services import check_limits, limit_to_resume, under_way
+from runs.queue.paid_work_services import check_limits, limit_to_resume
 from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch
 from webagent.llm.interface import LanguageModel, ModelFailure
@@ -183,17 +183,17 @@ def start_learning(
         WorkRefusedError: its model cannot be asked, or its limit of costs could not hold.
     """
     check_limits(model, max_cost)
-    wish: dict[str, Any] = {
+    options: dict[str, Any] = {
         "kind": kind,
         "model": model,
         "params": dict(params),
         "max_cost": max_cost,
     }
     with transaction.atomic():
-        if user and (there := under_way(LearningJob, user, wish).first()):
+        if user and (there := LearningJob.objects.active_of(user, **options).first()):
             return there
         job = LearningJob.objects.create(
-            **wish,
+            **options,
             estimate=dict(estimate or {}),
             created_by=user,
             dispatched_at=timezone.now() if is_told else None,

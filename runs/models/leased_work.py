@@ -18,6 +18,7 @@ from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.functions import Coalesce, Now
 from django.utils.translation import gettext_lazy as _
 
+from runs.models.people import User
 from runs.models.workers import from_now
 
 Row = TypeVar("Row", bound=models.Model, covariant=True)
@@ -58,6 +59,14 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
     def active(self) -> Self:
         """What waits or runs; in the words of the index `…_active`."""
         return self.filter(Q(state=WorkState.QUEUED) | Q(state=WorkState.RUNNING))
+
+    def active_of(self, user: User, **options: Any) -> Self:
+        """The person's active work of these options: a double click asks for it twice.
+
+        Call it in the transaction that makes what is missing: of two at a time the second waits.
+        """
+        User.objects.select_for_update().get(pk=user.pk)
+        return self.active().filter(created_by=user, **options)
 
     def waiting(self) -> Self:
         """What is to be taken up: new work, and work whose worker let the lease run out."""

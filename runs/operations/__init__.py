@@ -1,1 +1,1 @@
-"""For those who operate the site: health, retention, disk use, integrity, backups."""
+"""For those who operate the site: health, retention, storage, integrity, backups."""

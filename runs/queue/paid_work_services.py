@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
 from runs.interface.fragments import AppRequest
-from runs.models import PaidWork, User
+from runs.models import PaidWork
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.registry import ModelEntry
-
-WorkT = TypeVar("WorkT", bound=PaidWork)
 
 
 def check_limits(
@@ -66,17 +63,6 @@ def limit_to_resume(
             % {"spent": f"{work.spent:.2f}", "limit": f"{limit:.2f}"}
         )
     return limit
-
-
-def under_way(kind: type[WorkT], user: User, wish: Mapping[str, Any]) -> QuerySet[WorkT]:
-    """The person's work of the same wish that waits or runs: a double click asks for it twice.
-
-    Call it in the transaction that makes what is missing: of two at a time the second waits.
-    """
-    User.objects.select_for_update().get(pk=user.pk)
-    found: Any = kind.objects.active()
-    rows: QuerySet[WorkT] = found.filter(created_by=user, **wish)
-    return rows
 
 
 MOST_DOLLARS = Decimal(100_000)

@@ -110,7 +110,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
     """Everything `runs/viewer/run_compare.html` needs; both runs are out of `visible_to(user)`.
 
     Args:
-        shows_all: also steps that were given up or replayed; else those that count.
+        shows_all: also steps that were abandoned or replayed; else those that count.
     """
     sides = [timeline_context(run, user)["timeline"] for run in (a, b)]
     has_given_up = any(_not_counting(side["data"]["steps"]) for side in sides)

@@ -65,7 +65,7 @@ def run_episode(
 
     Args:
         agent: a new one, made for this run.
-        sink: called in this thread after each step, and again for each that is given up; what
+        sink: called in this thread after each step, and again for each that is abandoned; what
             it raises ends the run and is raised.
         task_id: id of the task in the record, if that is not its name.
         seed: of the task; drawn and recorded if there is none.

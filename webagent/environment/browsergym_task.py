@@ -25,7 +25,7 @@ class RetryWaits:
     Args:
         tries: how often a page is loaded again.
         first_wait_s: before the first time; doubled with every further one.
-        longest_wait_s: a site that asks for more (Retry-After) is given up at once, since
+        longest_wait_s: a site that asks for more (Retry-After) is abandoned at once, since
             coming back early is what it asks not to do.
     """
 

@@ -31,7 +31,7 @@ MAX_EVENTS = 50
 TOO_MANY_REQUESTS = 429
 BROWSER_PAGES = ("about:blank", "chrome-error://chromewebdata/")
 
-# Given up by the page or the user, not by the network.
+# Cancelled by the page or the user, not by the network.
 _ABORTED = "net::ERR_ABORTED"
 
 

@@ -84,7 +84,7 @@ def batch_desk(
     Raises:
         ModelFailure: NOT_CONFIGURED, its key is not set.
     """
-    # A batch cannot be streamed, and the wish for it would be in the body of every request.
+    # A batch cannot be streamed, and asking for it would be in the body of every request.
     entry = entry.model_copy(update={"streaming": False})
     return open_provider(entry, environment, clock, MAX_RESULT_BYTES)
 

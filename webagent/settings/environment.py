@@ -201,7 +201,7 @@ class Environment(BaseSettings):
     UPLOAD_KEEP_BYTES: int = Field(20 * 1024**3, ge=0)
     """Space that kept uploads may take together; the oldest are deleted first."""
     UPLOAD_PATIENCE_S: float = Field(30.0, gt=0, le=600)
-    """Seconds of silence after which an upload is given up."""
+    """Seconds of silence after which an upload is aborted."""
     IMPORT_MAX_UNPACKED_BYTES: int = Field(20 * 1024**3, ge=1)
     """Unpacked size of an archive."""
     IMPORT_MAX_MEMBERS: int = Field(500_000, ge=1)

@@ -37,7 +37,7 @@ Blobs = dict[str, bytes]
 StepSink = Callable[[StepRecord, Mapping[str, bytes]], None]
 """Takes each step as soon as it is over, with the bytes of all blobs that it names.
 
-A step that is given up later comes once more, with its new state and without bytes.
+A step that is abandoned later comes once more, with its new state and without bytes.
 """
 
 

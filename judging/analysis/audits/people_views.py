@@ -1,4 +1,4 @@
-"""Evaluators, detectors and judges of progress beside people."""
+"""Evaluators, detectors and judges of progress against annotators."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render

@@ -89,7 +89,7 @@ AUDIT: Registry[AuditFacts] = Registry(
         "detectors": Entry(
             _("Detectors of anomalies"),
             detectors,
-            about=_("detectors of anomalies beside people"),
+            about=_("detectors of anomalies against annotators"),
         ),
         "failure_modes": Entry(_("Failure modes"), failure_modes),
     }

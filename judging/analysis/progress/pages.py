@@ -1,4 +1,4 @@
-"""What pages show on how far runs got: the sections of an experiment, and judge beside people."""
+"""What pages show on how far runs got: sections of an experiment, judges against annotators."""
 
 from __future__ import annotations
 

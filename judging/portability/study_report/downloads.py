@@ -7,7 +7,7 @@ import logging
 import tempfile
 from dataclasses import asdict
 from datetime import timedelta
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from celery import shared_task
@@ -147,12 +147,11 @@ def start_download(
 
     Who asks comes to see what was said of every run, which is noted.
     """
-    User.objects.select_for_update().get(pk=user.pk)
     told = asdict(choices) if kind is StudyDownload.Kind.REPORT else {}
-    wish = {"study": study, "kind": kind, "choices": told, "created_by": user}
-    if there := StudyDownload.objects.active().filter(**wish).first():
+    options: dict[str, Any] = {"study": study, "kind": kind, "choices": told}
+    if there := StudyDownload.objects.active_of(user, **options).first():
         return there
-    download = StudyDownload.objects.create(**wish)
+    download = StudyDownload.objects.create(**options, created_by=user)
     record_unblindings(user=user, items=study.items.all(), reason=f"{kind} of a study")
     record_entry(STUDY_EXPORTED, about=study, words=study.name, after=kind, user=user)
     transaction.on_commit(dispatch_downloads)

@@ -137,12 +137,12 @@ def with_knowledge(config: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         UnknownKnowledgeError: there is no such set, it has no entries, or one that is unfit.
     """
     named = config.get(KNOWLEDGE_KEY)
-    wish: dict[str, JsonValue] = {"set": named} if isinstance(named, str) else {}
+    asked: dict[str, JsonValue] = {"set": named} if isinstance(named, str) else {}
     if isinstance(named, dict):
-        wish = dict(named)
-    if not wish or "entries" in wish:
+        asked = dict(named)
+    if not asked or "entries" in asked:
         return dict(config)
-    return dict(config) | {KNOWLEDGE_KEY: wish | _snapshot(str(wish.get("set", "")))}
+    return dict(config) | {KNOWLEDGE_KEY: asked | _snapshot(str(asked.get("set", "")))}
 
 
 def _snapshot(words: str) -> dict[str, JsonValue]:

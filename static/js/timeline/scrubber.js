@@ -1,4 +1,4 @@
-// The scrubber: a tick for every step (height its time, colour its kind; struck through if given up,
+// The scrubber: a tick for every step (height its time, colour its kind; struck through if abandoned,
 // hollow if replayed), below it bands for anomalies, takeovers and branches and an arrow for each way
 // back, the small picture on hover. Drag, click or arrows move.
 import { ProgressCurves } from "./progress.js";

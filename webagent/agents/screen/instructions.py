@@ -1,4 +1,4 @@
-"""A goal in plain words as a list of wishes, each about one kind of doing."""
+"""A goal in plain words as a list of instructions, each about one kind of doing."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def instructions_of(goal: str) -> tuple[Instruction, ...]:
         return f"⟦{len(quotes) - 1}⟧"
 
     hidden = " ".join(_QUOTE.sub(hide, goal).split())
-    wishes: list[Instruction] = []
+    instructions: list[Instruction] = []
     for clause in _NEXT.split(hidden):
         verb, _blank, rest = clause.strip().rstrip(".").partition(" ")
         said = [quotes[int(place)] for place in _HIDDEN.findall(clause)]
-        wishes += _instructions(verb.lower(), rest.strip(), said)
-    return tuple(wishes)
+        instructions += _instructions(verb.lower(), rest.strip(), said)
+    return tuple(instructions)
 
 
 def _instructions(verb: str, rest: str, said: list[str]) -> Iterator[Instruction]:

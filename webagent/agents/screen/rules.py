@@ -1,4 +1,4 @@
-"""From wishes and a screen to commands."""
+"""From instructions and a screen to commands."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ class Unclear(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Commands to be carried out in a row, and why. They fulfil the first `wishes` of the goal."""
+    """Commands to be carried out in a row, and why. They fulfil the goal's first `instructions`."""
 
     commands: tuple[Pointer | PressKey | TypeText, ...]
     thought: str
-    wishes: int
+    instructions: int
 
 
 def commands_for(goal: str, screen: ScreenText, done: int = 0) -> Plan:
     """All that the goal asks for and that this screen shows.
 
     Args:
-        done: so many wishes of the goal were fulfilled on earlier screens.
+        done: so many instructions of the goal were fulfilled on earlier screens.
 
     Raises:
         Unclear: the goal has no words that a rule knows, or what comes next is not on the screen.
     """
-    wishes = instructions_of(goal)
-    if not wishes:
+    instructions = instructions_of(goal)
+    if not instructions:
         raise Unclear("no words of the goal are among those that I know")
     carrying = _Carrying(screen)
     thoughts: list[str] = []
-    for wish in wishes[done:]:
+    for instruction in instructions[done:]:
         try:
-            thoughts.append(carrying.out(wish))
+            thoughts.append(carrying.out(instruction))
         except Unclear:
             if not carrying.commands:
                 raise
@@ -95,29 +95,31 @@ class _Carrying:
         self._filled: set[ScreenItem] = set()
         self.commands: Commands = []
 
-    def out(self, wish: Instruction) -> str:
-        """Add what the wish takes, and say why."""
-        match wish:
+    def out(self, instruction: Instruction) -> str:
+        """Add what the instruction takes, and say why."""
+        match instruction:
             case Click():
-                return self._click(wish)
+                return self._click(instruction)
             case Choose(texts=texts):
                 return self._choose(texts)
             case Enter():
-                return self._enter(wish)
+                return self._enter(instruction)
             case Copy(number=number):
                 return self._copy(number)
             case Paste():
                 return self._paste()
 
-    def _click(self, wish: Click) -> str:
-        if wish.text:
-            point = named(self._screen, wish.text, wish.kinds) or self._the_only(wish.kinds)
-            what = f"what reads {wish.text!r}"
+    def _click(self, instruction: Click) -> str:
+        if instruction.text:
+            point = named(self._screen, instruction.text, instruction.kinds) or self._the_only(
+                instruction.kinds
+            )
+            what = f"what reads {instruction.text!r}"
         else:
-            things = of_kinds(self._screen, wish.kinds)
-            number = wish.number or 1
+            things = of_kinds(self._screen, instruction.kinds)
+            number = instruction.number or 1
             point = things[number - 1].box.centre if number <= len(things) else None
-            what = f"number {number} of what is a {' or a '.join(wish.kinds)}"
+            what = f"number {number} of what is a {' or a '.join(instruction.kinds)}"
         if point is None:
             raise Unclear(f"I do not see {what}")
         self.commands.append(click(*point))
@@ -135,24 +137,24 @@ class _Carrying:
         self.commands += [click(*found[text].point) for text in texts if not found[text].is_on]
         return f"I turn on {', '.join(texts)}."
 
-    def _enter(self, wish: Enter) -> str:
-        text = wish.text
-        if wish.looked_up:
-            value = value_beside(wish.looked_up, self._screen)
+    def _enter(self, instruction: Enter) -> str:
+        text = instruction.text
+        if instruction.looked_up:
+            value = value_beside(instruction.looked_up, self._screen)
             if value is None:
-                raise Unclear(f"I see no value of {wish.looked_up!r}")
+                raise Unclear(f"I see no value of {instruction.looked_up!r}")
             text = value
-        for field in self._fields(wish):
+        for field in self._fields(instruction):
             self._fill(field, text)
         return f"I enter {text!r}."
 
-    def _fields(self, wish: Enter) -> Sequence[ScreenItem]:
+    def _fields(self, instruction: Enter) -> Sequence[ScreenItem]:
         fields = [field for field in of_kinds(self._screen, FIELDS) if field not in self._filled]
         if not fields:
             raise Unclear("I see no field that is left to fill")
-        if wish.every:
+        if instruction.every:
             return fields
-        own = field_of(wish.label, fields, self._screen) if wish.label else None
+        own = field_of(instruction.label, fields, self._screen) if instruction.label else None
         # What holds something already may be no field at all.
         return [own or next((field for field in fields if not field.text), fields[0])]
 
@@ -201,12 +203,12 @@ class ScreenScripted(Scripted):
     def __init__(self, settings: VisionSettings, read: Read | None = None) -> None:
         self._settings = settings
         self._read = read or reader_of(settings)
-        self._wishes_done = 0
+        self._n_done = 0
         self._opened: list[str] = []
 
     def resume_from(self, history: Sequence[Taken]) -> None:
         """Plan anew, from the screen as it is."""
-        self._wishes_done = 0
+        self._n_done = 0
         self._opened = []
 
     def describe(self) -> AgentRecord:
@@ -217,7 +219,7 @@ class ScreenScripted(Scripted):
         """All that the goal asks for, as far as the screen shows it."""
         seen = look(observation, self._read)
         try:
-            plan = commands_for(observation.goal, seen.screen, self._wishes_done)
+            plan = commands_for(observation.goal, seen.screen, self._n_done)
         except Unclear as unclear:
             opening = something_to_open(seen.screen, self._opened)
             if opening is None:
@@ -225,7 +227,7 @@ class ScreenScripted(Scripted):
             name, plan = opening
             self._opened.append(name)
         else:
-            self._wishes_done = plan.wishes
+            self._n_done = plan.instructions
         if not plan.commands:
             return _decided(seen, None, "I have done all that the goal asks for.")
         action = browser_action(plan.commands, self._settings.scroll_pixels)
