@@ -2,8 +2,11 @@
 
 from django.db import migrations, models
 
+from runs.models.live_indexes import AddLiveIndex
+
 
 class Migration(migrations.Migration):
+    atomic = False
 
     dependencies = [
         ('runs', '0036_run_loop'),
@@ -13,14 +16,14 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='is_stub',
-            field=models.BooleanField(default=False, editable=False),
+            field=models.BooleanField(db_default=False, default=False, editable=False),
         ),
         migrations.AddField(
             model_name='run',
             name='stub_key',
             field=models.CharField(blank=True, editable=False, max_length=64, null=True, unique=True),
         ),
-        migrations.AddIndex(
+        AddLiveIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('is_stub', True)), fields=['-created_at', '-id'], name='run_stubs'),
         ),

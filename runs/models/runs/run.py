@@ -137,7 +137,7 @@ class Run(models.Model):
     source_format = models.CharField(max_length=40)
     content_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
     """Same content, same hash: what makes importing twice add nothing."""
-    is_stub = models.BooleanField(default=False, editable=False)
+    is_stub = models.BooleanField(default=False, db_default=False, editable=False)
     """It came without its trajectory, of which there are only verdicts; it becomes whole once."""
     stub_key = models.CharField(max_length=64, null=True, blank=True, unique=True, editable=False)
     """Of a run that is or was a stub: its names as one word, so that none is here twice."""
