@@ -23,6 +23,7 @@ from runs.queue import jobs
 from runs.storage import views as blobs
 from runs.viewer import comparison as run_compare
 from runs.viewer import run_page
+from runs.viewer.run_list import saved_views
 from runs.viewer.run_list import views as run_list
 
 app_name = "runs"
@@ -48,6 +49,10 @@ urlpatterns = [
     path("runs/count/", run_list.run_count, name="run_count"),
     path("runs/prefetch-rules/", run_list.prefetch_rules, name="prefetch_rules"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
+    path("runs/views/", saved_views.view_save, name="view_save"),
+    path("runs/views/<int:pk>/delete/", saved_views.view_delete, name="view_delete"),
+    path("runs/views/<int:pk>/default/", saved_views.view_default, name="view_default"),
+    path("runs/<uuid:run_id>/preview/", run_list.run_preview, name="run_preview"),
     path("runs/compare/", run_compare.run_compare, name="run_compare"),
     path("runs/<uuid:run_id>/", run_page.run_detail, name="run_detail"),
     path("runs/<uuid:run_id>/live/", run_page.run_live, name="run_live"),

@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
 from runs.models import Run, RunStatus, User
-from runs.models.steps import last_thumbnail
+from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
     Two queries.
     """
     now = timezone.now()
-    shown: QuerySet[Any] = runs.select_related("task").annotate(last_picture=last_thumbnail())
+    shown: QuerySet[Any] = runs.select_related("task").annotate(
+        last_picture=last_screenshot(is_small=True)
+    )
     running = shown.filter(status__in=[RunStatus.RUNNING, RunStatus.LEASED])
     # By the index of who launched it; imported runs were never claimed.
     ended = shown.filter(created_by=user, ended_at__gt=now - STAYS, claimed_at__isnull=False)

@@ -25,6 +25,41 @@ class User(AbstractUser):
     preferences = models.JSONField(default=dict, blank=True)
 
 
+class SavedViewQuerySet(models.QuerySet["SavedView"]):
+    """Queries over saved views."""
+
+    def offered_to(self, user: User) -> Self:
+        """The person's own, and those that others share; the latter for who may see all runs.
+
+        A name may tell what an annotator is blinded to.
+        """
+        shared = Q(is_shared=True) if user.has_perm("runs.view_run") else Q()
+        return self.filter(Q(owner=user) | shared).select_related("owner")
+
+
+class SavedView(models.Model):
+    """Filters and order of the runs table under a name."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views")
+    name = models.CharField(max_length=100)
+    query = models.CharField(max_length=2000)
+    """What the address of the table ends with."""
+    is_shared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SavedViewQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        verbose_name = _("saved view")
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="one_view_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     """Queries over tokens."""
 

@@ -103,10 +103,11 @@ def _blob() -> models.ForeignKey[Blob | None, Blob | None]:
     )
 
 
-def last_thumbnail(run: str = "pk") -> Subquery:
-    """The thumbnail of the last screenshot of the run at this path of a row."""
+def last_screenshot(run: str = "pk", *, is_small: bool = False) -> Subquery:
+    """The file of the last screenshot of the run at this path of a row, or its thumbnail."""
     pictures = Step.objects.filter(run=OuterRef(run), screenshot__isnull=False)
-    return Subquery(pictures.order_by("-index").values("screenshot__thumbnail")[:1])
+    file = "screenshot__thumbnail" if is_small else "screenshot"
+    return Subquery(pictures.order_by("-index").values(file)[:1])
 
 
 class Step(models.Model):

@@ -47,10 +47,42 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, summary, .sheet")) return;
-    if (event.key !== "x") return;
-    event.preventDefault();
-    const box = root().querySelector('tr.current input[name="run"]');
-    select(box, !box?.checked);
+    const act = {
+      x: () => {
+        const box = root().querySelector('tr.current input[name="run"]');
+        select(box, !box?.checked);
+      },
+      c: () => root().querySelector("[data-compares]:not([hidden])")?.click(),
+      " ": () => togglePreview(),
+      Escape: () => (preview.hidden = true),
+    }[event.key];
+    // A box that has the focus is ticked by the space bar.
+    if (!act || (event.key === " " && event.target.matches("input, button, a.button"))) return;
+    if (event.key !== "Escape") event.preventDefault();
+    act();
+  });
+
+  // A pane beside the table: the run of the current row, as long as it is open.
+  const preview = document.getElementById("run-preview");
+  let previewed = null;
+
+  function togglePreview() {
+    preview.hidden = !preview.hidden;
+    previewed = null;
+    showPreview();
+  }
+
+  function showPreview() {
+    const run = root().querySelector("tr.current")?.dataset.run;
+    if (preview.hidden || !run || run === previewed) return;
+    previewed = run;
+    const address = preview.dataset.address.replace("00000000-0000-0000-0000-000000000000", run);
+    htmx.ajax("GET", address, { source: preview, target: preview, swap: "innerHTML" });
+  }
+
+  document.addEventListener("focusin", (event) => event.target.closest("tr[data-run]") && showPreview());
+  preview.addEventListener("click", (event) => {
+    if (event.target.closest("[data-closes-preview]")) preview.hidden = true;
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {

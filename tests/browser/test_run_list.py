@@ -119,3 +119,19 @@ def test_help_shows_the_keys(page):
     expect(page.locator("#keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
+    page.keyboard.press("j")
+    page.keyboard.press("Space")
+    preview = page.locator("#run-preview")
+    expect(preview).to_contain_text("Look at gitlab")
+    page.keyboard.press("x")
+    for _ in range(2):
+        page.keyboard.press("j")
+    expect(preview).to_contain_text("Look at shopping")
+    page.keyboard.press("Escape")
+    expect(preview).to_be_hidden()
+    page.keyboard.press("x")
+    page.keyboard.press("c")
+    page.wait_for_url("**/runs/compare/?a=*&b=*")

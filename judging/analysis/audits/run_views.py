@@ -38,7 +38,7 @@ from judging.studies.access import AUDIT, for_auditors, record_unblindings, stud
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, User
 from runs.models.parsing import read_number
-from runs.models.steps import last_thumbnail
+from runs.models.steps import last_screenshot
 
 PER_PAGE = 100
 MOST_LEFT_OUT = 1000
@@ -62,7 +62,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
     tag = read_tag_filter(request.GET.get("tag", ""))
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
-    items = items.annotate(last_picture=last_thumbnail("run"))
+    items = items.annotate(last_picture=last_screenshot("run", is_small=True))
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     listed = [row.record for row in table.paginated_rows]

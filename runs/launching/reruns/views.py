@@ -39,7 +39,7 @@ from runs.launching.wall import wall_of
 from runs.models import Run, RunStatus, User
 from runs.models.parsing import ids_of
 from runs.models.runs.queries import RunQuerySet
-from runs.models.steps import last_thumbnail
+from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from webagent.trajectory.pushed.runs import PUSH_FORMAT
 
@@ -86,7 +86,9 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     )
 
     def shown(rows: Any) -> Any:
-        return rows.named(visibility).for_list().annotate(last_picture=last_thumbnail())
+        return (
+            rows.named(visibility).for_list().annotate(last_picture=last_screenshot(is_small=True))
+        )
 
     # One status at a time: of several, SQLite reads every run there is.
     return OrderedParts(

@@ -596,6 +596,10 @@ case(
     "status=finished",
     "task=task+of+the+run",
 )
+case("runs:view_save", post=lambda _: {"name": "New", "query": "outcome=failure"})
+case("runs:view_delete", pk=lambda _: 1, post=lambda _: {})
+case("runs:view_default", pk=lambda _: 1, post=lambda _: {})
+case("runs:run_preview", run_id=RUNS)
 case("runs:run_columns", post=lambda _: {"column": ["outcome", "reward", "agent", "model"]})
 case("runs:run_detail", run_id=RUNS)
 case("runs:run_live", "seen=0-0", "seen=1-0", run_id=RUNS)
