@@ -40,21 +40,22 @@ def import_run_files(paths: Sequence[Path], user: User | None) -> None:
                     raise StudyFileError(path.name, item.field, item.reason)
 
 
-def import_label_file(path: Path, name: str, user: User | None) -> Study:
-    """The closed study of a file of labels and verdicts; runs that are not here come as stubs.
+def import_label_files(paths: Sequence[Path], name: str, user: User | None) -> Study:
+    """The closed study of files of labels and verdicts; runs that are not here come as stubs.
 
     Raises:
-        StudyFileError: a row cannot be taken; nothing is stored then.
+        StudyFileError: a row cannot be taken; nothing of its file is stored then.
     """
-    try:
-        with path.open("rb") as file:
-            report = import_labels(file, study=name, user=user, makes_stubs=True)
-    except StudyNameError as error:
-        raise StudyFileError(path.name, "study", str(error)) from None
-    if report.bad:
-        first = report.listed[0]
-        where = f"line {first.line}, {first.field or 'row'}"
-        raise StudyFileError(path.name, where, first.reason)
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                report = import_labels(file, study=name, user=user, makes_stubs=True)
+        except StudyNameError as error:
+            raise StudyFileError(path.name, "study", str(error)) from None
+        if report.bad:
+            first = report.listed[0]
+            where = f"line {first.line}, {first.field or 'row'}"
+            raise StudyFileError(path.name, where, first.reason)
     return Study.objects.get(name=name)
 
 

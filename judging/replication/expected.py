@@ -142,7 +142,7 @@ def _labels(key: str, judging: Judging, sources: Sources, planned: dict[str, Pla
     """What people are to say, or a file says already."""
     study = sources.studies.get(key)
     if judging.labels or judging.study:
-        words = _("labels of the file %(file)s") % {"file": judging.labels}
+        words = _("labels of the file %(file)s") % {"file": ", ".join(judging.labels)}
         if judging.study:
             words = _("labels of the study %(study)s") % {"study": judging.study}
         n = None if study is None else StudyItem.objects.filter(study=study).count()

@@ -60,16 +60,17 @@ class Figure:
 
 
 def figures_of(table: Table, sources: Sources) -> Iterator[Figure]:
-    """Every figure that the paper prints, row by row. What it does not print is not asked for."""
+    """Every figure that the paper prints, row by row; of a row that it does not print, all ours."""
     for row in table.rows:
         for column in table.columns:
-            if column.key in row.published:
+            if column.key in row.published or not row.published:
                 yield _figure(table, row, column, sources)
 
 
 def _figure(table: Table, row: TableRow, column: TableColumn, sources: Sources) -> Figure:
     place = table.place_of(row, column)
-    said = published(row.published[column.key], column.unit)
+    printed = row.published.get(column.key)
+    said = Amount() if printed is None else published(printed, column.unit)
     try:
         found, url = _read(place, column, table, sources)
     except NoFigureError as why:

@@ -79,12 +79,13 @@ class ReplicationFacts:
         return self.registry.make(name, self)
 
     def document(self, ending: str) -> str:
-        """All of them as one text.
+        """The tables, deviations and versions as one text; the plan hangs on where it is made.
 
         Raises:
             ValueError: for CSV, of which a file holds one table only.
         """
-        return write_document(self.replication.name, self.registry.for_document(self), ending)
+        made = [self.report(name) for name in self.registry.entries if name != PLAN]
+        return write_document(self.replication.name, made, ending)
 
     def files(self, ending: str) -> Iterator[tuple[Path, str]]:
         """A file for each, and all but CSV as a whole."""

@@ -60,7 +60,8 @@ class Sources:
     @cached_property
     def parts(self) -> list[ReplicationPart]:
         rows = self.replication.parts.select_related("experiment", "study", "job")
-        return list(rows.order_by("pk"))
+        # An order that is the same wherever the bundle is read.
+        return list(rows.order_by("kind", "key"))
 
     @cached_property
     def experiments(self) -> list[Experiment]:
@@ -69,7 +70,7 @@ class Sources:
         rows = Experiment.objects.filter(pk__in=own)
         if self.user is not None:
             rows = rows.visible_to(self.user)
-        return list(rows.order_by("pk"))
+        return list(rows.order_by("name"))
 
     @cached_property
     def hidden_studies(self) -> set[int]:

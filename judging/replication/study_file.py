@@ -212,13 +212,14 @@ class PaperJudging(Part):
 class Judging(Part):
     """Runs that people judge: those of arms, those of a `study` that is here, or of `labels`.
 
-    `labels` and `causes` are files beside the study file. The sample is drawn by its seed.
+    `labels` (labels, verdicts, adjudications) and `causes` are files beside the study file. The
+    sample is drawn by its seed.
     """
 
     name: Short = ""
     arms: tuple[Key, ...] = ()
     study: Short = ""
-    labels: Path | None = None
+    labels: tuple[Path, ...] = ()
     causes: Path | None = None
     sample: Whole | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] = 0

@@ -16,6 +16,7 @@ from judging.analysis.reports.report import Report, Value
 from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.replication.sources import ArmRuns, Sources
 from runs.models import Experiment, RetryPolicy, TaskSet
+from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.native.writer import PRODUCER
 
 PROGRAMS = ("Django", "browsergym-core", "browsergym-miniwob", "miniwob", "playwright", "bm25s")
@@ -65,7 +66,14 @@ def _arms(sources: Sources) -> Iterator[list[Value]]:
             of = _("arm %(arm)s") % {"arm": key}
             yield [of, _("agent"), str(runs.agent)]
             yield [of, _("model"), runs.agent.model or _("none")]
-            yield [of, _("SHA-256 of the configuration"), runs.agent.config_hash]
+            yield [of, _("SHA-256 of the configuration"), _configuration(runs)]
+
+
+def _configuration(runs: ArmRuns) -> str:
+    """The same wherever the same agent acted, whatever else is known of its models there."""
+    agent = runs.agent
+    said = {"name": agent.name, "version": agent.version, "config": agent.config}
+    return hashlib.sha256(hashed_json(said)).hexdigest()
 
 
 def _experiment(experiment: Experiment, sources: Sources) -> Iterator[list[Value]]:

@@ -19,7 +19,7 @@ from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_run
 from judging.evaluating.evaluating import runs_of, runs_without, version_of
 from judging.evaluating.services import resume_batch, start_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyMember
-from judging.replication.data import import_causes, import_label_file, import_run_files
+from judging.replication.data import import_causes, import_label_files, import_run_files
 from judging.replication.evaluators import evaluator_chosen
 from judging.replication.expected import policy_name, policy_of
 from judging.replication.planning import Group, NotYetError, Planner, groups_of, jobs_of
@@ -255,7 +255,8 @@ class Work:
     def _judge(self, key: str, judging: Judging) -> ReplicationPart:
         name = bounded_name(judging.name or f"{self.replication.name}: {key}", LONGEST_NAME)
         if judging.labels:
-            study = import_label_file(self._path(judging.labels), name, self.user)
+            paths = [self._path(each) for each in judging.labels]
+            study = import_label_files(paths, name, self.user)
         else:
             study = self._study(name, judging)
         if judging.causes:

@@ -12,13 +12,16 @@ from rich.progress import Progress, TaskID
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.management.arguments import interruptible, write_files
 from judging.models import Replication
+from judging.replication.bundles import import_bundle, write_bundle
 from judging.replication.carrying_out import REFUSED, carry_out_here
 from judging.replication.reports import PLAN, ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.study_file import StudyFileError
 from judging.replication.work import Work
+from runs.exports.services import replacing
 from runs.interface.terminal import progress_bar
 from runs.models import Run, RunStatus
+from webagent.trajectory.bundles import BlobError
 
 
 class Command(BaseCommand):
@@ -30,11 +33,14 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="study file (TOML)")
+        parser.add_argument(
+            "file", type=Path, metavar="FILE", help="study file (TOML), or a bundle (zip)"
+        )
         action = parser.add_mutually_exclusive_group()
         action.add_argument("--plan", action="store_true", help="what it takes (default)")
         action.add_argument("--run", action="store_true", help="run it here, until people are due")
         action.add_argument("--resume", action="store_true", help="the same, where it stopped")
+        action.add_argument("--bundle", type=Path, metavar="ZIP", help="write it, whole")
         action.add_argument("--report", action="store_true", help="its tables, as things are")
         parser.add_argument("--format", choices=list(ENDINGS), default="text")
         parser.add_argument("--table", metavar="KEY", help="only this")
@@ -42,6 +48,9 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, report: bool, **options: Any) -> None:
         replication = _taken_up(file)
+        if options["bundle"]:
+            self.stdout.write(_bundle(options["bundle"], replication))
+            return
         if options["run"] or options["resume"]:
             self._run(replication, file.parent, is_resumed=options["resume"])
             report = True
@@ -88,11 +97,22 @@ class Command(BaseCommand):
 
 def _taken_up(file: Path) -> Replication:
     try:
+        if file.suffix == ".zip":
+            return import_bundle(file)
         return take_up(content=file.read_bytes(), file_name=file.name, user=None)
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from None
     except StudyFileError as error:
         raise CommandError(str(error)) from None
+
+
+def _bundle(out: Path, replication: Replication) -> str:
+    try:
+        with replacing(out) as unfinished:
+            head = write_bundle(unfinished, replication)
+    except (BlobError, OSError) as error:
+        raise CommandError(str(error)) from error
+    return f"Wrote {', '.join(head.files)} to {out}."
 
 
 def _show(progress: Progress, bar: TaskID, work: Work) -> None:

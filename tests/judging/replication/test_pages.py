@@ -116,7 +116,7 @@ def test_a_study_file_is_taken_up_by_its_form() -> None:
 
 
 def test_starting_what_needs_files_says_what_to_do() -> None:
-    content = files.NEC.replace('study = "WebArena sample"', 'labels = "before.csv"')
+    content = files.NEC.replace('study = "WebArena sample"', 'labels = ["before.csv"]')
     replication = files.taken_up(content)
     client = client_of(make_user("runner", *RUNNER))
     client.post(address("run", replication.pk))

@@ -63,7 +63,7 @@ BAD = {
     ),
     "no number": (files.NEC.replace("tp = 23", "tp = nan"), "tables.0.rows.0.published.tp", ""),
     "two sources of judging": (
-        files.NEC.replace("[judging.after]", "[judging.after]\nlabels = 'x.csv'"),
+        files.NEC.replace("[judging.after]", "[judging.after]\nlabels = ['x.csv']"),
         "judging.after",
         "give one of",
     ),

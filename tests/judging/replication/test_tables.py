@@ -104,7 +104,7 @@ def test_the_command_writes_every_format(tmp_path) -> None:
         return out.getvalue()
 
     content = json.loads(replicate("--report", "--format", "json"))
-    assert set(content["tables"]) == {"matrix", "share", "plan", "deviations", "versions"}
+    assert set(content["tables"]) == {"matrix", "share", "deviations", "versions"}
     assert content["tables"]["matrix"]["rows"][1]["ours"] == 16
     csv = replicate("--report", "--format", "csv", "--table", "matrix").splitlines()
     assert csv[0].startswith("row,figure,unit,published,published_low,")

@@ -1,0 +1,74 @@
+"""A bundle of a replication gives the same report elsewhere."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judging.models import Replication
+from runs.models import Run
+from tests.judging.replication.test_work import LEVERS
+from tests.runs.knowledge.lever_world import inhabited
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.sqlite_only("its parts are tested on both"),
+]
+
+
+def replicate(file: Path, *arguments: str) -> str:
+    out = io.StringIO()
+    call_command("replicate", str(file), *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> tuple[Path, str]:
+    """A bundle of a whole run, and its report; the database is empty again."""
+    with inhabited(tmp_path):
+        file = tmp_path / "levers.toml"
+        file.write_text(LEVERS)
+        replicate(file, "--run")
+        said = replicate(file, "--report", "--format", "json")
+        out = tmp_path / "levers.zip"
+        replicate(file, "--bundle", str(out))
+    call_command("flush", interactive=False, verbosity=0)
+    assert not Run.objects.exists()
+    return out, said
+
+
+def test_the_same_bundle_elsewhere_gives_the_same_report(bundle: tuple[Path, str]) -> None:
+    out, said = bundle
+    assert replicate(out, "--report", "--format", "json") == said
+    n = Run.objects.count()
+    assert n == 50
+    assert replicate(out, "--report", "--format", "json") == said
+    assert (Run.objects.count(), Replication.objects.count()) == (n, 1)
+    again = out.with_name("again.zip")
+    replicate(out, "--bundle", str(again))
+    assert zipfile.ZipFile(again).read("study.toml") == zipfile.ZipFile(out).read("study.toml")
+
+
+def test_a_changed_bundle_is_refused(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.zip"
+    bad.write_bytes(b"no zip")
+    with pytest.raises(CommandError, match="is no bundle of a replication"):
+        replicate(bad)
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr(
+            "replication.json",
+            '{"format": "crosscheck-replication/1", "name": "x", "file_name": "x",'
+            ' "programs": {}, "files": {"study.toml": "00"}}',
+        )
+        archive.writestr("study.toml", "x")
+    with pytest.raises(CommandError, match=r"bad.zip, study.toml: was changed"):
+        replicate(bad)
+    with zipfile.ZipFile(bad, "w") as archive:
+        archive.writestr("replication.json", '{"format": "other"}')
+    with pytest.raises(CommandError, match="format"):
+        replicate(bad)
+    assert not Replication.objects.exists()
