@@ -1,4 +1,6 @@
-"""Run the benchmarks (`make benchmarks`): medians and ratios; being slow fails nothing.
+"""Run the benchmarks (`make benchmarks`): medians and ratios, and at the end a table of goals.
+
+Being slow fails nothing.
 
 With names (`python -m tests.benchmarks stepping detecting`), only those.
 """
@@ -22,6 +24,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     browsers,
     detecting,
     exporting,
+    goals,
     importing,
     labels,
     matching,
@@ -29,6 +32,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     queueing,
     relating,
     rerunning,
+    served,
     starting,
     stepping,
     vision,
@@ -36,6 +40,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
 )
 
 MODULES = (
+    served,
     detecting,
     exporting,
     matching,
@@ -58,3 +63,4 @@ if __name__ == "__main__":  # processes that are spawned come here too
     names = {module.__name__.rpartition(".")[2]: module for module in MODULES}
     for name in sys.argv[1:] or names:
         (names | ASKED_FOR)[name].run()
+    goals.tell_all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 import tracemalloc
 from functools import partial
 
@@ -14,12 +13,15 @@ from django.utils import timezone
 from judging.models import Label, Study
 from judging.portability.judgements.data_tables import DATA_TABLES, everything_of
 from judging.portability.judgements.table_writing import DATA_FORMATS
-from tests.benchmarks.clock import tell, work_side_by_side
+from tests.benchmarks.clock import work_side_by_side
+from tests.benchmarks.goals import record, stretched
 from tests.benchmarks.labels import twins_of
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run
 
 RUNS = (1000, 10_000)
+GOAL_MS, GOAL_MB = 60, 5
+"""Of 2,000 labels; and the memory of however many."""
 READ = (
     *("pk", "annotator__username", "success", "confidence", "causes", "failure_step", "rationale"),
     *("seconds", "submitted_at", "extra", "item__study__name", "guideline__version"),
@@ -42,12 +44,13 @@ def _measure(study: Study, n_labels: int) -> None:
 
     for ending in ("csv", "jsonl"):
         ours, least = work_side_by_side(partial(_write, study, ending), bare)
-        tell(f"{n_labels} labels as {ending}", 1000 * ours, 1000 * least, "ms")
+        goal = stretched(GOAL_MS * n_labels / 2000)
+        record(f"{n_labels} labels as {ending}", 1000 * ours, goal=goal, bare=1000 * least)
     tracemalloc.start()
     _write(study, "csv")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    sys.stdout.write(f"{n_labels} labels as csv: {peak / 1e6:.1f} MB of memory\n")
+    record(f"memory of {n_labels} labels as csv", peak / 1e6, goal=GOAL_MB, unit="MB")
 
 
 def _write(study: Study, ending: str) -> None:

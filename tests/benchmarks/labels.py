@@ -35,6 +35,7 @@ from judging.models import Assignment, Dispute, Label, ReferenceVerdict, Study, 
 from runs.models import AuditEntry, Run, Step
 from tests.benchmarks.clock import tell
 from tests.benchmarks.crowds import Pieces, at_once
+from tests.benchmarks.goals import record
 from tests.faults.web import Web, session_of
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run
@@ -42,6 +43,7 @@ from tests.runs.live_workers import Site
 
 CLIENTS = 8
 GOAL = 192
+GOAL_SLOWEST_MS = 300
 PAIRS = list(itertools.combinations(range(CLIENTS), 2))
 LABELS = int(os.environ.get("BENCHMARK_LABELS", "2240"))
 TOKEN = "0123456789abcdef" * 2
@@ -65,9 +67,14 @@ class Form:
 
     @property
     def body(self) -> str:
-        """What the page's form holds when it is sent."""
+        """The same as it is sent."""
+        return urlencode(self.fields, doseq=True)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the page's form holds."""
         failed = self.success == "failure"
-        fields = {
+        return {
             "assignment": self.assignment.pk,
             "key": self.key,
             "version": "",
@@ -79,13 +86,12 @@ class Form:
             "confidence": "2",
             "rationale": RATIONALE,
         }
-        return urlencode(fields, doseq=True)
 
 
 def run() -> None:
     """What eight people reach, and what it takes of the processor."""
     _, forms = _study()
-    bare = at_once([_bare_writes(some) for some in forms])
+    bare = at_once([bare_writes(some) for some in forms])
     study, forms = _study()
     with _web() as web:
         sessions = [session_of(person) for person in annotators_of(study)]
@@ -99,10 +105,21 @@ def run() -> None:
     _check(study)
     took = {part: 1000 * (after[part] - before[part]) / len(ours.lengths) for part in after}
     told = ", ".join(f"{part} {each:.2f} ms" for part, each in took.items())
-    reached = "reached" if ours.rate >= GOAL else "missed"
+    record(
+        f"labels by {CLIENTS} people ({connection.vendor})",
+        ours.rate,
+        goal=GOAL,
+        unit="labels/s",
+        bare=bare.rate,
+        is_most=False,
+    )
+    slowest, bare_slowest = (1000 * max(each.lengths) for each in (ours, bare))
+    record(
+        f"slowest of them ({connection.vendor})", slowest, goal=GOAL_SLOWEST_MS, bare=bare_slowest
+    )
     tell(f"a label by {CLIENTS} people at once", 1000 / ours.rate, 1000 / bare.rate, "ms")
     sys.stdout.write(
-        f"  {ours.rate:.0f} labels/s (goal {GOAL}: {reached}), bare {bare.rate:.0f}/s; a person "
+        f"  {ours.rate:.0f} labels/s, bare {bare.rate:.0f}/s; a person "
         f"waits {1000 * median(ours.lengths):.0f} ms, one in twenty longer than "
         f"{1000 * quantiles(ours.lengths, n=20)[-1]:.0f} ms\n  processor time of a label: {told}\n"
     )
@@ -205,7 +222,7 @@ def _submits(web: Web, session: str, forms: Sequence[Form], address: str) -> Pie
     return [partial(send, form.body) for form in forms]
 
 
-def _bare_writes(forms: Sequence[Form]) -> Pieces:
+def bare_writes(forms: Sequence[Form]) -> Pieces:
     """The rows of each label by bare SQL, in a transaction."""
 
     def write(statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
