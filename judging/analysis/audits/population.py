@@ -263,7 +263,7 @@ def items_in_cells(
     """
     said = Q(run__evaluations__evaluator=evaluator, run__evaluations__is_current=True)
     items = (
-        counted_items(study)
+        counted_items(study, infeasible=infeasible_items())
         .annotate(said=FilteredRelation("run__evaluations", condition=said))
         .annotate(
             cell=cell_by("said__verdict"),
