@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.db import connection, transaction
 from django.test import Client
@@ -160,7 +161,7 @@ def _audit() -> None:
     _page(name, client_of(auditor), auditor, address, AUDIT_MS, bare)
 
 
-def _read(sql: str, *arguments: object) -> list[tuple[object, ...]]:
+def _read(sql: str, *arguments: Any) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, arguments)
         found: list[tuple[object, ...]] = cursor.fetchall()
