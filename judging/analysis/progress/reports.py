@@ -185,6 +185,7 @@ def runs(facts: Facts) -> Report:
         ("no_progress_because", _("why there is no progress")),
         ("first_missed", _("first milestone not reached")),
         ("steps", _("steps")),
+        ("max_steps", _("step limit")),
         ("ended_by_limit", _("the step limit that ended it")),
         ("milestones", _("milestones of the task")),
     ]
@@ -203,6 +204,7 @@ def runs(facts: Facts) -> Report:
                 row.missing.value if row.missing else None,
                 row.stop.name if row.stop else None,
                 row.n_steps,
+                row.max_steps,
                 row.stopped_at,
                 row.milestones,
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -123,11 +124,21 @@ class HintExperimentForm(ExperimentForm):
         self._jobs = {str(job.pk): job for job in jobs_with_hints(user)}
         self._offer("job", [(pk, job_words(job)) for pk, job in self._jobs.items()])
         self._offer("agents", hint_agent_choices(user))
+        # One agent is compared with itself: its limits are no arms.
+        self.fields["max_steps"].help_text = _(
+            "Common: 30, 50 and 100. Empty: as the task or the agent says."
+        )
+        self.fields["budgets"].help_text = _(
+            "Of an agent that has web knowledge; none gives all entries. Empty: as configured."
+        )
 
     hint_plan: HintPlan | None = None
     """What was asked for; None while the form does not say it."""
 
     def clean(self) -> dict[str, Any]:
+        for name in ("max_steps", "budgets"):
+            if len(re.split(r"[\s,;]+", str(self.cleaned_data.get(name) or "").strip())) > 1:
+                self.add_error(name, _("Enter one value: one agent is compared with itself."))
         chosen = self.cleaned_data.get("agents")
         self.cleaned_data["agents"] = [chosen] if chosen else []
         cleaned = super().clean()
