@@ -158,6 +158,9 @@ def joint(facts: TwoStudies) -> Report:
             Column("sum", _("sum")),
         ],
         rows=rows,
+        remarks=[
+            _("Rows: the run of the first study. Columns: the run of the second study."),
+        ],
         notes=[
             gettext(
                 "Each run is held against the reference verdict of its own study, which may differ."
@@ -201,7 +204,18 @@ def tasks(facts: TwoStudies) -> Report:
             text(f"evaluator_{n}", f"{gettext('evaluator')} ({n})", show=_one_of(VERDICTS)),
             text(f"cell_{n}", f"{gettext('cell')} ({n})", show=_one_of(_NAMES)),
         ]
-    return Report(columns=columns, rows=rows, layout=Layout(most=MOST_TASKS))
+    return Report(
+        columns=columns,
+        rows=rows,
+        page_rows=[row for row in rows if _changed(row)],
+        remarks=[_("Pairs that differ, and runs without a partner. The download has all pairs.")],
+        layout=Layout(most=MOST_TASKS),
+    )
+
+
+def _changed(row: list[Any]) -> bool:
+    """Whether the two halves of a row of `tasks` say different things."""
+    return bool(row[3:6] != row[6:9])
 
 
 def _said(facts: TwoStudies, side: int, run: Paired, cell: Verdict | None) -> list[Value]:

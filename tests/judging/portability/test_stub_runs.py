@@ -24,12 +24,14 @@ from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, Label, MilestoneTick, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.label_reports import LabelReport
+from judging.portability.study_bundles.services import import_study
 from judging.studies.labels.assignment import offer_next
 from judging.studies.services import matching_runs
 from runs.exports.run_bundles import bundles_of
 from runs.imports.storing import ImportedRun, import_bundle, import_runs
 from runs.models import Attachment, Experiment, Milestone, Run
 from tests.judging.factories import annotators_of, make_study
+from tests.judging.portability.test_study_bundles import bundle_of, wiped
 from tests.runs.factories import client_of, make_user
 from tests.runs.imports.test_stubs import whole
 from tests.runs.operations.integrity import rows_hold
@@ -158,6 +160,26 @@ def test_the_command_and_the_page_take_the_option(tmp_path, capsys):
         call_command("import_labels", str(path), "--study", STUDY)
     call_command("import_labels", str(path), "--study", STUDY, "--stubs")
     assert "Runs without trajectory: 2." in capsys.readouterr().out
+
+
+def test_a_study_bundle_carries_stubs_and_finds_what_became_whole(tmp_path: Path) -> None:
+    brought(TWO)
+    study = Study.objects.get()
+    first = bundle_of(study, tmp_path / "first.zip")
+    before, keys = state(), set(Run.objects.values_list("stub_key", flat=True))
+    wiped(study)
+    import_study(first)
+    assert state() == before
+    assert set(Run.objects.values_list("stub_key", flat=True)) == keys
+    assert Run.objects.filter(is_stub=True).count() == 2
+    again = bundle_of(Study.objects.get(), tmp_path / "again.zip")
+    assert again.read_bytes() == first.read_bytes()
+    # Of a run that is whole here by now a bundle's stub makes no second one.
+    import_bundle(whole())
+    import_study(first)
+    assert Run.objects.count() == 2
+    assert Run.objects.filter(is_stub=True).count() == 1
+    rows_hold()
 
 
 def keeping(folder: Path) -> None:
