@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from judging.evaluators.management.commands.score_cases import score_lines
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
-from judging.management.commands.score_cases import score_lines
 from tests.benchmarks.clock import seconds, tell
 
 CASES = 10_000

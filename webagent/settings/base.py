@@ -30,6 +30,8 @@ INSTALLED_APPS = [
     "judging",
     "runs",
     # Features with commands of their own.
+    *(f"judging.{name}" for name in ("analysis", "demo", "evaluating", "evaluators")),
+    *(f"judging.{name}" for name in ("portability", "replication", "studies")),
     "runs.accounts",
     "runs.catalogue",
     "runs.exports",

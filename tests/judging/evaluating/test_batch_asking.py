@@ -88,7 +88,7 @@ def test_a_batch_is_fetched_later_by_its_id(
 ) -> None:
     judge.reply = always(True)
     monkeypatch.setattr(
-        "judging.management.commands.evaluate._slept", lambda signals, seconds: False
+        "judging.evaluating.management.commands.evaluate._slept", lambda signals, seconds: False
     )
     with pytest.raises(CommandError, match="--batch-id batch0"):
         evaluate(study)

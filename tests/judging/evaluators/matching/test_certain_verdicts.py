@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judging.evaluators.management.commands.score_cases import score_lines
 from judging.evaluators.matchers import NEEDS_JUDGE, MatcherEvaluator
 from judging.evaluators.matching.outcome import CheckVerdict
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.strict import clean_answer, exact_match, must_include, split_url
 from judging.evaluators.pipelines import make_pipeline
-from judging.management.commands.score_cases import score_lines
 from runs.models import Run, Task, TaskSet
 from tests.judging.evaluators.judges.scripted import said
 from webagent.llm.interface import Reply, Request

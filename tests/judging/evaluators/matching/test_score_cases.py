@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from judging.evaluators.management.commands.score_cases import read_lines, score_lines
 from judging.evaluators.matching.outcome import MatchEvaluation, MatchOutcome, MatchTask
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.strict import StrictMatcher
-from judging.management.commands.score_cases import read_lines, score_lines
 
 CASES = [
     {

@@ -19,8 +19,7 @@ from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sa
 from judging.analysis.miniwob.tasks import propose_waiting
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_document, write_text
-from judging.management.arguments import at_most, interruptible
-from runs.interface.terminal import progress_bar
+from runs.interface.terminal import at_most, interruptible, progress_bar
 from runs.launching.experiments.plans import Plan, read_agent, seed_list
 from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.services import (

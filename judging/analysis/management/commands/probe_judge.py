@@ -14,10 +14,10 @@ from judging.evaluating.evaluating import runs_of
 from judging.evaluating.probing import AttackResult, Probe, judgements, probe, probed_judge
 from judging.evaluators.judges.injections import ATTACKS
 from judging.evaluators.registry import REGISTRY, UnknownEvaluatorError
-from judging.management.arguments import at_most, dollars, study_named
 from judging.statistics.figures import Share, Undefined
+from judging.studies.management.arguments import study_named
 from runs.catalogue.agents.choices import ModelUnavailableError
-from runs.interface.terminal import progress_bar
+from runs.interface.terminal import at_most, dollars, progress_bar
 
 FEW = 20
 

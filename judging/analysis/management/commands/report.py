@@ -12,7 +12,8 @@ from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import study_named, write_files
+from judging.studies.management.arguments import study_named
+from runs.interface.terminal import write_files
 
 
 class Command(BaseCommand):

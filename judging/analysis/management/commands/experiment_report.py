@@ -12,9 +12,9 @@ from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
+from judging.analysis.management.arguments import verdict_source
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import verdict_source, write_files
-from runs.interface.terminal import experiment_named
+from runs.interface.terminal import experiment_named, write_files
 
 
 class Command(BaseCommand):

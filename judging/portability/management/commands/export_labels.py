@@ -7,8 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from judging.management.arguments import study_named, write_table
 from judging.portability.judgements.data_tables import JUDGEMENTS, everything_of
+from judging.portability.management.tables import write_table
+from judging.studies.management.arguments import study_named
 
 
 class Command(BaseCommand):

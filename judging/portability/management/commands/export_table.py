@@ -7,13 +7,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.management.arguments import study_named, write_table
 from judging.models import Study
 from judging.portability.judgements.data_tables import (
     DATA_TABLES,
     everything_of,
     run_contents,
 )
+from judging.portability.management.tables import write_table
+from judging.studies.management.arguments import study_named
 from runs.interface.terminal import experiment_named
 
 

@@ -17,9 +17,9 @@ from judging.analysis.hint_effects.source_runs import (
     source_runs,
     writing_estimate,
 )
-from judging.management.arguments import dollars, verdict_source
+from judging.analysis.management.arguments import verdict_source
 from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
-from runs.interface.terminal import experiment_named
+from runs.interface.terminal import dollars, experiment_named
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.knowledge.learning import carry_out
 from runs.models import LearningJob

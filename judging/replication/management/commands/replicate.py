@@ -10,7 +10,6 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.progress import Progress, TaskID
 
 from judging.analysis.reports.writing import ENDINGS, write
-from judging.management.arguments import interruptible, write_files
 from judging.models import Replication
 from judging.replication.bundles import import_bundle, write_bundle
 from judging.replication.carrying_out import REFUSED, carry_out_here
@@ -19,7 +18,7 @@ from judging.replication.services import take_up
 from judging.replication.study_file import StudyFileError
 from judging.replication.work import Work
 from runs.exports.services import replacing
-from runs.interface.terminal import progress_bar
+from runs.interface.terminal import interruptible, progress_bar, write_files
 from runs.models import Run, RunStatus
 from webagent.trajectory.bundles import BlobError
 

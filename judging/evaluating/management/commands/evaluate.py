@@ -29,10 +29,10 @@ from judging.evaluators.registry import (
     predefined_evaluators,
     usable_entry,
 )
-from judging.management.arguments import at_most, dollars, interruptible, study_named
 from judging.models import EvaluationBatch, Study
+from judging.studies.management.arguments import study_named
 from runs.catalogue.agents.choices import ModelUnavailableError
-from runs.interface.terminal import progress_bar
+from runs.interface.terminal import at_most, dollars, interruptible, progress_bar
 from runs.models import Run
 from runs.queue.jobs import cost_in_words
 from runs.queue.paid_work import Watcher, WorkRefusedError

@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.management.arguments import study_named
 from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import STUDY_EXPORTED
+from judging.studies.management.arguments import study_named
 from runs.accounts.audit_log import record_entry
 from runs.interface.terminal import progress_bar
 
