@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -196,7 +197,7 @@ class Sources:
         facts = self.facts(first.experiment, table.verdict)
         key = (COMPARISON, place.arm, place.versus, table.verdict)
         one, two = self._side(first, place.arm), self._side(second, place.versus)
-        return self._made(key, lambda: comparison_report(Comparison(one, two, facts.source)))
+        return self._made(key, lambda: _counts(Comparison(one, two, facts.source)))
 
     def _side(self, runs: ArmRuns, name: str) -> Side:
         return Side(scope=self.scope(runs.experiment), agent=runs.agent, agent_name=name)
@@ -205,6 +206,13 @@ class Sources:
         if key not in self._reports:
             self._reports[key] = make()
         return self._reports[key]
+
+
+def _counts(comparison: Comparison) -> Report:
+    """The comparison's figures and counts, without the runs that it lists below them."""
+    report = comparison_report(comparison)
+    task = [column.key for column in report.columns].index("task")
+    return replace(report, rows=[row for row in report.rows if row[task] is None])
 
 
 def _source(verdict: str) -> Source | None:
