@@ -213,7 +213,8 @@ def _of_judgings(sources: Sources) -> Iterator[Deviation]:
     for key, judging in sources.file.judging.items():
         study = sources.studies.get(key)
         if study is not None and study.pk not in sources.hidden_studies:
-            found = [*_people(judging, study), *_evaluators(judging, study)]
+            named = _evaluators_named(key, sources.file)
+            found = [*_people(judging, study), *_evaluators(judging, study, named)]
             yield from (replace(each, about=(key,)) for each in found)
 
 
@@ -230,7 +231,21 @@ def _people(judging: Judging, study: Study) -> Iterator[Deviation]:
         yield Deviation(what=_("runs without a reference verdict"), ours=str(n - settled))
 
 
-def _evaluators(judging: Judging, study: Study) -> Iterator[Deviation]:
+def _evaluators_named(key: str, file: StudyFile) -> set[str]:
+    """The evaluators that a judging has run, and those of which tables have figures."""
+    named = {each.name for each in file.judging[key].evaluators}
+    for table in file.tables:
+        for row in table.rows:
+            places = [table.place_of(row, column) for column in table.columns]
+            named |= {
+                str(place.select["evaluator"])
+                for place in places
+                if place.judging == key and "evaluator" in place.select
+            }
+    return named
+
+
+def _evaluators(judging: Judging, study: Study, named: set[str]) -> Iterator[Deviation]:
     """Which judged, by what model, by whose prompts, and on how many runs they say nothing."""
     runs = StudyItem.objects.filter(study=study).order_by().values("run")
     said = Evaluation.objects.filter(run__in=runs, is_current=True).order_by()
@@ -238,11 +253,10 @@ def _evaluators(judging: Judging, study: Study) -> Iterator[Deviation]:
     counts: Counter[int] = Counter()
     for pk, verdict, n in said.values_list("evaluator", "verdict").annotate(n=Count("pk")):
         counts[pk] += n if verdict in spoken else 0
-    named = {each.name for each in judging.evaluators}
     versions = [
         each
         for each in EvaluatorVersion.objects.filter(pk__in=counts).order_by("name", "pk")
-        if not named or each.name in named
+        if each.name in named
     ]
     names = _listed([str(each) for each in versions])
     yield from _differs(_("evaluators"), _listed(judging.paper.evaluators), names)
