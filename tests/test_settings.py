@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management import CommandError, call_command
 
 from webagent.settings.environment import read_environment
 from webagent.settings.files import make_folder, read_or_make_secret_key
@@ -196,3 +197,10 @@ def test_every_module_with_background_work_is_named() -> None:
         if REGISTERS.search(path.read_text())
     }
     assert found == set(settings.CELERY_IMPORTS)
+
+
+@pytest.mark.django_db
+@pytest.mark.sqlite_only("tests a command's refusal")
+def test_the_demo_is_refused_where_it_is_not_allowed() -> None:
+    with pytest.raises(CommandError, match="passwords are public"):
+        call_command("load_demo")

@@ -14,7 +14,9 @@ from webagent.settings.files import make_folder, picture_sources, storages
 ENV = read_environment()
 DATA_DIR = make_folder(ENV.DATA_DIR.expanduser().resolve())
 
-DEBUG = False
+DEBUG = False  # with it, every query would be kept, and on SQLite asked for once more
+ALLOWS_DEMO = False
+"""Whether accounts whose passwords everybody knows may be made."""
 SECRET_KEY = ENV.SECRET_KEY or ""
 ALLOWED_HOSTS = ENV.ALLOWED_HOSTS
 CSRF_TRUSTED_ORIGINS = ENV.CSRF_TRUSTED_ORIGINS

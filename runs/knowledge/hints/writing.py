@@ -237,7 +237,9 @@ def _record(hint: Hint) -> HintRecord:
 
 
 def _own_parts(job: LearningJob) -> dict[str, str] | None:
-    own = HintParams.model_validate(job.params).wording
+    # Of an imported job only this is sure to be here as ours are.
+    given = job.params.get("wording")
+    own = HintWords.model_validate(given) if given else None
     return None if own is None else {"name": own.name, **own.parts}
 
 

@@ -20,8 +20,10 @@ class Command(BaseCommand):
         parser.add_argument("--if-empty", action="store_true", help="only where no study is")
 
     def handle(self, *args: Any, if_empty: bool, **options: Any) -> None:
-        if not settings.DEBUG:
-            raise CommandError("The demo's passwords are public: it is only for DEBUG.")
+        if not settings.ALLOWS_DEMO:
+            raise CommandError(
+                "The demo's passwords are public: it is only for an installation of one's own."
+            )
         if not is_loaded():
             if if_empty and _is_in_use():
                 return
