@@ -852,6 +852,7 @@ API: dict[str, dict[str, Argument]] = {
 MORE_API: dict[str, dict[str, Argument]] = {
     "read_blob": {"sha256": lambda world: [world.picture.pk, world.log.pk]},
     "push_step": {"index": STEPS},
+    "read_beside_table": {"other_id": STUDIES, "name": lambda _: ["matrices", "tasks"]},
     "read_audit_table": {"name": lambda _: ["matrices", "triangle"]},
     "read_experiment_table": {"name": lambda _: "runs"},
     "read_replication_table": {"name": lambda _: REPLICATION_REPORTS},
