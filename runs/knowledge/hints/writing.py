@@ -190,11 +190,15 @@ IMPORTED = "imported"
 
 def hint_records(run_ids: Iterable[UUID]) -> Mapping[UUID, list[HintRecord]]:
     """The hints that were written from these runs, by run, in an order of their own making."""
-    rows = Hint.objects.filter(source__in=list(run_ids)).select_related("job")
-    rows = rows.prefetch_related("further")
+    ids = list(run_ids)
+    # Asked whether there is a hint or not, so that no count of queries tells.
+    sources = HintSource.objects.filter(hint__source__in=ids).order_by("pk")
+    further: dict[int, list[str]] = {}
+    for hint, run in sources.values_list("hint", "run"):
+        further.setdefault(hint, []).append(str(run))
     found: dict[UUID, list[HintRecord]] = {}
-    for row in rows.order_by("job", "level"):
-        found.setdefault(row.source_id, []).append(_record(row))
+    for row in Hint.objects.filter(source__in=ids).select_related("job").order_by("job", "level"):
+        found.setdefault(row.source_id, []).append(_record(row, further.get(row.pk, [])))
     return found
 
 
@@ -207,7 +211,7 @@ def store_hints(run: Run, bundle: RunBundle) -> list[Problem]:
     return problems
 
 
-def _record(hint: Hint) -> HintRecord:
+def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
     job, params = hint.job, hint.job.params
     return HintRecord(
         id=f"{job.pk}/{hint.source_id}/{hint.level}",
@@ -222,7 +226,7 @@ def _record(hint: Hint) -> HintRecord:
             verdict_rule=params.get("verdict_rule", ""),
             wording=_own_parts(job),
         ),
-        further_runs=tuple(str(each.run_id) for each in hint.further.all()),
+        further_runs=tuple(further),
         model=hint.model,
         prompt_version=hint.prompt_version,
         prompt_hash=hint.prompt_hash,
