@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from judging.studies.access import TAG_FAILURES
 
 ROOMS: Mapping[str, str] = {
-    r"judging:(audit|batch_|what_if|experiment_|hint_)\w*": "judging.view_audit",
+    r"judging:(audit|batch_|what_if|experiment_|hint_|replication_)\w*": "judging.view_audit",
     r"judging:(failure_review|cause_tag|milestone_proposals)": "judging.view_audit",
     r"judging:study_(data|download\w*)": "judging.view_audit",
     r"judging:failure_causes?": TAG_FAILURES,
@@ -31,7 +31,7 @@ STUDY = r"judging:(study_detail|guidelines)"
 PARTS: Mapping[str, str] = {
     "stranger": r"",
     "annotator": rf"{STUDY}|judging:(annotate|annotate_run|run_judgements)"
-    r"|runs:run_(detail|live|steps?|screen|compare_choices|blob)",
+    r"|runs:run_(detail|live|steps?|screen|compare_choices|blob|preview)",
     "adjudicator": rf"{STUDY}|judging:dispute_detail",
 }
 """What a part in the study opens beside rooms. The first run is the annotator's, still blind."""

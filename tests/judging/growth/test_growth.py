@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from judging import extension
 from judging.analysis.experiments import views as experiment_views
-from judging.analysis.hint_effects import views as hint_views
+from judging.analysis.hint_effects import forms as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
@@ -132,7 +132,7 @@ BOUNDS = (
     (label_import_views, "LOOKED_THROUGH", 40),
     (extension, "MOST_STUDIES", 40),
     (rerun_views, "MOST_OFFERED", 40),
-    (hint_views, "MOST_OFFERED", 40),
+    (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),
     (task_filters, "MAX_OPTIONS", 15),

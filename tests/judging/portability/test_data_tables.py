@@ -204,7 +204,8 @@ class TestOfStudies:
             success="unsure",
             submitted_at=first.submitted_at,
         )
-        with django_assert_num_queries(4):
+        # Three ask whether there is anything beside the labels.
+        with django_assert_num_queries(7):
             found = {row["id"]: row for row in label_rows(study.items.all())}
         assert set(found) == {str(pk) for pk in Label.objects.values_list("pk", flat=True)}
         for label in whole_labels():

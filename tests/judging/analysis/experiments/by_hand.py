@@ -134,7 +134,7 @@ def _picked(draw: Sequence[Row], reference: dict[str, str]) -> float:
 
 
 def _check_recovery(rows: Sequence[Sequence[str]], exported: Exported) -> None:
-    for row in rows:
+    for row in rows[: len(exported.agents)]:  # before the table of loops
         decided = _decided(exported.of(row[0].split(" · ")[0], exported.counted))
         won = [run for run in decided if run["reward"]]
         rescued = [run for run in won if _recoveries(run)]
