@@ -25,12 +25,15 @@ from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 
 class HintParams(BaseModel):
-    """What a job is about. `verdict` names who said that the runs succeeded, and in which words."""
+    """What a job is about. `verdict` names who said that the runs succeeded, and in which words.
 
-    runs: list[UUID]
-    levels: list[Level]
-    verdict: str
-    verdict_name: str
+    Jobs of older versions and of elsewhere may lack any of it.
+    """
+
+    runs: list[UUID] = []
+    levels: list[Level] = []
+    verdict: str = ""
+    verdict_name: str = ""
     verdict_rule: str = ""
     further: dict[UUID, list[UUID]] = {}
     """Further runs of the same task that the hints of a run are written from."""
@@ -241,9 +244,7 @@ def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
 
 
 def _own_parts(job: LearningJob) -> dict[str, str] | None:
-    # Of an imported job only this is sure to be here as ours are.
-    given = job.params.get("wording")
-    own = HintWords.model_validate(given) if given else None
+    own = HintParams.model_validate(job.params).wording
     return None if own is None else {"name": own.name, **own.parts}
 
 
