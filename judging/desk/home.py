@@ -15,7 +15,7 @@ from judging.studies.access import AUDIT, studies_hidden_from
 from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
-from runs.interface.paging import count_rows
+from runs.interface.paging import RowCount
 from runs.models import ImportJob, Run, RunStatus, User
 from runs.models.visibility import visibility_of
 from runs.operations.health.checks import neglected
@@ -23,6 +23,7 @@ from runs.operations.health.checks import neglected
 RERUN = "runs.rerun_run"
 VISIT = timedelta(minutes=30)
 FEW = 5
+MOST_COUNTED = 99
 STUDIES = 50
 
 
@@ -100,10 +101,6 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
     )
     ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
-    visibility = visibility_of(user)
-    added = Run.objects.filter(visibility.visible, created_at__gt=after, superseded=False)
-    settled = ReferenceVerdict.objects.filter(decided_at__gt=after, is_authoritative=True)
-    settled = settled.exclude(item__study__in=studies_hidden_from(user))
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
         "decided": list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
@@ -113,7 +110,27 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
         "overruled": list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
-        "n_runs_added": count_rows(added).number if user.has_perm("runs.view_run") else 0,
-        "n_settled": count_rows(settled).number if user.has_perm(AUDIT) else 0,
+        "n_runs_added": _runs_added(user, after) if user.has_perm("runs.view_run") else None,
+        "n_settled": _runs_settled(user, after) if user.has_perm(AUDIT) else None,
     }
     return news | {"is_empty": not any(news.values()), "since": since}
+
+
+def _runs_added(user: User, after: datetime) -> RowCount | None:
+    """Runs that came, counted by the index of their age as far as the page says; None for none."""
+    runs = Run.objects.filter(visibility_of(user).visible, superseded=False, created_at__gt=after)
+    return _counted(len(runs.order_by("-created_at", "-pk").values_list("pk")[: MOST_COUNTED + 1]))
+
+
+def _runs_settled(user: User, after: datetime) -> RowCount | None:
+    """The same of runs that got a reference verdict: the newest of these are looked through."""
+    verdicts = ReferenceVerdict.objects.filter(is_authoritative=True).order_by("-pk")
+    newest = verdicts.values_list("item__study", "decided_at")[: MOST_COUNTED + 1]
+    studies = [study for study, at in newest if at > after]
+    hidden = set(studies_hidden_from(user).filter(pk__in=studies).values_list("pk", flat=True))
+    return _counted(sum(study not in hidden for study in studies))
+
+
+def _counted(found: int) -> RowCount | None:
+    is_more = found > MOST_COUNTED
+    return RowCount(MOST_COUNTED if is_more else found, is_more=is_more) if found else None

@@ -37,18 +37,23 @@ class LiveRun:
 
 
 def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
-    """Of `visible_to` runs those under way, the longest first, then the person's last ended ones.
+    """Of `visible_to` runs those under way, the oldest first, then the person's last ended ones.
 
-    Two queries.
+    Three queries.
     """
     now = timezone.now()
     shown: QuerySet[Any] = runs.select_related("task").annotate(
         last_picture=last_screenshot(is_small=True)
     )
-    running = shown.filter(status__in=[RunStatus.RUNNING, RunStatus.LEASED])
+    # One status at a time, in the order of its index: of several, SQLite reads every run there is.
+    running = (
+        run
+        for status in (RunStatus.RUNNING, RunStatus.LEASED)
+        for run in shown.filter(status=status).order_by("created_at", "pk")[:MOST]
+    )
     # By the index of who launched it; imported runs were never claimed.
     ended = shown.filter(created_by=user, ended_at__gt=now - STAYS, claimed_at__isnull=False)
-    rows = [*running.order_by("claimed_at", "pk")[:MOST], *ended.order_by("-ended_at")[:MOST]]
+    rows = [*running, *ended.order_by("-ended_at")[:MOST]]
     return [
         LiveRun(
             cast("ShownRun", run),

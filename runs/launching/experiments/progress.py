@@ -64,7 +64,7 @@ class Progress:
 
 
 def progress_of(experiment: Experiment, user: User) -> Progress:
-    """Progress of one experiment, with the wall and the time left. Five queries."""
+    """Progress of one experiment, with the wall and the time left. Six queries."""
     (progress,) = progress_of_each([experiment], user)
     runs = _runs(user).filter(experiment=experiment)
     if progress.running:
