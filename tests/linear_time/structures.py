@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from judging.evaluators import failure_detection
+from judging.evaluators.matching.task_data import ambiguity
 from judging.portability.judgements import rows
 from runs.catalogue.milestones import definitions
 from runs.catalogue.patches import changes as reading
@@ -146,6 +147,20 @@ def _refused(work: Callable[[], object], error: type[Exception]) -> Callable[[],
     return tried
 
 
+def _asked(n: int) -> Callable[[], object]:
+    """Tasks that could be asked for an amount, of one template, some of which refuse."""
+    spec = {"eval_types": ["string_match"], "reference_answers": {"must_include": ["12.50"]}}
+    none = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": "N/A"}}
+    tasks = [
+        ambiguity.AskedTask(
+            id=str(i), goal="How much is it " * 20, spec=none if i % 7 == 0 else spec, group="one"
+        )
+        for i in range(n)
+    ]
+    long = ambiguity.AskedTask(id="long", goal="what is " * n, spec=spec)
+    return lambda: ambiguity.find_ambiguities([*tasks, long])
+
+
 _DELTA: dict[str, object] = {"choices": [{"index": 0, "delta": {"content": "ab"}}]}
 _BLOCK: dict[str, object] = {
     "type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ab"},
@@ -161,6 +176,7 @@ WORKS: dict[str, tuple[Callable[..., object], Make]] = {
     "runs of one step": (comparison.align, _aligned(1)),
     "runs of a few steps": (comparison.align, _aligned(7)),
     "runs of other steps": (comparison.align, _aligned(10**9)),
+    "ambiguous tasks": (ambiguity.find_ambiguities, _asked),
     "relevance": (Relevance, _ranked),
     "relatedness": (relevance.Sources, _related),
     "actions on a page": (recording.recorded_actions, _aimed),
