@@ -25,7 +25,7 @@ def test_tokens_and_cost_are_told_and_an_unknown_price_is_named(
     record = {"totals": {"cached_tokens": 4810}, "extra": {"unpriced_calls": unpriced}}
     run = make_run(input_tokens=7844, output_tokens=93, cost=cost, record=record)
     page = client_of(make_user("engineer")).get(f"/runs/{run.pk}/").content.decode()
-    assert "7,844 in, 93 out (4,810 of them cached)" in page
+    assert "7,844 tokens in, 93 out (4,810 of them cached)" in page
     assert said in page
 
 
