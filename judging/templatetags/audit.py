@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from html import escape
 from typing import Any
 
 from django import template
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -177,17 +177,21 @@ def table_downloads(
     """
     path = reverse(address, args=[key, NAME, ENDING])
     asked = f"?{query}" if query else ""
-    links = "".join(
-        f'<a href="{escape(path.replace(ENDING, ending) + asked)}" download>'
-        f"{format_name(ending)}</a>"
-        for ending in formats
-    )
-    return mark_safe(  # noqa: S308 (of escaped parts)
-        "".join(
-            f'<span class="group">{escape(str(words))}</span>\n'
-            f'<span class="cluster downloads">{links.replace(NAME, name)}</span>\n'
+    links = [(path.replace(ENDING, ending) + asked, format_name(ending)) for ending in formats]
+    return format_html_join(
+        "",
+        '<span class="group">{}</span>\n<span class="cluster downloads">{}</span>\n',
+        (
+            (
+                words,
+                format_html_join(
+                    "",
+                    '<a href="{}" download>{}</a>',
+                    ((link.replace(NAME, name), ending) for link, ending in links),
+                ),
+            )
             for name, words in tables.items()
-        )
+        ),
     )
 
 

@@ -4,13 +4,12 @@ import re
 import unicodedata
 from datetime import datetime
 from decimal import Decimal
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from django import template
 from django.utils import formats, timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
@@ -119,10 +118,9 @@ def moment(at: datetime | None) -> str | SafeString:
     if at is None:
         return "—"
     local = timezone.localtime(at)
-    short = escape(formats.date_format(local, "SHORT_DATETIME_FORMAT"))
-    zone = escape(str(local.tzname()))
-    return mark_safe(  # noqa: S308 (escaped; a page may have a hundred of them)
-        f'<time datetime="{at.isoformat()}" title="{short} {zone}">{short}</time>'
+    short = formats.date_format(local, "SHORT_DATETIME_FORMAT")
+    return format_html(
+        '<time datetime="{}" title="{} {}">{}</time>', at.isoformat(), short, local.tzname(), short
     )
 
 
@@ -148,7 +146,7 @@ def verdict(value: str | None) -> SafeString:
 def stub_mark(run: "Run") -> SafeString:
     """What marks a run without trajectory wherever runs are listed; empty for all others."""
     if not run.is_stub:
-        return SafeString("")
+        return format_html("{}", "")
     title = _("Only labels and verdicts of this run are here.")
     return format_html(' <span class="badge stub" title="{}">{}</span>', title, NO_TRAJECTORY)
 

@@ -58,6 +58,6 @@ def test_an_archive_is_sent_and_waited_for(tmp_path: Path) -> None:
         job = Client("http://x.test", "key").import_archive(tmp_path / "runs.zip", wait_s=9)
     assert job["state"] == "finished"
     assert [resolve(f"/api/v1{call.args[1]}").url_name for call in ask.call_args_list] == [
-        "import_archive",
+        "import_runs",
         "read_import",
     ]

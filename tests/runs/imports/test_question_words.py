@@ -3,12 +3,17 @@
 from typing import Any
 
 from runs.imports.forms import KNOWN, in_own_words
-from webagent.trajectory.online_mind2web.verdicts import QUESTION
+from webagent.trajectory.agentrewardbench import verdicts_alone
+from webagent.trajectory.online_mind2web import verdicts
+
+QUESTIONS = (verdicts.QUESTION, verdicts_alone.QUESTION)
 
 
 def test_every_word_of_a_question_is_in_the_catalogue() -> None:
-    asked: dict[str, Any] = {"key": QUESTION.key, "text": QUESTION.text}
-    asked |= {"choices": dict(QUESTION.choices), "unanswered": QUESTION.unanswered}
-    shown = in_own_words(asked)
-    assert shown == asked
-    assert {QUESTION.text, *QUESTION.choices.values(), QUESTION.unanswered} == set(KNOWN)
+    words: set[str] = set()
+    for question in QUESTIONS:
+        asked: dict[str, Any] = {"key": question.key, "text": question.text}
+        asked |= {"choices": dict(question.choices), "unanswered": question.unanswered}
+        assert in_own_words(asked) == asked
+        words |= {question.text, *question.choices.values(), question.unanswered}
+    assert words == set(KNOWN)

@@ -32,5 +32,5 @@ def test_workflow_parses_and_calls_commands_as_they_are() -> None:
 
 def _parsed(command: str) -> tuple[str, dict[str, object]]:
     _python, _manage, name, *arguments = shlex.split(EXPRESSION.sub("17", command))
-    parser = load_command_class("judging" if "gate" in name else "runs.launching", name)
+    parser = load_command_class("judging.analysis" if "gate" in name else "runs.launching", name)
     return name, vars(parser.create_parser("manage.py", name).parse_args(arguments))
