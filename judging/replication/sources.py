@@ -78,7 +78,9 @@ class Sources:
         """Studies of which the reader may know no figure: they judge in them themselves."""
         if self.user is None:
             return set()
-        return set(studies_hidden_from(self.user).values_list("pk", flat=True))
+        own = [study.pk for study in self.studies.values()]
+        hidden = studies_hidden_from(self.user).filter(pk__in=own)
+        return set(hidden.values_list("pk", flat=True)) if own else set()
 
     @cached_property
     def arms(self) -> Mapping[str, ArmRuns | str]:
@@ -230,5 +232,6 @@ def shown_to(user: User) -> QuerySet[Replication]:
     acted in it.
     """
     parts = ReplicationPart.objects.filter(replication=OuterRef("pk"), experiment__isnull=False)
-    shown = Experiment.objects.visible_to(user).order_by().values("pk")
-    return Replication.objects.exclude(Exists(parts.exclude(experiment__in=shown)))
+    # Asked of each part: a list of all that are shown would grow with the site.
+    shown = Experiment.objects.visible_to(user).filter(pk=OuterRef("experiment"))
+    return Replication.objects.exclude(Exists(parts.exclude(Exists(shown))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -26,8 +26,9 @@ MOST_OFFERED = 200
 
 def other_studies(study: Study, user: User) -> QuerySet[Study]:
     """Studies that may stand beside it, newest first: those that hide nothing from the person."""
-    hidden = studies_hidden_from(user).values("pk")
-    return Study.objects.exclude(pk=study.pk).exclude(pk__in=hidden).order_by("-created_at", "-pk")
+    # Asked of each study that is read, not of every one that there is.
+    hidden = Exists(studies_hidden_from(user).filter(pk=OuterRef("pk")))
+    return Study.objects.exclude(pk=study.pk).exclude(hidden).order_by("-created_at", "-pk")
 
 
 @require_safe
