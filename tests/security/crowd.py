@@ -28,6 +28,7 @@ from runs.models import (
     AgentConfiguration,
     Attachment,
     ImportJob,
+    KnowledgeSet,
     RetryPolicy,
     Run,
     RunStatus,
@@ -49,7 +50,7 @@ from tests.judging.factories import (
 )
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.url_cases import CASES, EXPERIMENTS, Visit
-from tests.runs.factories import make_run, make_task
+from tests.runs.factories import make_agent, make_run, make_task
 from tests.runs.viewer.test_step_calls import prompt, run_with
 from tests.security.payloads import PAYLOADS
 from webagent.milestones.findings import Definition, Finding
@@ -270,6 +271,20 @@ def _hints(to: Crowd) -> None:
         to.show("judging:hint_cell", of.pk, *key.split("."), query="verdict=reward")
 
 
+def _knowledge_given(to: Crowd) -> None:
+    """A run whose agent was given a part of its web knowledge."""
+    sha256 = "0" * 64
+    content = {"set": EVIL, "sha256": sha256, "entries": []}
+    agent = make_agent("knowing", config={"knowledge": content})
+    kept = KnowledgeSet.objects.create(
+        name="Given", site="shopping", kind="raw", content_hash=sha256
+    )
+    kept.entries.create(position=0, intent="intent", ok="ok", ng="ng")
+    said = {"given": 0, "left_out": [0], "budget_tokens": 9, "room_tokens": 8}
+    run = make_run(pictures=False, agent=agent, record={"extra": {"knowledge": said}})
+    to.show("runs:run_detail", run.pk)
+
+
 def _failures(to: Crowd) -> None:
     """Failures of MiniWoB++, drawn, proposed and tagged; failure modes by a judge."""
     of, agent = suite()
@@ -358,6 +373,7 @@ _PARTS = (
         _compared,
         _progress,
         _hints,
+        _knowledge_given,
         _failures,
         _labels,
         _judged,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
 
+from judging.models import Replication
+from judging.replication.study_file import read_study_file
 from runs.models.immutability import remove_guards
 from tests.security.payloads import PAYLOADS
 
@@ -32,6 +36,8 @@ SAY_NO_WHEN_EMPTY = {"infeasible_reason"}
 """With words in them, what they are about would be left out of every figure, and of most pages."""
 HIDDEN_WORDS = ("zq-", "zd-")
 """By these the world's own strings inside JSON are known."""
+IN_STUDY_FILE = re.compile(r'(?<!\w)(name|title|place) = "[^"\n]*"')
+"""Words of a study file that are free: what is stored is a file that was read, whatever it says."""
 _numbers = itertools.count()
 
 
@@ -65,7 +71,9 @@ def _changes(row: models.Model) -> Iterator[tuple[str, Any]]:
             continue
         if field.name in SAY_NO_WHEN_EMPTY and not value:
             continue
-        if isinstance(field, models.CharField | models.TextField):
+        if isinstance(row, Replication) and field.name == "content":
+            yield field.name, _study_file(row.content)
+        elif isinstance(field, models.CharField | models.TextField):
             yield field.name, hostile(field.max_length)
         elif isinstance(field, models.JSONField) and value:
             poisoned = _inside(value)
@@ -85,6 +93,17 @@ def hostile(length: int | None) -> str:
             break
         text = more
     return text[:length] if length > 12 else f"\"'><zx {start}"[:length]
+
+
+def _study_file(content: str) -> str:
+    """The file with hostile strings for its free words; one that can still be read."""
+
+    def words(found: re.Match[str]) -> str:
+        return f"{found[1]} = {json.dumps(hostile(120), ensure_ascii=False)}"
+
+    poisoned = IN_STUDY_FILE.sub(words, content)
+    read_study_file(poisoned.encode(), "poisoned.toml")
+    return poisoned
 
 
 def _inside(value: Any) -> Any:

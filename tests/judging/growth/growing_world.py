@@ -303,7 +303,8 @@ class GrowingWorld:
 
     def _learn(self, number: int, ended: list[UUID], tasks: list[Task]) -> None:
         """Hints and web knowledge that were drawn from the runs."""
-        params = {"runs": [str(ended[0])], "levels": ["concrete"], "verdict_name": "x"}
+        params: dict[str, Any] = {"runs": [str(ended[0])], "levels": ["concrete"]}
+        params |= {"verdict": "reference", "verdict_name": "x"}
         job = LearningJob(
             kind="hints", state="finished", model="m", n_total=1, n_done=1, params=params
         )

@@ -500,7 +500,12 @@ def _hold(study: Study, run: Run, user: User) -> None:
 
 def make_hints(runs: dict[Run, str]) -> list[Hint]:
     """A hint from each of the runs, which tells that they succeeded, chosen for its own task."""
-    params = {"runs": [str(run.pk) for run in runs], "levels": ["concrete"], "verdict_name": "x"}
+    params = {
+        "runs": [str(run.pk) for run in runs],
+        "levels": ["concrete"],
+        "verdict": "reference",
+        "verdict_name": "x",
+    }
     job = LearningJob.objects.create(kind="hints", state="finished", model="m", params=params)
     hints = []
     for run, of in runs.items():
