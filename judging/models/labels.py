@@ -55,6 +55,8 @@ class Label(models.Model):
     guideline = models.ForeignKey(Guideline, models.RESTRICT, null=True)
     submitted_at = models.DateTimeField()
     idempotency_key = models.CharField(max_length=64, blank=True)
+    seen = models.TextField(blank=True, default="", db_default="")
+    """What of the run was on screen before, such as `0-3 end answer`; empty where no page told."""
     extra = models.JSONField(default=dict)
     """What an import carried beside: side effect, optimality, looping, raw values."""
 

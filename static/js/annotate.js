@@ -1,5 +1,7 @@
 // Labelling by keyboard, with a draft that is saved as it is written and time that is measured.
 // The page works without this: the form posts, the draft is what the last post held.
+import { Draft } from "./draft.js";
+import { Seen } from "./seen.js";
 import { Ticks } from "./ticks.js";
 
 const page = document.querySelector("[data-annotate]");
@@ -9,121 +11,22 @@ const saved = document.querySelector("[data-saved]");
 const problem = page.querySelector("[data-form-problem]");
 const text = page.dataset;
 
-const SAVE_AFTER_MS = 700;
-const BEAT_S = 60; // a sign of life while somebody reads without writing
-const IDLE_S = 60; // longer without a move, and the time does not count as work
-const RETRY_MS = 5000;
+const READ_MS = 400; // a warning is read before the same key counts again
 
 const fields = (name) => [...form.elements].filter((element) => element.name === name);
 const timeline = () => page.querySelector("[data-timeline]").timeline;
 
 const ticks = page.querySelector("[data-tick-form]") && new Ticks(page.querySelector("[data-tick-form]"), () => timeline().step.i);
+const seen = new Seen(page.querySelector("[data-timeline]"), page.querySelector("[data-seen]"));
+const draft = new Draft(form, text, saved, say);
 
 let isReady = false; // nobody can judge a run they have not seen
-let isLeaving = false;
-let savedAt = null;
-let isDirty = false;
-let hasFailed = false; // the last save did; leaving now would lose something
-let saving = null;
-let timer = null;
-let active = 0; // seconds since the last save
-let sinceSave = 0;
-let lastMove = Date.now();
-
-// Keeping the draft
-
-function csrfToken() {
-  // From the cookie: it changes when somebody logs in again in another tab.
-  const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
-  return found ? found[1] : form.elements.csrfmiddlewaretoken.value;
-}
-
-async function send() {
-  const body = new FormData(form);
-  const measured = active;
-  body.set("seconds", measured.toFixed(1));
-  isDirty = false;
-  let response;
-  try {
-    response = await fetch(text.draftUrl, {
-      method: "POST",
-      body,
-      headers: { "X-CSRFToken": csrfToken(), "HX-Request": "true" },
-      keepalive: true,
-    });
-  } catch {
-    return failed(text.textOffline);
-  }
-  if (response.status === 401 || response.status === 403) return failed(text.textLoggedOut);
-  if (!response.ok) return failed(text.textOffline);
-  hasFailed = false;
-  active = Math.max(0, active - measured);
-  sinceSave = 0;
-  savedAt = Date.now();
-  say((await response.json()).is_held ? "" : text.textLost);
-  showSaved();
-  return true;
-}
-
-function failed(words) {
-  isDirty = hasFailed = true;
-  say(words);
-  later(RETRY_MS);
-  return false;
-}
-
-function save() {
-  clearTimeout(timer);
-  saving = (saving ?? Promise.resolve()).then(send);
-  return saving;
-}
-
-function later(delay) {
-  clearTimeout(timer);
-  if (!isLeaving) timer = setTimeout(save, delay);
-}
-
-function touched() {
-  isDirty = true;
-  showSaved();
-  later(SAVE_AFTER_MS);
-}
-
-function showSaved() {
-  if (isDirty) saved.textContent = text.textUnsaved;
-  else if (savedAt) {
-    const seconds = Math.round((Date.now() - savedAt) / 1000);
-    const ago = seconds < 100 ? text.textSeconds.replace("%n", seconds) : text.textMinutes.replace("%n", Math.round(seconds / 60));
-    saved.textContent = seconds < 1 ? text.textSavedNow : text.textSaved.replace("%n", ago);
-  }
-}
+let warnedAt = null; // that the end was not on screen
 
 function say(words) {
   problem.textContent = words;
   problem.hidden = !words;
 }
-
-// Time
-
-for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
-  document.addEventListener(name, () => (lastMove = Date.now()), { passive: true, capture: true });
-}
-
-setInterval(() => {
-  sinceSave += 1;
-  const isAtWork = document.visibilityState === "visible" && Date.now() - lastMove < IDLE_S * 1000;
-  if (isAtWork) active += 1;
-  if (isAtWork && sinceSave >= BEAT_S) later(0);
-  showSaved();
-}, 1000);
-
-document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden" && isDirty && !isLeaving) save();
-});
-
-addEventListener("beforeunload", (event) => {
-  if (hasFailed && isDirty && !isLeaving) event.preventDefault();
-});
 
 // The form
 
@@ -157,11 +60,11 @@ function takeStep() {
 
 function showCauses() {
   const chosen = fields("success").find((one) => one.checked);
-  page.querySelector("[data-why]").hidden = !chosen || chosen.value === "success";
+  page.querySelector("[data-why]").hidden = chosen?.value !== "failure";
 }
 
 async function leave() {
-  if (isLeaving) return;
+  if (draft.isLeaving) return;
   if (!isReady) return say(text.textLoading);
   if (!fields("success").some((one) => one.checked)) {
     say(text.textChoose);
@@ -173,15 +76,19 @@ async function leave() {
     showPane("judge");
     return ticks.open[0].querySelector("input").focus();
   }
+  if (!seen.hasEnd && (warnedAt === null || Date.now() - warnedAt < READ_MS)) {
+    warnedAt ??= Date.now();
+    return say(text.textUnseen);
+  }
   setLeaving(true);
-  if (!(await save())) return setLeaving(false); // said why; nothing is lost
-  form.elements.seconds.value = active.toFixed(1);
-  form.elements.csrfmiddlewaretoken.value = csrfToken();
+  if (!(await draft.save())) return setLeaving(false); // said why; nothing is lost
+  form.elements.seconds.value = draft.active.toFixed(1);
+  form.elements.csrfmiddlewaretoken.value = draft.csrfToken;
   form.submit();
 }
 
 function setLeaving(is) {
-  isLeaving = is;
+  draft.isLeaving = is;
   submit.disabled = is;
   page.toggleAttribute("data-waits", is || !isReady);
 }
@@ -196,7 +103,7 @@ page.addEventListener("input", (event) => {
   ticks?.chosen(event.target);
   ticks?.changed();
   showMarks();
-  touched();
+  draft.touched();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -273,6 +180,7 @@ document.addEventListener("keydown", (event) => {
   const target = event.target instanceof Element ? event.target : document.body;
   const isWriting = target.closest("textarea, select, input:not([type=radio], [type=checkbox])");
   const isInDialog = target.closest("dialog") || document.querySelector("dialog[open]");
+  if (event.key === "Enter" && event.repeat && (event.ctrlKey || event.metaKey || !isWriting)) return event.preventDefault();
   // Whoever is used to it presses Ctrl also where Enter alone would do.
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && (target.form === form || !(isWriting || isInDialog))) {
     event.preventDefault();
@@ -284,7 +192,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     return leave();
   }
-  if (!isReady || isLeaving) return;
+  if (!isReady || draft.isLeaving) return;
   const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
   if (digit && (event.shiftKey || target.closest("[data-why]"))) {
     event.preventDefault();

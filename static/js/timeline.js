@@ -1,7 +1,8 @@
 // The timeline of a run: knows the current step, moves it by keys, list, scrubber or address, and
-// tells the page with two events on its root element, which bubble:
+// tells the page with events on its root element, which bubble:
 //   "ready" {count}           the first picture has been shown (or there is none)
 //   "step-changed" {index, step}
+//   "step-shown" {index, step}  once its picture is there too
 // The element's `timeline` property is the object: isReady, index, count, step, steps, go(index),
 // goToStep(number), play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves);
 // of a run that goes on also extend(news), isLive and `follows`: whether it goes to each new step.
@@ -64,7 +65,9 @@ export class Timeline {
     this.texts.show(this.index);
     const shown = this.stage.show(this.index, this.view);
     if (!keepsAddress) history.replaceState(history.state, "", `#step-${this.step.i}`);
-    this.tell("step-changed", { index: this.index, step: this.step });
+    const told = { index: this.index, step: this.step };
+    this.tell("step-changed", told);
+    shown.then(() => this.index === told.index && this.tell("step-shown", told));
     return shown;
   }
 

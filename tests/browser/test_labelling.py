@@ -70,7 +70,7 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
         "rationale": "1 4 jk f s u ? stays text",
     }
     assert chosen(page) == filled
-    expect(page.locator("[data-saved]")).to_have_text(re.compile("^(last )?saved"))
+    expect(page.locator("[data-saved]")).to_have_text(re.compile("^last saved [0-9]+:[0-9]{2}"))
     page.reload()
     page.wait_for_selector(READY)
     assert chosen(page) == filled
@@ -109,18 +109,69 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
 
 
 def test_a_clear_run_takes_few_keys(open_page: OpenPage) -> None:
+    """At most 4 for a clear success, 8 for a failure with its cause and its step."""
     study, user = make_work(runs=2)
     page = open_page(f"/studies/{study.pk}/annotate/", user)
-    page.wait_for_selector(READY)
     success = ["1", "Enter"]
     failure = ["2", "Shift+Digit1", "k", "f", "Enter"]
-    for *keys, last in (success, failure):
+    for (*keys, last), most in ((success, 4), (failure, 8)):
+        assert len(keys) + 1 <= most
         page.wait_for_selector(READY)
         press(page, *keys)
         submit(page, last)
     expect(page.locator("h2").first).to_contain_text("All done. Thank you!")
-    given = Label.objects.order_by("submitted_at").values_list("success", "causes", "failure_step")
-    assert list(given) == [("success", [], None), ("failure", ["loop"], 2)]
+    given = Label.objects.order_by("submitted_at")
+    assert [(one.success, one.causes, one.failure_step, one.seen) for one in given] == [
+        ("success", [], None, "3 end"),
+        ("failure", ["loop"], 2, "2-3 end"),
+    ]
+
+
+def test_where_the_end_was_not_on_screen_the_first_enter_says_so(open_page: OpenPage) -> None:
+    study, user = make_work(runs=2)
+    page = open_page(f"/studies/{study.pk}/annotate/#step-0", user)
+    page.wait_for_selector(READY)
+    warning = page.locator("[data-form-problem]")
+    press(page, "1", "Enter")
+    expect(warning).to_contain_text("Neither the last step nor the final answer was on screen.")
+    page.wait_for_timeout(1000)  # the draft is saved meanwhile, and takes nothing of it away
+    expect(warning).to_be_visible()
+    assert not Label.objects.exists()
+    submit(page)
+    assert Label.objects.get().seen == "0"
+    page.wait_for_selector(READY)  # which opens at the end, so that nothing has to be said
+    press(page, "1")
+    submit(page)
+    assert set(Label.objects.values_list("seen", flat=True)) == {"0", "3 end"}
+
+
+def test_the_answer_in_sight_is_told_and_kept_through_a_reload(open_page: OpenPage) -> None:
+    study = make_study(runs=[make_run(steps=3, final_answer="The hose")])
+    page = open_page(f"/studies/{study.pk}/annotate/", annotators_of(study)[0])
+    page.wait_for_selector(READY)
+    press(page, "g")
+    page.wait_for_timeout(200)
+    page.reload()  # at step 0, where the address is
+    page.wait_for_selector(READY)
+    press(page, "1")
+    submit(page)
+    assert Label.objects.get().seen == "0 2 end answer"
+
+
+def test_on_a_phone_only_the_pane_in_front_counts(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page("/", user, width=390, height=844)
+    page.goto(f"/studies/{study.pk}/annotate/#step-1")
+    page.wait_for_selector(READY)
+    page.locator('[data-pane="steps"]').click()
+    page.locator("#row-3").click()
+    page.locator(".verdict-choice.success").click()
+    page.locator(".submit").click()
+    expect(page.locator("[data-form-problem]")).to_contain_text("Neither the last step")
+    page.locator('[data-pane="page"]').click()
+    with page.expect_navigation():
+        page.locator(".submit").click()
+    assert Label.objects.get().seen == "1 3 end"
 
 
 def test_from_home_one_key_goes_on_with_the_work(open_page: OpenPage) -> None:

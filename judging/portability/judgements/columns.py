@@ -81,7 +81,10 @@ LABELS: Sequence[DataColumn] = (
     _text("protocol", "as it was imported"),
     _text("id", "the label"),
     _json("raw", "as it was imported"),
-    _json("extra", "milestones ticked (`milestones`) and what else belongs to it"),
+    _json(
+        "extra",
+        "milestones ticked (`milestones`), what was on screen (`seen`) and what else belongs to it",
+    ),
 )
 REFERENCE_VERDICTS: Sequence[DataColumn] = (
     _text("kind", "`adjudication`"),

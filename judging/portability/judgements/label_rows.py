@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 
 from judging.models import Label, LabelRevision, MilestoneTick, StepComment, StudyItem
 from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
-from judging.portability.judgements.labels import IS_REPEAT, MILESTONES, RECORD
+from judging.portability.judgements.labels import IS_REPEAT, MILESTONES, RECORD, SEEN
 from judging.studies.labels.ticks import written_tick
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.verdict_records import LabelRecord
@@ -38,6 +38,7 @@ class _Label(NamedTuple):
     rationale: str
     seconds: float
     submitted_at: Any
+    seen: str
     extra: Mapping[str, Any]
     study: str
     guideline_version: int | None
@@ -46,7 +47,7 @@ class _Label(NamedTuple):
 _PATHS = (
     *("pk", "item__run_id", "item_id", "annotator_id", "annotator__username", "is_repeat"),
     *("success", "confidence", "causes", "failure_step", "rationale", "seconds", "submitted_at"),
-    *("extra", "item__study__name", "guideline__version"),
+    *("seen", "extra", "item__study__name", "guideline__version"),
 )
 _RUN_NAMES = tuple(column.name for column in RUN if column.name != RUN_ID)
 _RUN_PATHS = tuple(f"item__run__{RUN_COLUMN_PATHS[name]}" for name in _RUN_NAMES)
@@ -129,6 +130,8 @@ def _told(label: _Label, beside: _Beside) -> Row:
     extra: Row = {IS_REPEAT: True} if label.is_repeat else {}
     if ticks := beside.ticks.get(label.id):
         extra[MILESTONES] = ticks
+    if label.seen:
+        extra[SEEN] = label.seen
     told = ids | {
         "annotator": label.annotator,
         "success": label.verdict,

@@ -23,7 +23,7 @@ from webagent.trajectory.verdict_records import LabelComment, LabelRecord
 
 RECORD = "record"
 """Key in `Label.extra` for the label as it came in."""
-IS_REPEAT, MILESTONES = "is_repeat", "milestones"
+IS_REPEAT, MILESTONES, SEEN = "is_repeat", "milestones", "seen"
 MAX_CONFIDENCE = 100
 
 
@@ -133,6 +133,8 @@ def label_record(row: Label) -> LabelRecord:
     beside: dict[str, Any] = {IS_REPEAT: True} if row.is_repeat else {}
     if ticks := [written_tick(tick) for tick in row.ticks.all()]:
         beside[MILESTONES] = ticks
+    if row.seen:
+        beside[SEEN] = row.seen
     return LabelRecord.model_validate(
         (came_in or {})
         | ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Assignment, Guideline, Success
+from judging.studies.labels.seen import looks_seen, read_seen
 from judging.studies.labels.services import Submission, draft_of, own_label
 from judging.studies.labels.ticks import (
     TickRow,
@@ -45,13 +47,14 @@ class _Shared(dict[str, forms.Field]):
 
 MAX_TEXT = 5000
 CONFIDENCE = [("1", _("a guess")), ("2", _("fairly sure")), ("3", _("sure"))]
+NO_STEP = _("This run has no such step.")
 NEEDS_REASON = {Success.UNSURE, Success.NOT_EXECUTABLE}
 DRAFT_FIELDS = ("success", "confidence", "failure_step", "rationale")
 
 
 @with_shared_fields
 class LabelForm(forms.Form):
-    """One run's label. Causes and the step of failure belong to what was not a success."""
+    """One run's label. Causes and the step of failure belong to a failure."""
 
     success = forms.ChoiceField(
         label=_("Did the agent do what the task asked?"),
@@ -93,6 +96,7 @@ class LabelForm(forms.Form):
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
     guideline = forms.IntegerField(required=False, widget=forms.HiddenInput)
     seconds = forms.FloatField(required=False, widget=forms.HiddenInput)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput(attrs={"data-seen": True}))
 
     def __init__(self, data: QueryDict | None = None, *, for_: Assignment, key: str = "") -> None:
         self.for_assignment = for_
@@ -129,7 +133,15 @@ class LabelForm(forms.Form):
 
     def clean_failure_step(self) -> int | None:
         step: int | None = self.cleaned_data["failure_step"]
-        return None if step is None else existing_step(self.for_assignment.item.run_id, step)
+        if step is not None and step not in self.steps:
+            raise forms.ValidationError(NO_STEP)
+        return step
+
+    @cached_property
+    def steps(self) -> frozenset[int]:
+        """The run's steps, by number."""
+        steps = Step.objects.filter(run=self.for_assignment.item.run_id)
+        return frozenset(steps.values_list("index", flat=True))
 
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
@@ -137,14 +149,22 @@ class LabelForm(forms.Form):
             self.add_error("rationale", _("Give a reason."))
         if data.get("success") == Success.FAILURE:
             self._ask_for_details(data)
-        if data.get("success") == Success.SUCCESS:
+        else:
             data["causes"], data["failure_step"] = [], None
+        if data.get("seen"):
+            self._read_seen(data)
         if self.milestones:
-            steps = Step.objects.filter(run=self.for_assignment.item.run_id)
-            known = set(steps.values_list("index", flat=True))
-            refuse_unknown_steps(self, self.milestones, data, known)
+            refuse_unknown_steps(self, self.milestones, data, self.steps)
             data["ticks"] = clean_ticks(self, self.milestones, data)
         return data
+
+    def _read_seen(self, data: dict[str, Any]) -> None:
+        try:
+            data["seen"] = read_seen(data["seen"], self.steps)
+        except ValueError:
+            # Not of the field, which is hidden.
+            words = _("What was on screen cannot be read. Reload the page and submit again.")
+            self.add_error(None, words)
 
     def _ask_for_details(self, data: dict[str, Any]) -> None:
         """Refuse a failure without its step, cause and reason where the study wants them."""
@@ -172,6 +192,7 @@ class LabelForm(forms.Form):
             version=data["version"],
             seconds=data["seconds"],
             guideline=data["guideline"],
+            seen=data["seen"],
         )
 
 
@@ -182,7 +203,7 @@ def existing_step(run_id: UUID, index: int) -> int:
         ValidationError: the run has no step of this index.
     """
     if not Step.objects.filter(run=run_id, index=index).exists():
-        raise forms.ValidationError(_("This run has no such step."))
+        raise forms.ValidationError(NO_STEP)
     return index
 
 
@@ -191,6 +212,8 @@ def read_draft(data: QueryDict) -> dict[str, Any]:
     draft: dict[str, Any] = {
         name: _storable(str(data[name]))[:MAX_TEXT] for name in DRAFT_FIELDS if data.get(name)
     }
+    if (seen := data.get("seen", "")) and looks_seen(seen):
+        draft["seen"] = seen
     causes = [_storable(cause)[:100] for cause in data.getlist("causes")[:50]]
     return draft | ({"causes": causes} if causes else {}) | drafted_ticks(data)
 

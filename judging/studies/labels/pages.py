@@ -29,6 +29,8 @@ from runs.viewer.timeline.timeline import timeline_context
 
 ENOUGH = 3
 RECENT = 20
+SHORT = 400
+"""Letters of guidelines that stand open beside every run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,13 @@ class OwnLabels:
     Attributes:
         seconds: that the last ones took, the latest first, `RECENT` at most.
         just_given: the latest, as long as one that is not the last of its run can be undone.
+        latest_at: when the latest was given; not known of several studies at once.
     """
 
     done: int = 0
     seconds: Sequence[float] = ()
     just_given: Given | None = None
+    latest_at: datetime | None = None
 
     @classmethod
     def in_study(cls, study: Study, user: User) -> OwnLabels:
@@ -133,14 +137,14 @@ class OwnLabels:
             Subquery(counted),
             changed,
         )[:RECENT]
-        given, seconds, done = None, [], 0
+        given, seconds, done, latest = None, list[float](), 0, None
         since = timezone.now() - timedelta(seconds=UNDO_S)
         for *label, took, at, n, was_changed in rows:
             seconds.append(took)
-            done = n
+            done, latest = n, latest or at
             if given is None and at > since and not was_changed:
                 given = Given(*label)
-        return cls(done, seconds, given)
+        return cls(done, seconds, given, latest)
 
     @classmethod
     def of(cls, studies: Sequence[Study], user: User) -> dict[int, OwnLabels]:
@@ -210,9 +214,11 @@ def annotate_context(
         "is_change": form["version"].value() not in (None, ""),
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
         "guideline": form.newest,
+        "guideline_is_short": form.newest is not None and len(form.newest.text) <= SHORT,
         "guideline_html": render_markdown(form.newest.text) if form.newest else "",
         "progress": _progress([study], user, {study.pk: open_runs}, {study.pk: given})[study.pk],
         "given": given.just_given,
+        "saved_at": assignment.draft_saved_at or given.latest_at,
         "comments": comments,
         **timeline_context(run, user, starts_at_end=True),
     }

@@ -77,6 +77,7 @@ class Submission:
         version: of the person's label that the form changes; None for a first label.
         seconds: active time since the last save; None where the page could not measure it.
         guideline: key of the version that was on the page; the newest counts where it is none.
+        seen: what was on screen, in the words of `seen.read_seen`.
     """
 
     success: Success
@@ -89,9 +90,10 @@ class Submission:
     version: int | None = None
     seconds: float | None = None
     guideline: int | None = None
+    seen: str = ""
 
 
-LABEL_FIELDS = ("success", "confidence", "causes", "failure_step", "rationale")
+LABEL_FIELDS = ("success", "confidence", "causes", "failure_step", "rationale", "seen")
 """Columns of a label that the submission and the form have too."""
 
 
@@ -166,7 +168,7 @@ def _first(
             agreed = None if label_state.is_contradicted else label.success
             closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
         item.save(update_fields=["n_labels", "status"])
-    _record(LABEL_SUBMITTED, item, user)
+    _record(LABEL_SUBMITTED, item, user, seen=label.seen)
     return label
 
 
@@ -188,16 +190,18 @@ def _change(
     label.ticks.all().delete()
     MilestoneTick.objects.bulk_create(_ticks(label, submission.ticks))
     _finish(assignment)
-    _record(LABEL_CHANGED, assignment.item, assignment.user, submission.version + 1)
+    version = submission.version + 1
+    _record(LABEL_CHANGED, assignment.item, assignment.user, version, seen=label.seen)
     return label
 
 
-def _record(kind: AuditKind, item: StudyItem, user: User, version: int | None = None) -> None:
-    """Says that, not what: that stands in the label and its history."""
+def _record(
+    kind: AuditKind, item: StudyItem, user: User, version: int | None = None, seen: str = ""
+) -> None:
+    """Says that, and what was seen of the run; not what: that stands in label and history."""
     changes = {} if version is None else {"before": f"{version}", "after": f"{version + 1}"}
-    record_entry(
-        kind, about=("run", item.run_id), words=f"study {item.study_id}", user=user, **changes
-    )
+    words = f"study {item.study_id}" + (f", saw {seen}" if seen else "")
+    record_entry(kind, about=("run", item.run_id), words=words, user=user, **changes)
 
 
 def _ticks(label: Label, ticks: Iterable[Tick]) -> Iterator[MilestoneTick]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from django import forms
@@ -171,7 +171,7 @@ def clean_ticks(
 
 
 def refuse_unknown_steps(
-    form: forms.Form, milestones: Sequence[Milestone], cleaned: dict[str, Any], known: set[int]
+    form: forms.Form, milestones: Sequence[Milestone], cleaned: dict[str, Any], known: Set[int]
 ) -> None:
     """Add an error wherever a step is named that the run does not have."""
     for milestone in milestones:

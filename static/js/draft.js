@@ -1,0 +1,109 @@
+// The draft of a label: saved as it is written, with the time that somebody was at work on it. A part
+// of annotate.js, which sends the label itself.
+const SAVE_AFTER_MS = 700;
+const BEAT_S = 60; // a sign of life while somebody reads without writing
+const IDLE_S = 60; // longer without a move, and the time does not count as work
+const RETRY_MS = 5000;
+
+export class Draft {
+  // `text` holds address and phrases, `saved` tells when it was saved, `say(words)` what went wrong.
+  constructor(form, text, saved, say) {
+    Object.assign(this, { form, text, saved, say });
+    this.savedAt = saved.dataset.savedAt;
+    this.isLeaving = false;
+    this.isDirty = false;
+    this.hasFailed = false; // the last save did; leaving now would lose something
+    this.saving = Promise.resolve();
+    this.timer = null;
+    this.active = 0; // seconds since the last save
+    this.sinceSave = 0;
+    this.lastMove = Date.now();
+    this.listen();
+    this.show();
+  }
+
+  listen() {
+    for (const name of ["pointermove", "pointerdown", "keydown", "scroll", "wheel"]) {
+      document.addEventListener(name, () => (this.lastMove = Date.now()), { passive: true, capture: true });
+    }
+    setInterval(() => {
+      this.sinceSave += 1;
+      const isAtWork = document.visibilityState === "visible" && Date.now() - this.lastMove < IDLE_S * 1000;
+      if (isAtWork) this.active += 1;
+      if (isAtWork && this.sinceSave >= BEAT_S) this.later(0);
+    }, 1000);
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden" && this.isDirty && !this.isLeaving) this.save();
+    });
+    addEventListener("beforeunload", (event) => {
+      if (this.hasFailed && this.isDirty && !this.isLeaving) event.preventDefault();
+    });
+  }
+
+  get csrfToken() {
+    // From the cookie: it changes when somebody logs in again in another tab.
+    const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
+    return found ? found[1] : this.form.elements.csrfmiddlewaretoken.value;
+  }
+
+  async send() {
+    const body = new FormData(this.form);
+    const measured = this.active;
+    body.set("seconds", measured.toFixed(1));
+    this.isDirty = false;
+    let response;
+    try {
+      response = await fetch(this.text.draftUrl, {
+        method: "POST",
+        body,
+        headers: { "X-CSRFToken": this.csrfToken, "HX-Request": "true" },
+        keepalive: true,
+      });
+    } catch {
+      return this.failed(this.text.textOffline);
+    }
+    if (response.status === 401 || response.status === 403) return this.failed(this.text.textLoggedOut);
+    if (!response.ok) return this.failed(this.text.textOffline);
+    this.active = Math.max(0, this.active - measured);
+    this.sinceSave = 0;
+    this.savedAt = Date.now();
+    if (!(await response.json()).is_held) this.say(this.text.textLost);
+    else if (this.hasFailed) this.say("");
+    this.hasFailed = false;
+    this.show();
+    return true;
+  }
+
+  failed(words) {
+    this.isDirty = this.hasFailed = true;
+    this.say(words);
+    this.later(RETRY_MS);
+    return false;
+  }
+
+  // Whether it was saved.
+  save() {
+    clearTimeout(this.timer);
+    this.saving = this.saving.then(() => this.send());
+    return this.saving;
+  }
+
+  later(delay) {
+    clearTimeout(this.timer);
+    if (!this.isLeaving) this.timer = setTimeout(() => this.save(), delay);
+  }
+
+  touched() {
+    this.isDirty = true;
+    this.show();
+    this.later(SAVE_AFTER_MS);
+  }
+
+  show() {
+    if (this.isDirty) this.saved.textContent = this.text.textUnsaved;
+    else if (this.savedAt) {
+      const clock = new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: "short" });
+      this.saved.textContent = this.text.textSaved.replace("%t", clock.format(new Date(this.savedAt)));
+    }
+  }
+}
