@@ -116,6 +116,19 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     )
 
 
+def form_only(request: HttpRequest, refused: HttpResponse) -> HttpResponse:
+    """405 of an address that only takes forms: where logging in again after sending one ends."""
+    answer = _message(
+        request,
+        405,
+        _("Not sent"),
+        _("This address only takes forms. Nothing was saved. Go back and send the form again."),
+        heading=_("The form was not sent"),
+    )
+    answer["Allow"] = refused["Allow"]
+    return answer
+
+
 def server_error(request: HttpRequest, error: BaseException | None = None) -> HttpResponse:
     """500, without touching the database; 503 where that cannot be reached, 507 without room.
 

@@ -15,7 +15,7 @@ from django.shortcuts import resolve_url
 
 from runs.accounts.actors import acting_as, client_address, of_request, request_id
 from runs.accounts.audit_log import record_download
-from runs.operations.error_views import bad_request, not_found, server_error
+from runs.operations.error_views import bad_request, form_only, not_found, server_error
 from runs.operations.health.probes import PROBES
 from webagent import counters
 from webagent.logs import PROBE_PATHS, logged_with
@@ -206,6 +206,8 @@ class OwnErrorPagesMiddleware:
         response = self.get_response(request)
         if response.status_code == 404 and request.resolver_match is None:
             return not_found(request, Http404())
+        if response.status_code == 405 and request.method == "GET" and not response.content:
+            return form_only(request, response)
         # What broke before a view had the request: a form that could not be taken in, for instance.
         if (error := request.__dict__.pop(BROKE, None)) is not None:
             return server_error(request, error)

@@ -34,7 +34,7 @@ MOST_COUNTED = 5000
 
 
 def listed_policies(user: User) -> list[dict[str, Any]]:
-    """Every policy by its name, in words."""
+    """Every policy by its name, in words, without the parts that it leaves to the settings."""
     runs = _shown_runs(visibility_of(user))
     versions = defaultdict[str, list[int]](list)
     for pk, name in RetryPolicy.objects.values_list("pk", "name"):
@@ -42,7 +42,7 @@ def listed_policies(user: User) -> list[dict[str, Any]]:
     return [
         {
             "policy": policy,
-            "parts": in_words(body_of(policy)),
+            "parts": [part for part in in_words(body_of(policy)) if part.acts],
             "n_runs": count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
         }
         for policy in RetryPolicy.objects.latest_versions().select_related("created_by")

@@ -144,26 +144,27 @@ _RERUNS: Mapping[RerunWhen, Promise] = {
 
 
 class PartInWords(NamedTuple):
-    """One part of a policy: its heading and its sentences."""
+    """One part of a policy: its heading, its sentences, and whether it asks for anything."""
 
     title: str
     sentences: list[str]
+    acts: bool
 
 
 def in_words(body: PolicyBody) -> list[PartInWords]:
     """The whole policy, part by part."""
     rules = [sentence for rule in body.reruns for sentence in _rule(rule)]
+    one, together = _limits(body.run, _RUN_LIMITS), _limits(body.batch, _BATCH_LIMITS)
+    limits = [
+        *(one or [_("One run: no limits.")]),
+        *(together or [_("Runs launched together: no limits.")]),
+    ]
+    tried = _infrastructure(body.infrastructure)
     return [
-        PartInWords(_("Infrastructure errors"), _infrastructure(body.infrastructure)),
-        PartInWords(_("Stuck agents"), list(_stuck(body))),
-        PartInWords(
-            _("Limits"),
-            [
-                *(_limits(body.run, _RUN_LIMITS) or [_("One run: no limits.")]),
-                *(_limits(body.batch, _BATCH_LIMITS) or [_("Runs launched together: no limits.")]),
-            ],
-        ),
-        PartInWords(_("Reruns"), rules or [_("No reruns.")]),
+        PartInWords(_("Infrastructure errors"), tried, body.infrastructure is not None),
+        PartInWords(_("Stuck agents"), list(_stuck(body)), body.recovery is not None),
+        PartInWords(_("Limits"), limits, bool(one or together)),
+        PartInWords(_("Reruns"), rules or [_("No reruns.")], bool(rules)),
     ]
 
 

@@ -86,6 +86,14 @@ def test_forgotten_slash_is_added(person: Client) -> None:
     assert person.get("/studies").status_code == 301
 
 
+@pytest.mark.parametrize("address", ["/audit/evaluate/", "/runs/rerun/", "/studies/1/close/"])
+def test_an_address_of_forms_says_that_nothing_was_sent(person: Client, address: str) -> None:
+    """Who logs in again after sending a form is led there."""
+    answer = person.get(address)
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert b"Nothing was saved. Go back" in answer.content
+
+
 @pytest.mark.fault(3, "the database is away while a page is made, or before")
 @pytest.mark.parametrize("is_gone_before", [True, False])
 def test_database_that_is_away_is_503_and_no_query(

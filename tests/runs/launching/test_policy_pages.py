@@ -88,6 +88,7 @@ def test_the_list_says_every_policy_in_words(engineer: Client) -> None:
     assert "On a loop of 15–25 steps (blocks of up to 12): go back and try again." in page
     assert "One run: at most 6 steps." in page
     assert "One run: at most 5 steps." not in page
+    assert "No reruns." not in page, "what a policy leaves alone is on its own page"
 
 
 def test_a_form_that_is_left_alone_says_the_same_policy(engineer: Client) -> None:
