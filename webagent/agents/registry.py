@@ -12,9 +12,9 @@ from typing import Protocol
 from pydantic import JsonValue, ValidationError
 
 from webagent.agents.agent import Agent, Limitable
+from webagent.agents.errands.resident import Resident
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
-from webagent.agents.librarian import Librarian
 from webagent.agents.screen.agent import NAME as SCREEN
 from webagent.agents.screen.agent import Captions, ScreenAgent
 from webagent.agents.screen.rules import NAME as SCREEN_SCRIPTED
@@ -193,7 +193,6 @@ _KINDS = {
     kind.name: kind
     for kind in (
         AgentKind("oracle", "Solves MiniWoB++ tasks that it knows by reading the page.", Oracle),
-        AgentKind("librarian", "Answers the questions of the Larkfield site.", Librarian),
         AgentKind("looping", "Repeats one action that changes nothing.", Looping),
         AgentKind("stuck", "Sets out as told, then goes round and round.", Stuck),
         AgentKind("early_finisher", "Declares the task done at once.", EarlyFinisher),
@@ -201,6 +200,7 @@ _KINDS = {
         AgentKind("do_nothing", "Control: only waits.", DoNothing),
         AgentKind("always_na", "Control: answers N/A to everything.", AlwaysNotAvailable),
         AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
+        AgentKind("resident", "Serves the tasks of the Larkfield sites.", Resident),
         AgentKind("replayer", "Repeats recorded actions.", Replayer, needs_config=True),
         AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True, True),
         AgentKind(

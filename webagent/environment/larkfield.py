@@ -1,7 +1,8 @@
-"""Larkfield Library: a small site of our own with questions to answer and things to do.
+"""Larkfield: four small sites of our own, with questions to answer and things to do.
 
-Its tasks are specified as WebArena's are, so that matchers can be tried on real runs without
-a network. It gives no reward: whether an answer is right is for evaluators and people to say.
+A library, a shop, a forum and a map of one invented town. Their tasks are specified as WebArena's
+are, so that matchers can be tried on real runs without a network. They give no reward: whether an
+answer is right is for evaluators and people to say.
 """
 
 from __future__ import annotations
@@ -19,13 +20,19 @@ from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.interface import UnknownTask
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
-SITE = "larkfield"
-HOST = "larkfield.localhost"
+TASK_SET = "larkfield"
+HOSTS = {
+    "larkfield": "larkfield.localhost",
+    "larkfield-shop": "shop.larkfield.localhost",
+    "larkfield-forum": "forum.larkfield.localhost",
+    "larkfield-map": "map.larkfield.localhost",
+}
+"""By the site's name, which is its folder's too. "larkfield" alone is the library."""
 VERSION = "1"
 ENDS_AT_FIRST_MESSAGE = True
 UNSCORED = {"unscored": True}
 """What the task says of itself: its 0 is no verdict."""
-PAGES = Path(__file__).parent / "sites" / SITE
+PAGES = Path(__file__).parent / "sites"
 
 
 class LarkfieldTask(AbstractBrowserTask):
@@ -55,28 +62,30 @@ class LarkfieldTask(AbstractBrowserTask):
 
 @cache
 def specifications() -> dict[str, dict[str, Any]]:
-    """Every task's specification by name, with the site's address filled in."""
+    """Every task's specification by name, with the sites' addresses filled in."""
     text = (PAGES / "tasks.json").read_text(encoding="utf-8")
-    tasks = json.loads(text.replace("__LARKFIELD__", f"http://{HOST}"))
-    return {f"{SITE}.{task['task_id']}": task for task in tasks}
+    for site, host in HOSTS.items():
+        text = text.replace(f"__{site.upper().replace('-', '_')}__", f"http://{host}")
+    return {f"{TASK_SET}.{task['task_id']}": task for task in json.loads(text)}
 
 
 def task_names() -> tuple[str, ...]:
-    """Every task of the site, such as "larkfield.dvd-late-fee"."""
+    """Every task, such as "larkfield.dvd-late-fee"."""
     return tuple(sorted(specifications()))
 
 
 def environment(
     task_name: str, settings: BrowserSettings, step_timeout_s: float
 ) -> BrowserGymEnvironment:
-    """The task with its pages served on this machine.
+    """The task with the pages of its site served on this machine.
 
     Raises:
         UnknownTask: there is none of that name.
     """
+    specification = _specification(task_name)
     return BrowserGymEnvironment(
-        partial(LarkfieldTask, specification=_specification(task_name)),
-        sites={HOST: PAGES},
+        partial(LarkfieldTask, specification=specification),
+        sites={HOSTS[site]: PAGES / site for site in specification["sites"]},
         settings=settings,
         step_timeout_s=step_timeout_s,
     )
@@ -87,9 +96,9 @@ def task_record(task_name: str) -> TaskRecord:
     specification = _specification(task_name)
     return TaskRecord(
         id=task_name,
-        task_set=TaskSetRecord(name=SITE, version=VERSION),
+        task_set=TaskSetRecord(name=TASK_SET, version=VERSION),
         external_id=task_name,
-        sites=(SITE,),
+        sites=tuple(specification["sites"]),
         goal=(TextPart(text=specification["intent"]),),
         start_urls=(specification["start_url"],),
         eval=specification["eval"],

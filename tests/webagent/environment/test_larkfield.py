@@ -1,4 +1,4 @@
-"""The site of our own: every task can be served, and ends when the agent speaks."""
+"""The sites of our own: every task can be served, and ends when the agent speaks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webagent.agents.librarian import ERRANDS, Librarian, Style, page_lines
+from webagent.agents.errands.resident import ERRANDS, Resident, Style, page_lines
 from webagent.agents.running import run_episode
 from webagent.environment.interface import UnknownTask
-from webagent.environment.larkfield import PAGES, specifications, task_names, task_record
+from webagent.environment.larkfield import HOSTS, PAGES, specifications, task_names, task_record
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import EndReason, Outcome, StepRecord
 
@@ -18,7 +18,7 @@ def test_every_task_has_an_errand_of_its_own() -> None:
     for specification in specifications().values():
         fitting = [text for text in ERRANDS if text in specification["intent"]]
         assert len(fitting) == 1, specification["intent"]
-    assert len(ERRANDS) == len(task_names()) == 16
+    assert len(ERRANDS) == len(task_names()) == 40
 
 
 def test_addresses_are_filled_in() -> None:
@@ -27,10 +27,17 @@ def test_addresses_are_filled_in() -> None:
     assert record.start_urls == ("http://larkfield.localhost/index.html",)
     assert record.eval is not None
     assert record.eval["reference_url"] == "http://larkfield.localhost/events-december.html"
+    sites = {site for name in task_names() for site in task_record(name).sites}
+    assert sites == set(HOSTS)
+
+
+def test_no_site_serves_what_its_tasks_expect() -> None:
+    assert (PAGES / "tasks.json").is_file()
+    assert not [path for site in HOSTS for path in (PAGES / site).rglob("*.json")]
 
 
 def test_pages_load_nothing_from_elsewhere() -> None:
-    for page in PAGES.glob("*.html"):
+    for page in (path for site in HOSTS for path in (PAGES / site).iterdir()):
         text = page.read_text(encoding="utf-8")
         assert "http://" not in text
         assert "https://" not in text
@@ -69,7 +76,7 @@ def test_same_page_gives_three_answers(style: Style, answer: str) -> None:
     steps: list[StepRecord] = []
     record = run_episode(
         "larkfield.salt-road-copies",
-        Librarian(style),
+        Resident(style),
         run_id="r",
         sink=lambda step, blobs: steps.append(step),
     )
@@ -81,16 +88,34 @@ def test_same_page_gives_three_answers(style: Style, answer: str) -> None:
 
 
 @pytest.mark.browser
-def test_evidence_holds_what_the_evaluation_asks_for() -> None:
-    name = "larkfield.reserve-clockmaker"
+@pytest.mark.parametrize(
+    ("name", "url", "text"),
+    [
+        (
+            "larkfield.reserve-clockmaker",
+            "http://larkfield.localhost/reservations.html",
+            "A Clockmaker's Notebook",
+        ),
+        (
+            "larkfield.shop-tulips-in-cart",
+            "http://shop.larkfield.localhost/?cart",
+            "Tulip bulbs × 2\t$14.40\nTotal\t$14.40",
+        ),
+        ("larkfield.forum-upvote-moss", "http://forum.larkfield.localhost/?thread=21", "13 votes"),
+        (
+            "larkfield.map-save-garden",
+            "http://map.larkfield.localhost/?saved",
+            "Botanic garden 40 Park Avenue",
+        ),
+    ],
+)
+def test_evidence_holds_what_the_evaluation_asks_for(name: str, url: str, text: str) -> None:
     record = run_episode(
         name,
-        Librarian(Style.PLAIN),
+        Resident(Style.PLAIN),
         run_id="r",
         sink=lambda step, blobs: None,
         evaluation=task_record(name).eval,
     )
     assert record.evidence is not None
-    assert record.evidence["pages"] == [
-        {"url": "http://larkfield.localhost/reservations.html", "text": "A Clockmaker's Notebook"}
-    ]
+    assert record.evidence["pages"] == [{"url": url, "text": text}]

@@ -1,0 +1,1 @@
+"""A scripted resident of Larkfield, and the errands that it knows."""
