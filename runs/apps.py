@@ -24,6 +24,7 @@ class RunsConfig(AppConfig):
         import_module("runs.launching.anomalies")
         import_module("runs.accounts.log_in")
         import_module("runs.operations.processes.worker_processes")
+        import_module("runs.operations.write_turns")
         use_models_file(lambda: settings.ENV.MODELS_FILE)
         # Models are loaded only now.
         from runs.models.immutability import install_guards, remove_guards
