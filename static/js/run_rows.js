@@ -21,7 +21,7 @@
 
   document.addEventListener("click", (event) => {
     const row = event.target.closest("tr[data-run]");
-    if (row && !event.target.closest("a, button, input, label, .choose") && !getSelection().toString()) open(row);
+    if (row && !event.target.closest("a, button, input, label, summary, .choose") && !getSelection().toString()) open(row);
   });
 
   document.addEventListener("focusin", (event) => {

@@ -39,7 +39,7 @@ def test_from_75_runs_to_the_16_and_why(open_page: OpenPage, world: audited.Audi
     page.wait_for_url("**/audit/triangle/**")  # the page before has as many rows
     expect(rows(page)).to_have_count(16)
     header = page.locator("#triangle thead th").all_inner_texts()
-    after = header.index("after 1") + 1
+    after = header.index("repaired + judge") + 1
     verdicts = page.locator(f"#triangle tbody td:nth-child({after})").all_inner_texts()
     assert sum("passed" in words for words in verdicts) == 15
     # Into the second run by keys: the strict matcher's reasons stand open beside the timeline.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -34,6 +35,7 @@ from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.views import as_part
+from judging.analysis.audits.whatif_views import what_if_context
 from judging.analysis.pictures_bars import FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell
@@ -46,20 +48,24 @@ from runs.operations.error_views import BadQueryError
 
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 """Shares of both evaluators that stand beside each other."""
+PAIR = ("first", "second")
 DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
 
 
 @require_safe
 @for_auditors
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
-    """What a second evaluator repairs and breaks of a first one."""
+    """What a second evaluator repairs and breaks of a first one, and what switches would."""
     facts = AuditFacts(study)
     pair = _pair(request, facts.sources)
-    context = {
-        "study": study,
-        "sources": facts.sources,
+    context = {"study": study, "sources": facts.sources, "formats": FORMATS}
+    if is_switched := "evaluator" in request.GET:
+        found = what_if_context(request, study)
+        context |= found | {"switches": found["page"]}
+    context |= {
+        "is_switched": is_switched,
         "page": _page(facts, *pair) if pair else None,
-        "formats": FORMATS,
+        "query": urlencode({key: request.GET[key] for key in PAIR if key in request.GET}),
     }
     return render(request, "judging/analysis/audits/audit_compare.html", context)
 
@@ -72,7 +78,7 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     report = AUDIT.make("pairs", AuditFacts(study))
     context = {"study": study, "name": "pairs", "title": _("All pairs"), "plain": True}
     context |= {"report": report, "tables": html_tables(report)}
-    return as_part(request, "judging/analysis/_report_section.html", context)
+    return as_part(request, "_report_section", context, part="compare")
 
 
 @require_safe
@@ -93,7 +99,7 @@ def _pair(
     if "first" not in request.GET and "second" not in request.GET:
         return _default_pair(sources)
     try:
-        first, second = (sources.named(request.GET.get(key, "")) for key in ("first", "second"))
+        first, second = (sources.named(request.GET.get(key, "")) for key in PAIR)
     except ValueError as error:
         raise BadQueryError(error) from error
     if first not in sources.evaluators or second not in sources.evaluators or first == second:
@@ -186,7 +192,7 @@ def _picture(study: Study, comparison: Comparison) -> SafeString:
         _bar(study, comparison, site.name or _("no site"), site.flips, {"site": site.name})
         for site in sites
     ]
-    names = {"first": comparison.first.name, "second": comparison.second.name}
+    names = {"first": comparison.first.shown, "second": comparison.second.shown}
     label = _("What %(second)s repairs and breaks of %(first)s") % names
     return flips_picture(bars, label=label)
 

@@ -17,7 +17,7 @@ from judging.analysis.audits.comparison import (
     additions_of,
     compare_all,
 )
-from judging.analysis.audits.facts import RUNS, AuditFacts
+from judging.analysis.audits.facts import RUNS, AuditFacts, source_column
 from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource
@@ -92,8 +92,8 @@ def pairs(facts: AuditFacts) -> Report:
         p = pair.flips.test.tested_p
         rows.append(
             [
-                Cell(pair.first.name, f"{address}?{query}"),
-                pair.second.name,
+                Cell(pair.first, f"{address}?{query}"),
+                pair.second,
                 pair.flips.runs,
                 *flip_cells(facts.study, pair.first, pair.second, pair.flips),
                 Cell(p, note="" if p is not None else p_words(p)),
@@ -101,7 +101,13 @@ def pairs(facts: AuditFacts) -> Report:
             ]
         )
     return Report(
-        columns=[text("first", _("first")), text("second", _("second")), RUNS, *_FLIPS, *_P_VALUES],
+        columns=[
+            source_column("first", _("first")),
+            source_column("second", _("second")),
+            RUNS,
+            *_FLIPS,
+            *_P_VALUES,
+        ],
         rows=rows,
         page_rows=sorted(rows, key=lambda row: 1.0 if row[7].value is None else row[7].value),
         notes=[str(_TEST)],
@@ -173,18 +179,16 @@ def steps(facts: AuditFacts, evaluators: Sequence[VerdictSource] | None = None) 
             alone = gettext("%(name)s alone") % {"name": step.step.step_name}
             rows.append(
                 [
-                    *(evaluator.name, step.step.step, alone, step.alone.decided),
+                    *(evaluator, step.step.step, alone, step.alone.decided),
                     *_cells(step.alone),
                     *_added(facts.study, step),
                 ]
             )
         together, words = found.together, gettext("any step passes")
-        rows.append(
-            [evaluator.name, "together", words, together.decided, *_cells(together), None, None]
-        )
+        rows.append([evaluator, "together", words, together.decided, *_cells(together), None, None])
     return Report(
         columns=[
-            text("evaluator", _("evaluator")),
+            source_column("evaluator", _("evaluator")),
             in_files("step", _("step")),
             on_pages(_("step"), is_text=True),
             Column("asked", _("runs with a verdict")),

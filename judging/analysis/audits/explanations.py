@@ -116,8 +116,8 @@ def explain(evaluation: Evaluation) -> Explanation:
     )
 
 
-def decided_by(details: object) -> str:
-    """The rule or check that made the verdict, in a few words; empty where that is not known.
+def decider(details: object) -> str:
+    """What made the verdict, as an address names it; empty where that is not known.
 
     Rules that changed the verdict come first; else a judge's last stage; else the first check
     that did not pass; else all.
@@ -126,15 +126,25 @@ def decided_by(details: object) -> str:
     rules = [_text(rule) for rule in _list(known.get("rules"))]
     if rules:
         return ", ".join(rules)
-    if stages := stages_of(known):
-        return stages[-1].label
+    if names := [_words(each.get("name"), 100) for each in _stages(known)]:
+        return names[-1]
     checks = _checks(known)
     for check in checks:
         if _text(check.get("verdict")) in _FAILING:
             return _text(check.get("name"))
-    if len(checks) == 1:
-        return _text(checks[0].get("name"))
-    return _("all %(n)s checks") % {"n": len(checks)} if checks else ""
+    return _text(checks[0].get("name")) if len(checks) == 1 else "*" * len(checks)
+
+
+def decider_words(key: str) -> str:
+    """The same for people."""
+    if key and not key.strip("*"):
+        return _("all %(n)s checks") % {"n": len(key)}
+    return str(_LABELS.get(key, key))
+
+
+def decided_by(details: object) -> str:
+    """The rule or check that made the verdict, in a few words; empty where that is not known."""
+    return decider_words(decider(details))
 
 
 def expected_by(details: object) -> str:
@@ -266,9 +276,12 @@ class StageShown:
 
 def stages_of(details: Mapping[str, object]) -> list[StageShown]:
     """The stages that an evaluation's details hold, in order."""
-    stored = details.get("stages")
-    stages = stored[:MOST_STAGES] if isinstance(stored, list) else []
-    return [_stage(stage) for stage in stages if isinstance(stage, dict)]
+    return [_stage(stage) for stage in _stages(details)]
+
+
+def _stages(details: Mapping[str, object]) -> list[Mapping[str, object]]:
+    stages = _list(details.get("stages"))[:MOST_STAGES]
+    return [stage for stage in stages if isinstance(stage, dict)]
 
 
 def _stage(stage: Mapping[str, object]) -> StageShown:

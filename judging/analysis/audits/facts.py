@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -20,9 +21,11 @@ from judging.analysis.audits.matrices import (
 )
 from judging.analysis.audits.people import Ceiling, ceiling_of
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
-from judging.analysis.audits.verdict_sources import VerdictSources, sources_of
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.report import Column, FileColumn
+from judging.analysis.reports.showing import Shown
+from judging.analysis.wording import DASH
 from judging.models import Study
 
 
@@ -86,6 +89,21 @@ EVALUATOR = Column(
     spread=lambda version: [version.name, version.full_version],
     is_text=True,
 )
+
+
+def source_column(key: str, name: Promise) -> Column:
+    """Who said something: by its name in files, and by its short name on pages."""
+    return Column(
+        key,
+        name,
+        spread=lambda source: [source.name if isinstance(source, VerdictSource) else source],
+        show=lambda source: Shown(
+            source.shown if isinstance(source, VerdictSource) else source or DASH
+        ),
+        is_text=True,
+    )
+
+
 VALUE = FileColumn("value", _("value"))
 LOW, HIGH = FileColumn("low", _("lower end, 95 %")), FileColumn("high", _("upper end, 95 %"))
 COUNT, TOTAL = FileColumn("count", _("count")), FileColumn("total", _("of"))

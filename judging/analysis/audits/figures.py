@@ -30,6 +30,7 @@ from judging.analysis.audits.matrices import (
     Resampled,
 )
 from judging.analysis.audits.query import NO_VERDICT_WORDS, NoVerdict
+from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
 from judging.analysis.reports.report import Column, FileColumn, Report, Value
@@ -214,9 +215,10 @@ def draw(
         place = [audit.study.pk, found.audit.evaluator.pk, found.cells]
         return reverse("judging:audit_cells", args=place) + found.audit.runs_query
 
+    names = short_names(each.evaluator for each in audit.speaking)
     rows = [
         figure_row(
-            _drawn_name(each),
+            _drawn_name(each, names[each.evaluator.pk]),
             found.value,
             found.interval,
             counted=found.share,
@@ -232,12 +234,12 @@ def draw(
     return interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
 
 
-def _drawn_name(audit: EvaluatorAudit) -> str:
+def _drawn_name(audit: EvaluatorAudit, name: str) -> str:
     """Whoever has little coverage says so where figures are compared at a glance."""
     if not audit.has_little_coverage:
-        return str(audit.evaluator)
+        return name
     words = gettext("coverage %(share)s") % {"share": percent(audit.matrix.coverage.value)}
-    return f"{audit.evaluator} ({words})"
+    return f"{name} ({words})"
 
 
 def matrices(facts: AuditFacts) -> Report:
@@ -278,7 +280,7 @@ def _coverage_notes(audit: Audit) -> list[str]:
         "Set apart, after the others, with a verdict on fewer than %(least)s of the runs: "
         "%(evaluators)s."
     )
-    names = ", ".join(map(_drawn_name, audit.set_apart))
+    names = ", ".join(_drawn_name(each, each.evaluator.shown) for each in audit.set_apart)
     return [words % {"least": percent(LEAST_COVERAGE), "evaluators": names}]
 
 

@@ -20,6 +20,7 @@ from judging.analysis.audits.facts import (
     UNDEFINED,
     VALUE,
     AuditFacts,
+    source_column,
 )
 from judging.analysis.audits.people import Against
 from judging.analysis.audits.query import UNSURE_WORDS, Unsure
@@ -148,7 +149,7 @@ def people(facts: AuditFacts) -> Report:
     return Report(
         columns=[
             in_files("kind", _("kind")),
-            text("voice", _("who")),
+            source_column("voice", _("who")),
             text("annotator", _("against"), show=_show_annotator),
             in_files("runs", _("runs")),
             Column(
@@ -170,7 +171,7 @@ def people(facts: AuditFacts) -> Report:
         rows=[
             [
                 kind,
-                each.source.name,
+                each.source,
                 each.annotator.name,
                 each.runs,
                 each.agreement,

@@ -2,7 +2,9 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.detectors import (
     CELLS,
@@ -15,7 +17,7 @@ from judging.analysis.audits.detectors import (
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people import ceiling_picture
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.audits.views import facts_of
+from judging.analysis.audits.views import as_part, facts_of
 from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS
 from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
@@ -52,6 +54,7 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 @for_auditors
 def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     """Precision and recall of every detector, and the runs behind one number."""
@@ -68,7 +71,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
         "items": items,
         "formats": FORMATS,
     }
-    return render(request, "judging/analysis/audits/audit_detectors.html", context)
+    return as_part(request, "audits/_audit_detectors", context, _("Detectors"), "people")
 
 
 def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, DetectorCell | None]:
@@ -85,6 +88,7 @@ def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Dete
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 @for_auditors
 def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     """How well an evaluator of milestones corresponds with people, and the runs behind it."""
@@ -112,7 +116,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "tables": PEOPLE.names,
         "formats": FORMATS,
     }
-    return render(request, "judging/analysis/audits/audit_progress.html", context)
+    return as_part(request, "audits/_audit_progress", context, _("Progress"), "people")
 
 
 @require_safe

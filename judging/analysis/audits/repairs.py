@@ -1,20 +1,44 @@
-"""What would repair each evaluator: where its errors belong, and who corrects most of them."""
+"""What would repair each evaluator: where its errors belong, what decides most of them, and who
+corrects most of them.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.db.models import Q
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from judging.analysis.audits.comparison import PairCompared, compare_all
-from judging.analysis.audits.facts import EVALUATOR, AuditFacts
+from judging.analysis.audits.explanations import decider, decider_words
+from judging.analysis.audits.facts import EVALUATOR, AuditFacts, source_column
+from judging.analysis.audits.figures import BY_KEY, Measured, measure
 from judging.analysis.audits.matrices import EvaluatorAudit
-from judging.analysis.audits.verdict_sources import VerdictSource
+from judging.analysis.audits.population import (
+    FAILED,
+    FAILURE,
+    PASSED,
+    SUCCESS,
+    Shown,
+    counted_items,
+)
+from judging.analysis.audits.verdict_sources import VerdictSource, short_names
+from judging.analysis.causes.sums import UNTAGGED, CauseAudit
+from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.wording import DASH
-from judging.models import Repair
+from judging.models import EvaluatorVersion, Repair, Study
+
+MOST_ERRORS = 5_000
+"""Errors that are read for what decided them."""
+MOST_DRAWN = 3
+"""Evaluators that are drawn before and after."""
 
 
 class Correction(NamedTuple):
@@ -24,36 +48,99 @@ class Correction(NamedTuple):
     corrected: int
     broken: int
 
+    @property
+    def gain(self) -> int:
+        return self.corrected - self.broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What an evaluator gets wrong and, once that is looked up, what repairing it would bring."""
+
+    study: Study
+    audit: EvaluatorAudit
+    causes: CauseAudit | None = None
+    correction: Correction | None = None
+    after: EvaluatorAudit | None = None
+    """The audit of the evaluator that corrects it."""
+
+    @property
+    def places(self) -> list[tuple[int, Any, str]]:
+        """How many of its errors belong where, untagged ones last, each with its runs."""
+        if self.causes is None:
+            return []
+        found = [
+            *((self.causes.by_repair[each], each.label, f"repair.{each}") for each in Repair),
+            (self.causes.untagged, gettext("untagged"), UNTAGGED),
+        ]
+        return [
+            (n.total, words, f"{self.errors_url}?{urlencode({'tag': tag})}")
+            for n, words, tag in found
+            if n.total
+        ]
+
+    @property
+    def errors_url(self) -> str:
+        return self.url(Shown.FN, Shown.FP)
+
+    @property
+    def compare_url(self) -> str:
+        if self.correction is None:
+            return ""
+        address = reverse("judging:audit_compare", args=[self.study.pk])
+        pair = {"first": self.audit.evaluator.pk, "second": self.correction.by.key}
+        return f"{address}?{urlencode(pair)}"
+
+    def url(self, *cells: Shown) -> str:
+        """Where the runs of its cells are listed."""
+        place = [self.study.pk, self.audit.evaluator.pk, "-".join(cells)]
+        return reverse("judging:audit_cells", args=place) + self.audit.runs_query
+
+
+def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
+    """The evaluators that speak, those that err most first.
+
+    Args:
+        repaired: with where errors belong and who corrects them, in three queries more.
+    """
+    if not repaired:
+        return [Finding(study=facts.study, audit=each) for each in facts.audit.by_errors]
+    causes = {each.audit.evaluator.pk: each for each in facts.causes}
+    corrections = best_corrections(facts)
+    audits = {each.evaluator.pk: each for each in facts.audit.evaluators}
+    found = []
+    for each in facts.audit.by_errors:
+        correction = corrections.get(each.evaluator.pk)
+        by = correction.by.evaluator if correction else None
+        found.append(
+            Finding(
+                study=facts.study,
+                audit=each,
+                causes=causes[each.evaluator.pk],
+                correction=correction,
+                after=audits[by.pk] if by else None,
+            )
+        )
+    return found
+
 
 def repairs(facts: AuditFacts) -> Report:
     """One row an evaluator that errs, most errors first."""
-    found = best_corrections(facts)
-    causes = {each.audit.evaluator.pk: each for each in facts.causes}
-    rows = []
-    for each in facts.audit.by_errors:
-        if not (errors := each.matrix.fn + each.matrix.fp):
-            continue
-        known = causes[each.evaluator.pk]
-        rows.append(
-            [
-                each.evaluator,
-                Cell(errors, _address_of_errors(facts, each)),
-                *(known.by_repair[place].total for place in Repair),
-                known.untagged.total,
-                *_correction_cells(facts, each, found.get(each.evaluator.pk)),
-            ]
-        )
     return Report(
         columns=[
             EVALUATOR,
             Column("errors", gettext_lazy("errors")),
             *(Column(place.value, place.label) for place in Repair),
             Column("untagged", gettext_lazy("untagged")),
-            Column("corrected_by", gettext_lazy("best corrected by"), is_text=True),
+            source_column("corrected_by", gettext_lazy("best corrected by")),
             Column("corrected", gettext_lazy("corrects")),
             Column("broken", gettext_lazy("breaks")),
         ],
-        rows=rows,
+        rows=[
+            _row(each)
+            for each in findings(facts, repaired=True)
+            if each.audit.matrix.fn + each.audit.matrix.fp
+        ],
         notes=[
             gettext(
                 "Errors are FN and FP. Best corrected by: the evaluator that is right on most of "
@@ -63,23 +150,44 @@ def repairs(facts: AuditFacts) -> Report:
     )
 
 
+def _row(found: Finding) -> list[object]:
+    causes, correction, matrix = found.causes, found.correction, found.audit.matrix
+    if causes is None:
+        raise ValueError("the causes were not looked up")
+    named = Cell(correction.by, found.compare_url) if correction else DASH
+    return [
+        found.audit.evaluator,
+        Cell(matrix.fn + matrix.fp, found.errors_url),
+        *(causes.by_repair[place].total for place in Repair),
+        causes.untagged.total,
+        named,
+        correction.corrected if correction else None,
+        correction.broken if correction else None,
+    ]
+
+
 def best_corrections(facts: AuditFacts) -> dict[int, Correction]:
     """By evaluator, who corrects more of its verdicts than it breaks, and most of all.
 
-    Only evaluators that speak of enough runs to be ranked; of equals the first in their order.
+    Only evaluators that speak of enough runs to be ranked; of equals one of the same kind, else
+    the first in their order.
     """
     ranked = {each.evaluator.pk for each in facts.audit.speaking if not each.has_little_coverage}
     best: dict[int, Correction] = {}
     for pair in compare_all(facts.study, facts.sources):
         for source, correction in _both_ways(pair):
             version, by = source.evaluator, correction.by.evaluator
-            if version is None or by is None or by.pk not in ranked:
+            if version is None or by is None or by.pk not in ranked or correction.gain <= 0:
                 continue
-            gain = correction.corrected - correction.broken
             held = best.get(version.pk)
-            if gain > (held.corrected - held.broken if held else 0):
+            if held is None or _rank(version, correction) > _rank(version, held):
                 best[version.pk] = correction
     return best
+
+
+def _rank(version: EvaluatorVersion, correction: Correction) -> tuple[int, bool]:
+    by = correction.by.evaluator
+    return correction.gain, by is not None and by.kind == version.kind
 
 
 def _both_ways(pair: PairCompared) -> list[tuple[VerdictSource, Correction]]:
@@ -92,19 +200,122 @@ def _both_ways(pair: PairCompared) -> list[tuple[VerdictSource, Correction]]:
     ]
 
 
-def _correction_cells(
-    facts: AuditFacts, each: EvaluatorAudit, correction: Correction | None
-) -> list[object]:
-    if correction is None:
-        return [DASH, None, None]
-    address = reverse("judging:audit_compare", args=[facts.study.pk])
-    query = urlencode({"first": each.evaluator.pk, "second": correction.by.key})
-    return [
-        Cell(correction.by.name, f"{address}?{query}"),
-        correction.corrected,
-        correction.broken,
-    ]
+def before_and_after(found: Iterable[Finding]) -> SafeString | None:
+    """The FN share of the evaluators that miss most, each above that of who corrects it.
+
+    None where nobody corrects any.
+    """
+    drawn = [each for each in found if each.audit.matrix.fn and each.after][:MOST_DRAWN]
+    if not drawn:
+        return None
+    kind = BY_KEY["fn_share"]
+    shown = [version for each in drawn for version in (each.audit, each.after) if version]
+    names = short_names({each.evaluator.pk: each.evaluator for each in shown}.values())
+    rows = []
+    for each in drawn:
+        rows.append(_drawn(each, measure(each.audit, kind), names))
+        if each.after is not None:
+            rows.append(_drawn(each, measure(each.after, kind), names, is_after=True))
+    label = gettext("FN share before and after the repair: FN / N")
+    return interval_picture(rows, label=label, meaning="fn")
 
 
-def _address_of_errors(facts: AuditFacts, each: EvaluatorAudit) -> str:
-    return reverse("judging:audit_cells", args=[facts.study.pk, each.evaluator.pk, "fn-fp"])
+def _drawn(
+    found: Finding, share: Measured, names: Mapping[int, str], *, is_after: bool = False
+) -> IntervalRow:
+    name = names[share.audit.evaluator.pk]
+    cells = reverse(
+        "judging:audit_cells", args=[found.study.pk, share.audit.evaluator.pk, share.cells]
+    )
+    return figure_row(
+        f"→ {name}" if is_after else name,
+        share.value,
+        share.interval,
+        counted=share.share,
+        url=found.compare_url if is_after else cells,
+        meaning="evaluator" if is_after else "fn",
+    )
+
+
+class Decider(NamedTuple):
+    """A rule or check, and how many errors of an evaluator it decided."""
+
+    key: str
+    fn: int
+    fp: int
+
+    @property
+    def total(self) -> int:
+        return self.fn + self.fp
+
+    @property
+    def name(self) -> str:
+        return decider_words(self.key) or gettext("not stored")
+
+
+def deciders(study: Study, evaluators: Iterable[EvaluatorVersion]) -> dict[int, list[Decider]]:
+    """By evaluator, what decided its errors, in one query; what decided most comes first."""
+    wrong = Q(verdict__verdict=SUCCESS, run__evaluations__verdict=FAILED)
+    wrong |= Q(verdict__verdict=FAILURE, run__evaluations__verdict=PASSED)
+    rows = (
+        counted_items(study)
+        .filter(
+            wrong,
+            run__evaluations__is_current=True,
+            run__evaluations__evaluator__in=[each.pk for each in evaluators],
+        )
+        .order_by()
+        .values_list(
+            "run__evaluations__evaluator", "run__evaluations__details", "verdict__verdict"
+        )[:MOST_ERRORS]
+    )
+    counts: defaultdict[int, defaultdict[str, Counter[str]]] = defaultdict(
+        lambda: defaultdict(Counter)
+    )
+    for evaluator, details, reference in rows:
+        counts[evaluator][decider(details)][reference] += 1
+    return {
+        evaluator: sorted(
+            (Decider(key, n[SUCCESS], n[FAILURE]) for key, n in found.items()),
+            key=lambda each: (-each.total, each.key),
+        )
+        for evaluator, found in counts.items()
+    }
+
+
+class NextStep(NamedTuple):
+    """Something to do next, and where."""
+
+    words: str
+    url: str
+
+
+def next_steps(found: Iterable[Finding]) -> list[NextStep]:
+    """For the evaluator that errs most: its errors, what decides most of them, and reruns."""
+    worst = next((each for each in found if each.audit.matrix.fn + each.audit.matrix.fp), None)
+    if worst is None:
+        return []
+    matrix = worst.audit.matrix
+    cell = Shown.FN if matrix.fn else Shown.FP
+    n = matrix.fn or matrix.fp
+    if matrix.fn:
+        words = ngettext("Open the missed run", "Open the %(n)s missed runs", n)
+    else:
+        words = ngettext("Open the run passed wrongly", "Open the %(n)s runs passed wrongly", n)
+    steps = [NextStep(words % {"n": n}, worst.url(cell))]
+    steps.append(_what_decides(worst, matrix.fn + matrix.fp))
+    again = ngettext("Rerun it", "Rerun all %(n)s", n)
+    steps.append(NextStep(again % {"n": n}, f"{worst.url(cell)}#rerun"))
+    return steps
+
+
+def _what_decides(worst: Finding, errors: int) -> NextStep:
+    """The errors that one rule decided, of the rule that decided most; else their causes."""
+    version = worst.audit.evaluator
+    most = next(iter(deciders(worst.study, [version]).get(version.pk, ())), None)
+    if most is None or not most.key:
+        url = reverse("judging:audit_causes", args=[worst.study.pk])
+        return NextStep(gettext("See the causes of its errors"), url)
+    words = gettext("See what decides most: %(rule)s (%(n)s of %(total)s)")
+    figures = {"rule": most.name, "n": most.total, "total": errors}
+    return NextStep(words % figures, f"{worst.errors_url}?{urlencode({'rule': most.key})}")

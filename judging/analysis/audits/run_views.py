@@ -1,16 +1,20 @@
 """The runs behind the numbers of an audit, and what is known of each."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
+from judging.analysis.audits.explanations import decider, decider_words
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.population import (
     LEFT_OUT,
@@ -62,6 +66,8 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
     tag = read_tag_filter(request.GET.get("tag", ""))
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
+    if (rule := request.GET.get("rule")) is not None:
+        items = items.filter(pk__among=_decided_by(items, rule))
     items = items.annotate(last_picture=last_screenshot("run", is_small=True))
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
@@ -76,10 +82,17 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "listed": listed,
         "formats": FORMATS,
         "tag": tag,
+        "rule": None if rule is None else decider_words(rule) or _("not stored"),
         "batch": request.GET.get("batch", ""),
         "form": CauseForm(),
     }
     return render(request, "judging/analysis/audits/audit_cells.html", context)
+
+
+def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:
+    """Those of the items whose verdict that rule or check decided."""
+    said = items.order_by().values_list("pk", "said_details").iterator()
+    return [pk for pk, details in said if decider(details) == rule]
 
 
 @require_safe

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SORTS, Selection
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, short_names
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 ANY = str(UUID(int=0))
 """Stands for a run's key where the address of every row is made."""
 POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
-MOST_IN_CELL, MOST_ON_HOVER = 120, 1000
+READ_AT_ONCE = 300
+"""Characters of an answer that stand in a row; the rest opens there."""
 FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 
 
@@ -61,32 +62,34 @@ class CellTable(tables.Table):  # type: ignore[misc]
         verbose_name=gettext_lazy("goal"),
         accessor="run__goal",
         empty_values=(),
-        attrs={"td": {"class": "wide first truncate"}},
+        attrs={"td": {"class": "wide first whole"}},
     )
     task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
     cell = tables.Column(verbose_name=gettext_lazy("cell"), attrs=FIT)
+    expected = tables.Column(
+        verbose_name=gettext_lazy("expected"),
+        accessor="said_details",
+        orderable=False,
+        attrs={"td": {"class": "answer whole", "data-label": gettext_lazy("expected")}},
+    )
+    answer = tables.Column(
+        verbose_name=gettext_lazy("given"),
+        accessor="run__final_answer",
+        empty_values=(),
+        attrs={"td": {"class": "answer whole", "data-label": gettext_lazy("given")}},
+    )
     decided = tables.Column(
         verbose_name=gettext_lazy("decided by"),
         accessor="said_details",
         orderable=False,
         empty_values=(),
+        attrs={"td": {"class": "whole", "data-label": gettext_lazy("decided by")}},
     )
     causes = tables.Column(
         verbose_name=gettext_lazy("causes"),
         accessor="tag_repair",
         empty_values=(),
-        attrs={"td": {"class": "causes-told"}},
-    )
-    expected = tables.Column(
-        verbose_name=gettext_lazy("expected"),
-        accessor="said_details",
-        orderable=False,
-        attrs={"td": {"class": "answer", "data-label": gettext_lazy("expected")}},
-    )
-    answer = tables.Column(
-        verbose_name=gettext_lazy("final answer"),
-        accessor="run__final_answer",
-        attrs={"td": {"class": "answer", "data-label": gettext_lazy("final answer")}},
+        attrs={"td": {"class": "causes-told whole"}},
     )
 
     class Meta:
@@ -147,16 +150,22 @@ class CellTable(tables.Table):  # type: ignore[misc]
         causes = ", ".join(str(Cause(cause).label) for cause in record.tag_causes or [])
         return f"{causes} → {Repair(record.tag_repair).label}"
 
-    def render_expected(self, value: object) -> SafeString:
-        return _whole_on_hover(expected_by(value) or "—")
+    def render_expected(self, value: object) -> SafeString | str:
+        return _whole(expected_by(value)) or "—"
 
-    def render_answer(self, value: str) -> SafeString:
-        return _whole_on_hover(value)
+    def render_answer(self, value: str | None) -> SafeString | str:
+        return _whole(value or "") or _("(no answer)")
 
 
-def _whole_on_hover(text: str) -> SafeString:
-    """The beginning, as much as the table may need, and more of it when pointed at."""
-    return format_html('<span title="{}">{}</span>', text[:MOST_ON_HOVER], text[:MOST_IN_CELL])
+def _whole(text: str) -> SafeString | str:
+    """The text; of a long one the beginning, which opens the rest."""
+    if len(text) <= READ_AT_ONCE:
+        return text
+    return format_html(
+        '<details><summary>{}<span class="more">…</span></summary>{}</details>',
+        text[:READ_AT_ONCE],
+        text[READ_AT_ONCE:],
+    )
 
 
 SHORT_ANSWER = 44
@@ -194,16 +203,15 @@ class _SourceColumn(tables.Column):  # type: ignore[misc]
 
     keeps_case = True
 
-    def __init__(self, source: VerdictSource) -> None:
-        name = source.name
+    def __init__(self, source: VerdictSource, name: str) -> None:
         step = " step" if source.step else ""
         super().__init__(
-            verbose_name=name,
+            verbose_name=source.step_name or name,
             accessor="pk",
             orderable=False,
             attrs={
-                "td": {"class": f"voice{step}", "data-label": name},
-                "th": {"class": f"voice{step}"},
+                "td": {"class": f"voice{step}", "data-label": source.shown},
+                "th": {"class": f"voice{step}", "title": source.shown},
             },
         )
         self.source = source
@@ -276,14 +284,19 @@ class TriangleTable(tables.Table):  # type: ignore[misc]
         study: Study,
         sources: VerdictSources,
         selection: Selection,
+        has_sites: bool = True,
     ) -> None:
         self.study, self.sources, self.selection = study, sources, selection
         self.shown = shown_sources(sources, selection)
         labels = label_columns(study, sources)
         # Who looks at one evaluator's cell wants to know why, more than where and how much.
         left_out = ["site", "disagreement"] if selection.looked_at else ["why"]
+        left_out += [] if has_sites else ["site"]
+        names = short_names(each.evaluator for each in sources.evaluators if each.evaluator)
         columns = [
-            (f"source_{number}", _SourceColumn(source)) for number, source in enumerate(self.shown)
+            (f"source_{number}", _SourceColumn(source, names[source.evaluator.pk]))
+            for number, source in enumerate(self.shown)
+            if source.evaluator
         ]
         super().__init__(
             data,
@@ -353,7 +366,7 @@ def shown_sources(sources: VerdictSources, selection: Selection) -> list[Verdict
     Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
     looked at, the others do.
     """
-    evaluators = selection.evaluators or sources.evaluators
+    evaluators = selection.evaluators or sources.speaking
     looked_at = selection.looked_at
     found: list[VerdictSource] = []
     for source in evaluators:

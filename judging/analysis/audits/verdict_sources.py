@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.db.models import (
     Case,
@@ -49,7 +51,10 @@ def of_success() -> QuerySet[EvaluatorVersion]:
     return EvaluatorVersion.objects.exclude(kind=_Kind.MODES)
 
 
-def in_order(versions: Iterable[EvaluatorVersion]) -> list[EvaluatorVersion]:
+Version = TypeVar("Version", bound=EvaluatorVersion)
+
+
+def in_order(versions: Iterable[Version]) -> list[Version]:
     """From the simple to what is made of it, before the repair and then after it; others last."""
     return sorted(
         versions,
@@ -61,6 +66,13 @@ def in_order(versions: Iterable[EvaluatorVersion]) -> list[EvaluatorVersion]:
             version.version,
         ),
     )
+
+
+def short_names(versions: Iterable[EvaluatorVersion]) -> dict[int, str]:
+    """The evaluators' short names; with the version where several here share one."""
+    listed = list(versions)
+    counts = Counter(version.title for version in listed)
+    return {each.pk: each.title if counts[each.title] == 1 else each.shown for each in listed}
 
 
 def stubs_of(study: Study) -> list[EvaluatorVersion]:
@@ -82,6 +94,8 @@ class VerdictSource:
     annotator: User | None = None
     evaluator: EvaluatorVersion | None = None
     step: str = ""
+    has_verdicts: bool = True
+    """Whether it passed or failed any of the counted runs."""
 
     @property
     def key(self) -> str:
@@ -92,15 +106,20 @@ class VerdictSource:
 
     @property
     def name(self) -> str:
-        """Its name for people."""
+        """Its name in files."""
+        return self._named(str(self.evaluator))
+
+    @property
+    def shown(self) -> str:
+        """Its name on pages."""
+        return self._named(self.evaluator.shown if self.evaluator else "")
+
+    def _named(self, evaluator: str) -> str:
         if self.evaluator is None:
             return str(self.annotator)
-        if self.step:
-            return _("%(evaluator)s, %(step)s") % {
-                "evaluator": self.evaluator,
-                "step": STEPS[self.step],
-            }
-        return str(self.evaluator)
+        if not self.step:
+            return evaluator
+        return _("%(evaluator)s, %(step)s") % {"evaluator": evaluator, "step": STEPS[self.step]}
 
     @property
     def step_name(self) -> str:
@@ -116,6 +135,11 @@ class VerdictSources:
     evaluators: Sequence[VerdictSource]
     steps: Mapping[int, Sequence[VerdictSource]]
     """By evaluator, for those that take several steps."""
+
+    @property
+    def speaking(self) -> Sequence[VerdictSource]:
+        """The evaluators with a verdict on any run; all of them where none has."""
+        return [each for each in self.evaluators if each.has_verdicts] or self.evaluators
 
     def named(self, key: str) -> VerdictSource:
         """The source of a key.
@@ -149,8 +173,9 @@ def sources_of(study: Study) -> VerdictSources:
     """The sources of a study, in at most three queries."""
     runs = counted_items(study).order_by().values("run")
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
-    versions = in_order(of_success().filter(Exists(said)))
-    evaluators = [VerdictSource(evaluator=version) for version in versions]
+    spoken = said.filter(verdict__in=[PASSED, FAILED])
+    versions = in_order(of_success().filter(Exists(said)).annotate(speaks=Exists(spoken)))
+    evaluators = [VerdictSource(evaluator=each, has_verdicts=each.speaks) for each in versions]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.db.models import Count
@@ -65,7 +66,14 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     sources = AuditFacts(study).sources
     selection = _selection(request, sources)
     items = selected_items(study, selection, sources)
-    table = TriangleTable(items, study=study, sources=sources, selection=selection)
+    filters = _filters(study, sources, selection)
+    table = TriangleTable(
+        items,
+        study=study,
+        sources=sources,
+        selection=selection,
+        has_sites=any(name == "site" for name, *_rest in filters["groups"]),
+    )
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="triangle of an audit")
@@ -73,7 +81,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "table": table,
         "selection": selection,
-        "filters": _filters(study, sources, selection),
+        "filters": filters,
         "formats": FORMATS,
     }
     return render(request, "judging/analysis/audits/audit_triangle.html", context)
@@ -108,17 +116,21 @@ class Choice(NamedTuple):
 
 def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dict[str, Any]:
     """The filters that hold, and those that there could be, in one query."""
-    shown = selection.evaluators or sources.evaluators
+    shown = selection.evaluators or sources.speaking
+    folded = [each for each in sources.evaluators if each not in shown]
+    with_all = replace(selection, evaluators=sources.evaluators).query
     return {
+        "folded": [] if selection.evaluators else folded,
+        "with_folded": with_all,
         "chips": list(_chips(selection)),
         # Cells that hold are sent along when one more is chosen.
         "kept": [each.address for each in selection.cells],
-        "cells": [(each.name, _cells(each)) for each in sources.columns(sources.evaluators)],
+        "cells": [(each.shown, _cells(each)) for each in sources.columns(sources.evaluators)],
         "spreads": [
             Choice(key, str(name), selection.spread == key) for key, name in SPREADS.items()
         ],
         "groups": list(_groups(study, selection)),
-        "evaluators": [Choice(each.key, each.name, each in shown) for each in sources.evaluators],
+        "evaluators": [Choice(each.key, each.shown, each in shown) for each in sources.evaluators],
     }
 
 
@@ -129,10 +141,13 @@ def _cells(source: VerdictSource) -> list[Choice]:
 def _chips(selection: Selection) -> Iterable[tuple[str, str]]:
     """Every filter that holds: in words, and the query without it."""
     for each in selection.cells:
-        yield f"{each.source.name}: {_cell_words(each.cells)}", selection.without(each).query
+        yield f"{each.source.shown}: {_cell_words(each.cells)}", selection.without(each).query
     if selection.differ:
         first, second = selection.differ
-        words = _("%(first)s and %(second)s differ") % {"first": first.name, "second": second.name}
+        words = _("%(first)s and %(second)s differ") % {
+            "first": first.shown,
+            "second": second.shown,
+        }
         yield words, selection.without("differ").query
     if selection.spread:
         yield str(SPREADS[selection.spread]), selection.without("differ").query

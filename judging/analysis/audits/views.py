@@ -22,6 +22,7 @@ from judging.analysis.audits.population import (
     splits_of,
 )
 from judging.analysis.audits.query import read_audit_query
+from judging.analysis.audits.repairs import before_and_after, findings, next_steps
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
@@ -80,8 +81,8 @@ def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
 @require_safe
 @for_auditors
 def audit(request: AppRequest, study: Study) -> HttpResponse:
-    """All evaluators of a study on one population. Pictures, agreement and the intervals that
-    take resampling are fetched after it.
+    """All evaluators of a study on one population. Repairs, pictures and the intervals that take
+    resampling are fetched after it.
     """
     facts = facts_of(request, study)
     audit = facts.audit
@@ -99,6 +100,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         ],
         "query": facts.query,
         "figures": figures_of(audit),
+        "findings": findings(facts),
         "notes": rule_notes(audit),
         "splits": facts.query.split_choices(splits_of(study)),
         "is_first": True,
@@ -127,8 +129,9 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     ]
     return as_part(
         request,
-        "judging/analysis/audits/_audit_pictures.html",
+        "audits/_audit_pictures",
         {"study": study, "drawn": drawn, "query": facts.query},
+        part="matrices",
     )
 
 
@@ -136,10 +139,17 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 @vary_on_headers("HX-Request")
 @for_auditors
 def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
-    """Where the errors of each evaluator belong, and which other one corrects most of them."""
-    report = AUDIT.make("repairs", facts_of(request, study, "repairs"))
-    context = {"study": study, "tables": html_tables(report), "notes": report.notes}
-    return as_part(request, "judging/analysis/audits/_audit_repairs.html", context)
+    """What each evaluator gets wrong with what repairs it, drawn, and what to do next."""
+    facts = facts_of(request, study, "repairs")
+    found = findings(facts, repaired=True)
+    context = {
+        "study": study,
+        "query": facts.query,
+        "findings": found,
+        "picture": before_and_after(found),
+        "steps": next_steps(found),
+    }
+    return as_part(request, "audits/_audit_findings", context, part="matrices")
 
 
 @require_safe
@@ -157,7 +167,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
         "shares_tasks": facts.resampled.shares_tasks,
         "corrected": html_tables(AUDIT.make("corrected", facts)) if facts.corrected else [],
     }
-    return as_part(request, "judging/analysis/audits/_audit_figures.html", context)
+    return as_part(request, "audits/_audit_figures", context, part="matrices")
 
 
 @require_safe
@@ -177,7 +187,7 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
             (_("Agreement between whom?"), facts.query.pairing_choices),
         ),
     }
-    return as_part(request, "judging/analysis/audits/_audit_agreement.html", context)
+    return as_part(request, "audits/_audit_agreement", context, part="people")
 
 
 def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> AuditFacts:
@@ -190,11 +200,26 @@ def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> Audit
     return facts
 
 
-def as_part(request: AppRequest, part: str, context: dict[str, Any]) -> HttpResponse:
-    """A part of the page by itself, or on a page of its own for browsers without scripts."""
+STYLES = ("audit", "compare", "experiment", "progress", "failures", "what_if")
+"""Style sheets of the parts of an audit."""
+
+
+def as_part(
+    request: AppRequest, name: str, context: dict[str, Any], here: str = "", part: str = ""
+) -> HttpResponse:
+    """A part of a page by itself, or on a page of its own: for browsers without scripts, and
+    where a link names it.
+
+    Args:
+        name: of its template.
+        here: its title.
+        part: the page of the audit that it is a part of.
+    """
+    template = f"judging/analysis/{name}.html"
     if wants_partial(request):
-        return render(request, part, context)
-    return render(request, "judging/analysis/audits/audit_part.html", context | {"part": part})
+        return render(request, template, context)
+    page = {"template": template, "here": here, "part": part, "styles": STYLES}
+    return render(request, "judging/analysis/audits/audit_part.html", context | page)
 
 
 @require_safe

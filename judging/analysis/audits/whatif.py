@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0
+OPENING_SECONDS = 3.0
+"""For each kind of switch, to find the one that moves most."""
 CHUNK = 100
 """Runs whose captured pages are in memory at a time."""
 
@@ -78,6 +80,7 @@ class Recomputed:
     total: int = 0
     computed: int = 0
     seconds: float = 0.0
+    most_seconds: float = MOST_SECONDS
 
     @property
     def is_partial(self) -> bool:
@@ -92,7 +95,7 @@ class Recomputed:
         self.total = items.count()
         started = monotonic()
         for pair in _with_tasks(items.iterator(chunk_size=CHUNK), setting):
-            if self.computed >= MOST_RUNS or monotonic() - started > MOST_SECONDS:
+            if self.computed >= MOST_RUNS or monotonic() - started > self.most_seconds:
                 break
             self.computed += 1
             yield pair
@@ -159,14 +162,14 @@ class Compared(Recomputed):
         return self.now.pass_rate, then.pass_rate, then.prevalence
 
 
-def compare(study: Study, setting: Setting) -> Compared:
+def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Compared:
     """The study's runs under the switched evaluator, as many as the limits allow.
 
     Raises:
         UnknownEvaluatorError: the program has moved on from the evaluator.
     """
     preview = Preview.of(setting)
-    compared = Compared()
+    compared = Compared(most_seconds=most_seconds)
     for item, task in compared.over(study, setting):
         _add(compared, item, preview.finding(item, task))
     return compared
@@ -277,7 +280,25 @@ class _Recording:
         return found
 
 
-def levers(study: Study, setting: Setting) -> Levers:
+def most_moving(study: Study, setting: Setting, others: Iterable[Setting]) -> Setting | None:
+    """The setting with the one switch thrown that moves most runs; None where none moves any.
+
+    Args:
+        others: those with one stage or the version of the tasks switched; rules are tried anyway.
+
+    Raises:
+        UnknownEvaluatorError: the program has moved on from the evaluator.
+    """
+    moved: list[tuple[int, Setting]] = []
+    if setting.rules is not None:
+        found = levers(study, setting, OPENING_SECONDS).levers
+        moved += [(lever.changes.total(), lever.setting) for lever in found[:1]]
+    moved += [(compare(study, each, OPENING_SECONDS).changed, each) for each in others]
+    n, most = max(moved, key=lambda each: each[0], default=(0, None))
+    return most if n else None
+
+
+def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Levers:
     """What every single rule would change from here, as far as the limits of runs and time go.
 
     A rule that a verdict did not ask about cannot change it, so only those are tried, each alone.
@@ -297,7 +318,7 @@ def levers(study: Study, setting: Setting) -> Levers:
     preview = Preview.of(setting, matcher=in_place_of)
     as_set = recording.matcher
     changes: dict[Rule, Counter[Change]] = {}
-    found = Levers()
+    found = Levers(most_seconds=most_seconds)
     for item, task in found.over(study, setting):
         recording.matcher, recording.consulted = as_set, frozenset()
         here = _cell(item, preview.finding(item, task).verdict)

@@ -19,6 +19,10 @@ from judging.models import EvaluatorVersion
 
 STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
 
+AS_STORED = "stored"
+"""Says in an address that nothing is switched otherwise."""
+SWITCHED = ("off", "stages", "tasks", AS_STORED)
+"""What an address names where it says how the switches stand."""
 Config = Mapping[str, object]
 
 
@@ -33,7 +37,9 @@ class Setting:
 
     @property
     def address(self) -> str:
-        """The query that leads here; switches that stand as in the version are left out."""
+        """The query that leads here; switches that stand as in the version are left out, and
+        `stored` says so where all of them do.
+        """
         own = setting_of(self.version)
         query = {"evaluator": str(self.version.pk)}
         if self.rules is not None and self.rules != own.rules:
@@ -42,7 +48,7 @@ class Setting:
             query["stages"] = ".".join(self.stages) or "none"
         if self.tasks is not None and self.tasks != own.tasks:
             query["tasks"] = self.tasks.value
-        return urlencode(query)
+        return urlencode(query if len(query) > 1 else query | {AS_STORED: "1"})
 
     @property
     def is_changed(self) -> bool:

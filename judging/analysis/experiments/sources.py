@@ -60,7 +60,7 @@ class Source:
     def name(self) -> str:
         """Its name in words."""
         if self.evaluator is not None:
-            return _(words.EVALUATOR) % {"name": self.evaluator}
+            return _(words.EVALUATOR) % {"name": self.evaluator.shown}
         if self.is_reference:
             return _(words.REFERENCE_VERDICT)
         return _(words.IMPORTED_REWARD)
@@ -69,7 +69,7 @@ class Source:
     def rule(self) -> str:
         """What counts as success by it."""
         if self.evaluator is not None:
-            return _(words.EVALUATOR_RULE) % {"name": self.evaluator}
+            return _(words.EVALUATOR_RULE) % {"name": self.evaluator.shown}
         if self.is_reference:
             return _(words.REFERENCE_RULE)
         return _(words.REWARD_RULE) % {"least": f"{_success_above():g}"}

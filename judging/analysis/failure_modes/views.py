@@ -23,6 +23,7 @@ from judging.analysis.audits.failure_modes import (
     failure_modes,
     read_selection,
 )
+from judging.analysis.audits.views import as_part
 from judging.analysis.failure_modes.pages import (
     REVIEW,
     ChosenRunsForm,
@@ -154,6 +155,7 @@ def _way_back(request: AppRequest) -> str:
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 @for_auditors
 def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     """How the failures of a study failed, configuration by configuration."""
@@ -170,7 +172,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         "chosen_source": by,
         "definitions": definitions(),
     }
-    return render(request, "judging/analysis/failure_modes/audit_failures.html", context)
+    return as_part(request, "failure_modes/_audit_failures", context, _("Failure modes"), "people")
 
 
 @require_safe

@@ -248,7 +248,7 @@ case(
     study_id=STUDIES,
     ending=lambda _: ["csv", "json"],
 )
-case("judging:audit_compare", study_id=STUDIES)
+case("judging:audit_compare", "evaluator=", "evaluator=1&off=hedging", study_id=STUDIES)
 case("judging:audit_compare_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
 case("judging:audit_beside", "with=1", "with=2&by=seed", study_id=STUDIES)
 case(
@@ -539,12 +539,16 @@ case("judging:batch_detail", batch_id=lambda w: [batch.pk for batch in w.batches
 case("judging:batch_cancel", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
 case("judging:batch_resume", batch_id=lambda w: [b.pk for b in w.batches], post=lambda _: {})
 
-case(
-    "judging:what_if",
-    "sent=1&evaluator=1&on=hedging",
-    "evaluator=1&off=hedging",
-    study_id=STUDIES,
-)
+
+def _switches(world: World) -> Iterable[Visit]:
+    for study in STUDIES(world):
+        path = reverse("judging:what_if", args=[study])
+        for query in ("", "?evaluator=1&off=hedging", "?sent=1&evaluator=1&on=hedging"):
+            yield Visit(path + query)
+            yield Visit(path + query, headers={"HX-Request": "true"})
+
+
+CASES["judging:what_if"] = _switches
 case("judging:what_if_rules", "off=hedging", study_id=STUDIES)
 case("judging:what_if_save", study_id=STUDIES, post=lambda _: {"max_cost": "1"})
 

@@ -122,7 +122,7 @@ def test_an_error_shows_what_was_expected_beside_what_was_given() -> None:
     ).content.decode()
     row = page[page.index(f'data-run="{run.pk}"') :]
     words = " ".join(re.sub(r"<[^>]+>", " ", row[: row.index("</tr>")]).split())
-    assert words.endswith("exact_match — 1 December on &lt;b&gt;1 December&lt;/b&gt;")
+    assert words.endswith("1 December on &lt;b&gt;1 December&lt;/b&gt; exact_match —")
     last = run.steps.order_by("-index").first()
     assert last is not None
     assert last.screenshot is not None

@@ -200,7 +200,7 @@ def test_one_evaluator_alone_says_what_is_missing() -> None:
 def test_before_and_after_are_what_opens_first() -> None:
     world = papers.before_study()
     page = get(client_of(audited.auditor()), world)
-    assert "after 1 compared with before 1" in page
+    assert "repaired + judge 1 compared with strict + judge 1" in page
     assert "15/39" not in page
     assert "16/75" in page
 

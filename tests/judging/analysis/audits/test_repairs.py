@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.repairs import repairs
-from judging.models import CauseTag
+from judging.models import Cause, CauseTag, Evaluation
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
 from tests.runs.factories import client_of
@@ -34,7 +36,7 @@ def world(db: None) -> audited.Audited:
     ):
         CauseTag.objects.create(
             item=item, evaluator=strict, evaluator_name="strict", error=error,
-            causes=["other"], repair=repair, by=by,
+            causes=[Cause.values[0]], repair=repair, by=by,
         )  # fmt: skip
     assert third.status == "settled"
     return made
@@ -56,8 +58,35 @@ def test_the_first_page_leads_to_it_and_its_figures_to_the_runs(world: audited.A
     assert "/audit/repairs/" in open_page(client, "audit", world.study.pk).content.decode()
     page = open_page(client, "audit_repairs", world.study.pk).content.decode()
     strict, loose = audited.evaluator("strict"), audited.evaluator("loose")
-    assert f"/studies/{world.study.pk}/audit/{strict.pk}/cells/fn-fp/" in page
+    assert f"/studies/{world.study.pk}/audit/{strict.pk}/cells/fn-fp/?tag=repair.task_data" in page
     assert f"compare/?first={strict.pk}&amp;second={loose.pk}" in page
+
+
+def test_the_first_screen_says_what_repairing_brings(world: audited.Audited) -> None:
+    page = open_page(client_of(audited.auditor()), "audit_repairs", world.study.pk)
+    words = " ".join(re.sub(r"<[^>]+>", " ", page.content.decode().replace("</a>", "")).split())
+    assert "strict misses 3 of 4 successes" in words
+    assert "2 task data, 1 evaluation logic, 1 untagged" in words
+    assert "loose corrects 3 and breaks 1: misses 1 of 4 successes" in words
+    assert "FN share, before and after the repair" in words
+    assert "→ loose" in words, "the picture has whoever corrects below whom it corrects"
+
+
+def test_three_next_steps_lead_to_the_errors_of_the_worst(world: audited.Audited) -> None:
+    strict = audited.evaluator("strict")
+    checks = [{"name": "must_include", "verdict": "failed"}]
+    Evaluation.objects.filter(evaluator=strict, verdict="failed").update(details={"checks": checks})
+    client = client_of(audited.auditor())
+    page = open_page(client, "audit_repairs", world.study.pk).content.decode()
+    steps = page[page.index('id="next-steps"') :]
+    cells = f"/studies/{world.study.pk}/audit/{strict.pk}/cells/"
+    assert f'href="{cells}fn/">Open the 3 missed runs' in steps
+    assert f'href="{cells}fn-fp/?rule=must_include">' in steps
+    assert "must_include (3 of 4)" in steps
+    assert f'href="{cells}fn/#rerun">Rerun all 3' in steps
+    listed = client.get(f"{cells}fn-fp/?rule=must_include").content.decode()
+    assert listed.count("data-run=") == 3, "the FP was decided by nothing that is stored"
+    assert client.get(f"{cells}fn-fp/?rule=").content.decode().count("data-run=") == 1
 
 
 def test_where_nobody_errs_it_says_so() -> None:

@@ -372,7 +372,7 @@ class TestPages:
 
     def open(self, user: User, world: audited.Audited, name: str = "what_if", **query: Any) -> Any:
         client = client_of(user)
-        return client.get(reverse(f"judging:{name}", args=[world.study.pk]), query)
+        return client.get(reverse(f"judging:{name}", args=[world.study.pk]), query, headers=HTMX)
 
     def test_runs_without_a_verdict_then_are_told_with_their_reasons(
         self, world: audited.Audited, repaired: EvaluatorVersion
@@ -386,7 +386,7 @@ class TestPages:
     def test_every_rule_has_its_switch(
         self, world: audited.Audited, repaired: EvaluatorVersion
     ) -> None:
-        page = self.open(audited.auditor(), world).content.decode()
+        page = self.open(audited.auditor(), world, stored="1").content.decode()
         for rule in Rule:
             assert f'name="on" value="{rule}" checked' in page
         assert "No switch differs from the stored version." in page
@@ -415,15 +415,39 @@ class TestPages:
             "on": on,
             "tasks": "recorded",
         }
-        answer = self.open(auditor, world, **sent)
-        assert answer.status_code == 302
-        assert answer["Location"].endswith(f"?evaluator={repaired.pk}&off=sentence")
         client = client_of(auditor)
         path = reverse("judging:what_if", args=[world.study.pk])
+        answer = client.get(path, sent)
+        assert answer.status_code == 302
+        assert answer["Location"].endswith(f"?evaluator={repaired.pk}&off=sentence#what-if")
+        assert "/audit/compare/?" in answer["Location"]
         part = client.get(path, sent, headers=HTMX)
         assert part["HX-Push-Url"] == answer["Location"]
         assert b"<!doctype" not in part.content
         assert b"1 run would move" in part.content
+
+    def test_it_is_a_part_of_the_page_that_compares(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        client = client_of(audited.auditor())
+        query = f"evaluator={repaired.pk}&off=sentence"
+        old = client.get(reverse("judging:what_if", args=[world.study.pk]) + f"?{query}")
+        page = client.get(old["Location"]).content.decode()
+        assert "1 run would move" in page
+        plain = client.get(reverse("judging:audit_compare", args=[world.study.pk]))
+        assert "/audit/what-if/" in plain.content.decode(), "which is fetched after the page"
+        assert "would move" not in plain.content.decode()
+
+    def test_it_opens_on_the_switch_that_moves_most(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        page = self.open(audited.auditor(), world).content.decode()
+        assert "Opened on the switch that moves most runs" in page
+        assert "0 runs would move" not in page
+        [first, *_] = whatif.levers(world.study, setting_of(repaired)).levers
+        assert f'name="on" value="{first.rule}" {"" if first.is_on else "checked"}' in page
+        stored = self.open(audited.auditor("b"), world, stored="1").content.decode()
+        assert "0 runs would move" in stored
 
     def test_rules_page(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
         page = self.open(audited.auditor(), world, "what_if_rules").content.decode()
@@ -473,7 +497,7 @@ class TestPages:
 
     def test_nothing_to_switch(self, world: audited.Audited) -> None:
         page = self.open(audited.auditor(), world).content.decode()
-        assert "Nothing to switch yet" in page
+        assert "Its rules and stages can then be switched here." in page
         assert self.open(audited.auditor("b"), world, "what_if_rules").status_code == 404
 
     def test_who_may(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
