@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -152,17 +152,29 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
 
 def choices_for(run: Run, user: User) -> list[Choice]:
     """Runs that are worth comparing with: kin first, then others of the task, newest first."""
-    kin = Q(family=run.root) | Q(pk=run.root)
-    newest = (
-        Run.objects.visible_with(visibility_of(user))
-        .exclude(pk=run.pk)
-        .order_by("-created_at", "-id")
-    )
-    alike = newest.filter(kin | Q(task=run.task_id)).values_list("pk", flat=True)
-    found = Run.objects.visible_to(user, list(alike[:MAX_CHOICES])).for_list()
-    found = found.order_by("-created_at", "-id")
-    choices = [Choice(other, _relation(run, other)) for other in found]
+    others = Run.objects.visible_with(visibility_of(user)).exclude(pk=run.pk)
+    newest = others.filter(_kin(run) | Q(task=run.task_id)).order_by("-created_at", "-id")
+    choices = _choices(run, user, newest)
     return sorted(choices, key=lambda choice: choice.run.root != run.root)
+
+
+def lineage_of(run: Run, user: User) -> list[Choice]:
+    """What the run repeats, and what repeats it or the same, newest first."""
+    others = Run.objects.filter(_kin(run)).exclude(pk=run.pk)
+    return _choices(run, user, others.order_by("-created_at", "-id"))
+
+
+def _kin(run: Run) -> Q:
+    return Q(family=run.root) | Q(pk=run.root)
+
+
+def _choices(run: Run, user: User, newest: QuerySet[Run]) -> list[Choice]:
+    """The first of these that the person may see."""
+    ids = list(newest.values_list("pk", flat=True)[:MAX_CHOICES])
+    if not ids:
+        return []
+    found = Run.objects.visible_to(user, ids).for_list().order_by("-created_at", "-id")
+    return [Choice(other, _relation(run, other)) for other in found]
 
 
 def _relation(run: Run, other: Run) -> str:

@@ -47,6 +47,10 @@
       if (open !== menu) open.open = false;
     }
     if (on("[data-theme-choice]")) chooseTheme(on("[data-theme-choice]").dataset.themeChoice);
+    if (menu && on(".sheet button.item[hx-get]")) {
+      menu.open = false;
+      menu.querySelector("summary").focus(); // where the dialog that comes gives the keyboard back
+    }
     if (on("[data-toggles]")) toggle(on("[data-toggles]"));
     if (on("[data-dismisses]")) on("[data-dismisses]").closest("li, .message").remove();
     if (on("[data-opens-dialog]")) {
@@ -70,7 +74,7 @@
     if (document.querySelector("dialog[open]")) return;
     if (event.key === "/") {
       const fields = [...document.querySelectorAll("[data-search], #search")];
-      const search = fields.find((field) => field.offsetParent && field.matches("[data-search]")) ?? fields.find((field) => field.offsetParent);
+      const search = fields.findLast((field) => field.offsetParent && field.matches("[data-search]")) ?? fields.find((field) => field.offsetParent);
       if (!search) return;
       event.preventDefault();
       search.focus();

@@ -1,5 +1,6 @@
 // Two runs side by side: one place in the list of pairs, and both pictures, texts and scrubbers there.
 import { Picture } from "./timeline/picture.js";
+import { Preview } from "./timeline/preview.js";
 import { Scrubber } from "./timeline/scrubber.js";
 import { Texts } from "./timeline/texts.js";
 import { element, phrase, placedEvents } from "./timeline/words.js";
@@ -17,7 +18,9 @@ class Side {
     this.texts = new Texts(this.textRoot, data);
     this.link = part.querySelector("[data-opens-run]");
     this.address = this.link.href;
-    this.scrubber = new Scrubber(root.querySelector(`[data-scrubber="${name}"]`), data, (index) => picked(data.steps[index].i));
+    const scrubber = root.querySelector(`[data-scrubber="${name}"]`);
+    const preview = new Preview(scrubber.querySelector("[data-preview]"), data);
+    this.scrubber = new Scrubber(scrubber, data, (index) => picked(data.steps[index].i), preview);
     this.scrubber.hide((step) => !shown.has(step.i));
   }
 

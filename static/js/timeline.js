@@ -4,10 +4,12 @@
 //   "step-changed" {index, step}
 //   "step-shown" {index, step}  once its picture is there too
 // The element's `timeline` property is the object: isReady, index, count, step, steps, go(index),
-// goToStep(number), play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves);
+// play(), pause(), show(view), setMarks([{index, text}]), setProgress(curves);
 // of a run that goes on also extend(news), isLive and `follows`: whether it goes to each new step.
 // An index is a place in `steps`; a step's own number, which addresses and comments use, is `step.i`.
+import { Preview } from "./timeline/preview.js";
 import { Scrubber } from "./timeline/scrubber.js";
+import { StepSearch } from "./timeline/search.js";
 import { Stage } from "./timeline/stage.js";
 import { StepList } from "./timeline/list.js";
 import { Texts } from "./timeline/texts.js";
@@ -31,10 +33,16 @@ export class Timeline {
     this.data.events = placedEvents(this.data);
     this.byEvent = new AbortController();
     const go = (index) => this.go(index);
-    this.list = new StepList(root.querySelector("[data-steps]"), this.data, go);
+    this.list = new StepList(root.querySelector("[data-steps]"), this.data, (index) => this.choose(index));
+    this.preview = new Preview(root.querySelector("[data-preview]"), this.data);
     this.stage = new Stage(root, this.data);
     this.texts = new Texts(root.querySelector("[data-texts]"), this.data);
-    this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go);
+    this.scrubber = new Scrubber(root.querySelector("[data-scrubber]"), this.data, go, this.preview);
+    this.search = new StepSearch(root.querySelector("[data-step-search]"), this.data, {
+      list: this.list,
+      texts: this.texts,
+      go: (index, words) => this.showHit(index, words),
+    });
     this.listen();
     this.hideGivenUp(localStorage.getItem(HIDES_GIVEN_UP) === "yes");
     const startsAtEnd = this.follows || this.data.starts_at_end;
@@ -69,6 +77,30 @@ export class Timeline {
     this.tell("step-changed", told);
     shown.then(() => this.index === told.index && this.tell("step-shown", told));
     return shown;
+  }
+
+  // A step of the list, which is a hit while somebody searches.
+  choose(index) {
+    if (this.search.hits.has(index)) this.search.show(index);
+    else this.go(index);
+  }
+
+  // Words that only the tree of the step has are shown there.
+  showHit(index, words) {
+    if (words) {
+      this.stage.searchTree(words);
+      this.view = "tree";
+    } else if (this.view === "tree") this.view = "before";
+    this.go(index);
+    this.show(this.view);
+  }
+
+  // To the next step that changed something, forwards or backwards.
+  moveToEffect(by) {
+    const { steps } = this;
+    let index = this.index + by;
+    while (steps[index] && (!steps[index].effect || this.isHidden(steps[index]))) index += by;
+    if (steps[index]) this.go(index);
   }
 
   // What came to a run that goes on: new steps, and what has become of earlier ones. Whoever has
@@ -130,11 +162,6 @@ export class Timeline {
 
   get firstShown() {
     return Math.max(this.steps.findIndex((step) => !this.isHidden(step)), 0);
-  }
-
-  goToStep(number) {
-    const index = this.steps.findIndex((step) => step.i === number);
-    if (index >= 0) this.go(index);
   }
 
   show(view) {
@@ -205,8 +232,6 @@ export class Timeline {
       const view = event.target.closest("[data-view]");
       if (view) this.show(view.dataset.view);
       if (event.target.closest("[data-play]")) this.togglePlay();
-      const mark = event.target.closest("[data-goes-to]");
-      if (mark) this.goToStep(Number(mark.dataset.goesTo));
       if (event.target.closest("[data-hides-given-up]")) {
         this.hideGivenUp(!this.hidesGivenUp);
         const next = this.steps.findIndex((step, at) => at >= this.index && !this.isHidden(step));
@@ -224,6 +249,17 @@ export class Timeline {
       next.focus();
       this.show(next.dataset.view);
     });
+    const { root: list } = this.list;
+    list.addEventListener("pointerover", (event) => {
+      const row = event.pointerType === "mouse" && event.target.closest(".step");
+      if (!row) return this.preview.hide();
+      const index = Number(row.dataset.index);
+      const box = row.getBoundingClientRect();
+      this.preview.show(this.steps[index], this.scrubber.wordsOf(index), [box.right, box.top + box.height / 2], true);
+    });
+    for (const name of ["pointerleave", "pointerdown", "scroll"]) {
+      list.addEventListener(name, () => this.preview.hide(), { passive: true });
+    }
     // Whoever looks through the list wants it to stay.
     for (const name of ["wheel", "touchmove"]) {
       this.list.root.addEventListener(name, () => (this.follows = false), { passive: true });
@@ -252,7 +288,7 @@ export class Timeline {
       g: () => this.go(this.firstShown),
       G: () => this.go(this.count - 1),
       " ": () => this.togglePlay(),
-      b: () => this.show("before"),
+      b: () => this.show(this.view === "before" ? "after" : "before"),
       a: () => this.show("after"),
       t: () => this.show("tree"),
       d: () => this.show("details"),
@@ -260,7 +296,10 @@ export class Timeline {
       o: () => this.show("seen"),
       x: () => this.show(this.view === "marked" ? "before" : "marked"),
       e: () => this.stage.toggleChanges(),
+      w: () => this.stage.picture.toggleWhole(),
       z: () => this.stage.toggleZoom(),
+      "[": () => this.moveToEffect(-1),
+      "]": () => this.moveToEffect(1),
     }[event.key];
     if (!act) return;
     event.preventDefault();

@@ -121,9 +121,8 @@ def engineer_opens_a_false_negative(page: Page) -> None:
 
 def engineer_reruns_it_and_watches(page: Page) -> None:
     goal = page.locator("h1").inner_text()
-    page.get_by_role("link", name="Rerun", exact=True).or_(
-        page.get_by_role("button", name="Rerun", exact=True)
-    ).first.click()
+    page.locator("#run-actions > summary").click()
+    page.get_by_role("button", name="Rerun", exact=True).click()
     page.get_by_role("button", name="Queue").click()
     page.get_by_role("link", name="Reruns").first.click()
     newest = page.locator("main table tbody tr").first

@@ -168,6 +168,7 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
 
 
 def rerun_with(page: Page, policy_name: str, max_steps: int) -> None:
+    page.locator("#run-actions > summary").click()
     page.get_by_role("button", name="Rerun", exact=True).click()
     form = page.locator("#rerun-form")
     form.get_by_label("Retry policy").select_option(label=f"{policy_name} @1")
@@ -239,8 +240,20 @@ def test_where_recovery_fails_twice_the_run_ends_with_its_reason(open_page, two_
         "2 recoveries did not help"
     )
     assert any(note.endswith("and no recovery is left") for note in notes(page))
-    expect(page.locator(".course summary")).to_have_text(
-        re.compile("^went back 2 times, [0-9]+ steps abandoned$")
+    turns = page.locator(".course li")
+    assert [re.sub(r"[0-9]+|^\W+", "", turn.inner_text()).strip() for turn in turns.all()] == [
+        "stuck at",
+        "back to",
+        "model-b took over",
+        "stuck at",
+        "back to",
+        "model-b took over",
+        "stuck at",
+        "out of attempts",
+    ]
+    turns.first.locator("a").click()
+    expect(page.locator(".step[aria-selected=true] .n")).to_have_text(
+        re.sub(r"\D", "", turns.first.inner_text())
     )
 
 

@@ -116,6 +116,7 @@ def test_on_a_phone_one_stands_above_the_other(open_page, runs):
 
 def test_a_run_page_offers_the_others_of_its_task(open_page, runs):
     page = open_page(f"/runs/{runs[0].pk}/", make_user("engineer"))
+    page.locator("#run-actions > summary").click()
     page.get_by_role("button", name="Compare").click()
     page.locator(".compare-choices a").click()
     expect(page.locator("[data-side=a] [data-shot]")).to_be_visible()

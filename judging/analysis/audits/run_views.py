@@ -43,6 +43,7 @@ from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, User
 from runs.models.parsing import read_number
 from runs.models.steps import last_screenshot
+from runs.viewer.comparison import lineage_of
 
 PER_PAGE = 100
 MOST_LEFT_OUT = 1000
@@ -145,6 +146,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "judgements": judgements,
         "curves": curves,
         "drawn_curves": [curve.drawn() for curve in curves],
+        "lineage": [] if judgements.is_blind else lineage_of(run, request.user),
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
         "neighbours": _walked_neighbours(request.user, walk, run_id),

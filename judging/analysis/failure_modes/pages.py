@@ -98,6 +98,8 @@ class FailurePane:
     may_review: bool
     says_failure: bool
     """Whether people or an evaluator say that it failed, whatever its own outcome."""
+    says_success: bool
+    """Whether people say that it succeeded, which counts before anything else."""
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -118,6 +120,8 @@ class FailurePane:
         """Whether it is unfolded by itself: where something is to be said."""
         if self.review is not None or self.form.errors:
             return True
+        if not self.has_failed:
+            return False
         if self.run.outcome == Run.Outcome.SUCCESS:
             return False
         is_known = self.run.outcome != Run.Outcome.UNKNOWN
@@ -126,6 +130,8 @@ class FailurePane:
     @property
     def has_failed(self) -> bool:
         """Whether anybody or anything says so; of a success nobody is asked how it failed."""
+        if self.says_success and not self.history:
+            return False
         is_known = bool(self.history or self.proposed.modes or self.says_failure)
         return is_known or self.run.outcome != Run.Outcome.SUCCESS
 
@@ -146,7 +152,12 @@ class FailurePane:
 
 
 def failure_pane(
-    run: Run, user: User, form: FailureForm | None = None, *, says_failure: bool = False
+    run: Run,
+    user: User,
+    form: FailureForm | None = None,
+    *,
+    says_failure: bool = False,
+    says_success: bool = False,
 ) -> FailurePane:
     """The pane of a run that the person may know everything of."""
     proposed = proposed_for([run.pk])[run.pk]
@@ -162,6 +173,7 @@ def failure_pane(
         form=form or FailureForm(initial=_initial(review, proposed)),
         may_review=user.has_perm(REVIEW),
         says_failure=says_failure,
+        says_success=says_success,
     )
 
 
@@ -172,7 +184,12 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     said = [each.verdict for each in judgements.references]
     judged = [line.evaluation.verdict for line in judgements.evaluators]
     failed = (ReferenceVerdict.Verdict.FAILURE in said, Evaluation.Verdict.FAILED in judged)
-    return failure_pane(judgements.run, user, says_failure=any(failed))
+    return failure_pane(
+        judgements.run,
+        user,
+        says_failure=any(failed),
+        says_success=said[:1] == [ReferenceVerdict.Verdict.SUCCESS],
+    )
 
 
 def with_failure_modes(runs: Iterable[Any]) -> list[Any]:

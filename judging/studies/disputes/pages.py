@@ -176,7 +176,7 @@ def dispute_context(
         else None,
         "may_propose": is_labeller,
         "decision_form": (decision_form or DecisionForm(initial=initial)) if judges else None,
-        **timeline_context(run, user),
+        **timeline_context(run, user, starts_at_end=True),
     }
 
 

@@ -79,27 +79,6 @@ def marks_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> lis
     return sorted(marks, key=lambda mark: (mark["first"], mark["kind"] != GIVEN_UP))
 
 
-def course_title(run: Run, events: Sequence[Event], n_given_up: int) -> str:
-    """What became of a run that got stuck, in a line; empty where nothing of that happened."""
-    if not events and not n_given_up:
-        return ""
-    parts = []
-    if ways_back := _ways_back(events):
-        parts.append(
-            ngettext("went back once", "went back %(n)s times", ways_back) % {"n": ways_back}
-        )
-    else:
-        parts.append(_("got stuck"))
-    if n_given_up:
-        parts.append(
-            ngettext("%(n)s step abandoned", "%(n)s steps abandoned", n_given_up)
-            % {"n": n_given_up}
-        )
-    if _is_rescued(run, events):
-        parts.insert(0, _("recovered"))
-    return ", ".join(parts)
-
-
 def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     """The end of the run in plain words; a blind viewer learns only that it is the end."""
     answer = run.final_answer
@@ -162,7 +141,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     if event.kind == Event.Kind.ROLLBACK:
         return _way_back(event, run, steps)
     if event.kind == Event.Kind.MODEL_SWITCH:
-        name = None if hides_something(run) else _name(event, "to")
+        name = None if hides_something(run) else switched_to(event)
         words = _("%(name)s takes over") % {"name": name} if name else _("another model takes over")
         return f"{words}, {span}"
     if event.kind == Event.Kind.REPLAY_DIVERGED:
@@ -248,6 +227,11 @@ def _why_diverged(event: Event) -> str:
         "target": _("the replay found another element where step %(n)s had acted"),
         "ended": _("the task ended while step %(n)s was replayed"),
     }.get(str(event.detail.get("why")), _("the replay came to another page")) % place
+
+
+def switched_to(event: Event) -> str | None:
+    """Who took over, by name."""
+    return _name(event, "to")
 
 
 def _name(event: Event, side: str) -> str | None:

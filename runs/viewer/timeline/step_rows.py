@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
@@ -38,6 +38,7 @@ class StepRow(TypedDict):
     seen: NotRequired[bool]
     problem: NotRequired[str]
     unanswered: NotRequired[bool]
+    effect: NotRequired[str]
     box: NotRequired[list[float]]
     point: NotRequired[list[float]]
 
@@ -60,7 +61,9 @@ _COLUMNS = (
     "after_screenshot_id",
     "marked_screenshot_id",
     "tree_id",
+    "url",
     "record__replays",
+    "record__write_like",
     "record__before__screen_text__sha256",
 )
 _CALLS = ("record__llm_calls", "record__messages", "record__extra__problem")
@@ -80,12 +83,40 @@ def columns_of(run: Run) -> tuple[str, ...]:
 
 def rows_of(steps: Iterable[dict[str, Any]]) -> list[StepRow]:
     """Steps in order, from their columns."""
-    rows = [_row(values) for values in steps]
+    listed = list(steps)
+    rows = [_row(values) for values in listed]
+    for row, values, after in zip_longest(rows, listed, listed[1:]):
+        if effect := _effect(values, after):
+            row["effect"] = effect
     for row, following in pairwise(rows):
         # What came after is what the next step saw, unless the run went back in between.
         if row["after"] is None and following["branch"] == row["branch"]:
             row["after"] = following["image"]
     return rows
+
+
+def effect_words() -> dict[str, str]:
+    """What a step may have changed, in words."""
+    return {
+        "sent": _("message sent"),
+        "wrote": _("form submitted"),
+        "moved": _("page changed"),
+        "filled": _("form filled"),
+    }
+
+
+def _effect(values: dict[str, Any], after: dict[str, Any] | None) -> str:
+    """What the step changed, as far as its record tells without anybody's judgement."""
+    if values["error"]:
+        return ""
+    if values["kind"] == ActionKind.MESSAGE:
+        return "sent"
+    if values["record__write_like"]:
+        return "wrote"
+    is_next = after is not None and after["branch"] == values["branch"]
+    if is_next and after and after["url"] != values["url"]:
+        return "moved"
+    return "filled" if values["kind"] == ActionKind.TYPE else ""
 
 
 def shortened(text: str, limit: int) -> str:

@@ -10,8 +10,16 @@ from django.utils.translation import gettext as _
 
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
-from runs.viewer.timeline.marks import Mark, course_title, end_of, events_shown, marks_of
-from runs.viewer.timeline.step_rows import StepRow, columns_of, rows_of, shortened, step_rows
+from runs.viewer.timeline.course import course_of
+from runs.viewer.timeline.marks import Mark, end_of, events_shown, marks_of
+from runs.viewer.timeline.step_rows import (
+    StepRow,
+    columns_of,
+    effect_words,
+    rows_of,
+    shortened,
+    step_rows,
+)
 from webagent.trajectory.actions import ActionKind
 
 ALL_AT_ONCE = 400
@@ -19,7 +27,8 @@ ALL_AT_ONCE = 400
 PART = 100
 TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
-_PARTS = ["changes", "finder", "list", "picture", "progress", "scrubber", "stage", "texts", "words"]
+_PARTS = ["changes", "crop", "finder", "list", "picture", "preview", "progress", "scrubber"]
+_PARTS += ["search", "stage", "texts", "words"]
 MODULES = ("js/timeline.js", *(f"js/timeline/{name}.js" for name in _PARTS))
 """What `js/timeline.js` imports, itself included."""
 
@@ -62,8 +71,7 @@ def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> di
             | {"starts_at_end": starts_at_end},
             "modules": MODULES,
             "first_picture": first and reverse("runs:run_blob", args=[run.pk, first]),
-            "marks": marks,
-            "course": course_title(shown, events, n_given_up),
+            "course": course_of(shown, events, steps),
             "n_given_up": n_given_up,
             # What a run that goes on has none of may still come.
             "has_marked": shown.is_active or any(step["marked"] for step in steps),
@@ -168,6 +176,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "by_other": _("other model"),
         "looped": _("in the loop"),
         "claimed": _("declares completion"),
+        **effect_words(),
         "problem": _("reply unusable"),
         "unanswered": _("no reply"),
         "branch": _("branch %n"),
@@ -178,10 +187,12 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "after_alt": _("Page after step %i"),
         "marked_alt": _("Page before step %i with the elements numbered"),
         "changes": _("places changed: %n"),
+        "changes_all": _("most of the page changed"),
         "changes_none": _("nothing changed"),
         "changes_unknown": _("no picture to compare"),
         "hits": _("%i of %n"),
         "no_hits": _("not found"),
+        "step_hits": _("found: %n"),
         "progress_highest": _("highest %n"),
         "progress_end": _("at the end %n"),
         "progress_reached": _("reached: %n"),

@@ -1,4 +1,6 @@
 // Where two pictures of a page differ, as boxes [x, y, width, height] in pixels of the second.
+import { joined } from "./crop.js";
+
 const WIDEST = 480; // compared at most so wide: a difference that is lost by that is not seen either
 const CELL = 6; // what is compared, in pixels of that
 const TOLERANCE = 28; // of 255, in any colour: screenshots of the same page are not quite the same
@@ -65,11 +67,4 @@ function boxesOf(differs, columns, rows) {
     boxes.push(box);
   }
   return boxes.length <= MOST ? boxes : [boxes.reduce(joined)];
-}
-
-function joined(one, other) {
-  return [
-    Math.min(one[0], other[0]), Math.min(one[1], other[1]),
-    Math.max(one[2], other[2]), Math.max(one[3], other[3]),
-  ];
 }

@@ -10,6 +10,7 @@ export class StepList {
   constructor(root, data, go) {
     this.root = root;
     this.data = data;
+    this.hits = null; // of a search, by the index of a step
     this.rows = [];
     this.kept = new Map(); // rows by all that they show
     // What goes on is not folded: the reader would lose their place.
@@ -40,7 +41,7 @@ export class StepList {
       const fold = this.folds.find((one) => one.first === index);
       if (fold) before.push(this.foldRow(fold));
       const row = this.stepRow(step, index);
-      row.hidden = this.folds.some((one) => index >= one.first && index <= one.last);
+      row.hidden = this.isFolded(index);
       // The notes above a row are read out with it: a list box holds options only.
       before.forEach((one, n) => (one.id = `note-${index}-${n}`));
       if (before.length) row.setAttribute("aria-describedby", before.map((one) => one.id).join(" "));
@@ -69,6 +70,7 @@ export class StepList {
     this.rows = [];
     this.root.replaceChildren();
     this.build();
+    this.showHits(this.hits);
     this.root.scrollTop = top;
   }
 
@@ -87,6 +89,7 @@ export class StepList {
     const row = element("li", `step ${step.state}`);
     row.classList.toggle("in-anomaly", Boolean(anomaly));
     row.classList.toggle("by-other", isByOther);
+    row.classList.toggle("has-effect", step.effect !== undefined);
     row.id = `row-${index}`;
     row.dataset.index = String(index);
     row.setAttribute("role", "option");
@@ -99,8 +102,9 @@ export class StepList {
     }
     const meta = element("span", "meta");
     meta.append(element("span", `kind kind-${step.kind}`));
+    if (step.effect) meta.append(element("span", "effect", words[step.effect]));
     const parts = [
-      kinds[step.kind] ?? step.kind,
+      !step.effect && (kinds[step.kind] ?? step.kind),
       step.replays === undefined ? step.state !== "live" && words[step.state] : phrase(words.replays, { n: step.replays }),
       anomaly && (anomaly.kind === "loop" ? words.looped : words.claimed),
       isByOther && words.by_other,
@@ -132,10 +136,14 @@ export class StepList {
     return row;
   }
 
+  isFolded(index) {
+    return this.folds.some((one) => index >= one.first && index <= one.last);
+  }
+
   unfold(fold) {
     fold.row.remove();
-    for (let index = fold.first; index <= fold.last; index += 1) this.rows[index].hidden = false;
     this.folds.splice(this.folds.indexOf(fold), 1);
+    this.showHits(this.hits);
     this.folds.forEach((one, place) => (one.row.dataset.fold = String(place)));
   }
 
@@ -149,12 +157,22 @@ export class StepList {
     const row = this.rows[index];
     row.setAttribute("aria-selected", "true");
     this.root.setAttribute("aria-activedescendant", row.id);
-    const shown = row.hidden ? this.folds.find((fold) => index >= fold.first && index <= fold.last).row : row;
+    const shown = row.hidden ? this.folds.find((fold) => index >= fold.first && index <= fold.last)?.row ?? row : row;
     if (scrolls) scrollInto(this.root, shown);
   }
 
   hideGivenUp(isOn) {
     this.root.classList.toggle("hides-given-up", isOn);
+  }
+
+  // Only the steps that a search found, or all of them again.
+  showHits(hits) {
+    this.hits = hits;
+    this.root.classList.toggle("searches", hits !== null);
+    this.rows.forEach((row, index) => {
+      row.hidden = hits ? !hits.has(index) : this.isFolded(index);
+      row.classList.toggle("in-tree", hits?.get(index) ?? false);
+    });
   }
 
   setMarks(marks) {

@@ -1,15 +1,22 @@
-// A step's picture with its marks: fetched ahead, fitted into its frame, zoomed.
+// A step's picture with its marks: fetched ahead, cropped, fitted into its frame, zoomed.
 import { changedBoxes } from "./changes.js";
+import { Crop, joined } from "./crop.js";
 import { blobUrl, drawn } from "./words.js";
 
 const AHEAD = [1, 2, -1, 3];
 const KEPT = 24;
-const LARGEST = 2; // pictures smaller than the frame grow up to twice their size
+const LARGEST = 3; // pictures smaller than the frame grow up to so many times their size
+const MARGIN = 8; // around marks, in CSS pixels
+const GAINS = 1.2; // pictures are cropped where they grow by so much,
+const NARROW = 0.75; // or where that leaves so little of their width
+const ANOTHER = 0.35; // of the picture, changed: another page
+const SHOWS_WHOLE = "shows-whole-page";
 const TALL = 1.35; // pictures so much taller than the frame fill its width and scroll
 
 export class Picture {
-  // `frame` scrolls and holds [data-shot], [data-image], [data-marks] and [data-note].
-  constructor(frame, data) {
+  // `frame` scrolls and holds [data-shot], [data-image], [data-marks] and [data-note]; with
+  // `wholeButton`, which is there while that makes sense, blank margins are left away.
+  constructor(frame, data, wholeButton) {
     const part = (name) => frame.querySelector(`[data-${name}]`);
     this.data = data;
     this.frame = frame;
@@ -18,7 +25,10 @@ export class Picture {
     this.marks = part("marks");
     this.note = part("note");
     this.kept = new Map(); // pictures fetched ahead, held so that the browser keeps them decoded
+    this.wholeButton = wholeButton;
+    this.crop = new Crop();
     this.zoomed = false;
+    this.isWhole = localStorage.getItem(SHOWS_WHOLE) === "yes";
     this.size = null;
     this.turn = 0;
     new ResizeObserver(() => this.fit()).observe(frame);
@@ -38,6 +48,7 @@ export class Picture {
       return;
     }
     if (turn !== this.turn) return;
+    this.crop.add(picture);
     this.note.hidden = true;
     this.shot.hidden = false;
     this.image.src = source;
@@ -47,7 +58,8 @@ export class Picture {
     this.fit();
   }
 
-  // Outlines what is not as in the picture of this hash; how many places, null if it cannot be told.
+  // Outlines what is not as in the picture of this hash; how many places, null if it cannot be told,
+  // Infinity of another page: there outlines would say nothing.
   async outlineChanges(sha256) {
     const turn = this.turn;
     const earlier = sha256 && this.keep(blobUrl(this.data, sha256));
@@ -60,8 +72,12 @@ export class Picture {
     }
     if (turn !== this.turn) return null;
     const ratio = this.size[0] / shown.naturalWidth;
+    this.crop.add(earlier);
+    this.fit();
     const boxes = changedBoxes(earlier, shown);
     this.clearChanges();
+    const area = boxes.reduce((sum, [, , width, height]) => sum + width * height, 0);
+    if (area > ANOTHER * shown.naturalWidth * shown.naturalHeight) return Infinity;
     for (const box of boxes) {
       const [x, y, width, height] = box.map((value) => value * ratio);
       this.marks.prepend(drawn("rect", { class: "change", x, y, width, height, rx: 2 }));
@@ -101,7 +117,8 @@ export class Picture {
     for (const by of AHEAD) {
       const step = this.data.steps[index + by];
       const sha256 = step && hashOf(step);
-      if (sha256) this.keep(blobUrl(this.data, sha256)).decode().catch(() => {});
+      const picture = sha256 && this.keep(blobUrl(this.data, sha256));
+      if (picture) picture.decode().then(() => this.crop.add(picture)).catch(() => {});
     }
   }
 
@@ -126,35 +143,63 @@ export class Picture {
 
   fit() {
     if (!this.size || this.shot.hidden) return;
-    const [width, height] = this.size;
+    const whole = [0, 0, ...this.size];
     const style = getComputedStyle(this.frame);
     const padding = 2 * parseFloat(style.paddingLeft);
     const room = { width: this.frame.clientWidth - padding, height: this.frame.clientHeight - padding };
-    const isTall = height / width > TALL * (room.height / room.width) && height > 1.5 * width;
-    const scale = this.zoomed
-      ? Math.max(1, this.image.naturalWidth / width)
-      : Math.min(LARGEST, room.width / width, isTall ? Infinity : room.height / height);
-    this.shot.style.width = `${Math.round(width * scale)}px`;
-    this.shot.style.height = `${Math.round(height * scale)}px`;
+    const part = this.content();
+    const gain = scaleOf(part, room).scale / scaleOf(whole, room).scale;
+    const isCropped = this.wholeButton && (gain >= GAINS || part[2] - part[0] <= NARROW * this.size[0]);
+    if (this.wholeButton) this.wholeButton.hidden = !isCropped;
+    this.wholeButton?.setAttribute("aria-pressed", String(this.isWhole));
+    const shown = isCropped && !this.isWhole && !this.zoomed ? part : whole;
+    const { scale: fitted, isTall } = scaleOf(shown, room);
+    const scale = this.zoomed ? Math.max(1, this.image.naturalWidth / this.size[0]) : fitted;
+    const [left, top, right, bottom] = shown.map((value) => Math.round(value * scale));
+    Object.assign(this.shot.style, { width: `${right - left}px`, height: `${bottom - top}px` });
+    const [width, height] = this.size.map((value) => `${Math.round(value * scale)}px`);
+    for (const one of [this.image, this.marks]) {
+      Object.assign(one.style, { left: `${-left}px`, top: `${-top}px`, width, height });
+    }
     this.shot.classList.toggle("zoomed", this.zoomed);
     this.frame.classList.toggle("scrolls", this.zoomed || isTall);
-    if (this.zoomed || isTall) this.centreMark(scale);
+    if (this.zoomed || isTall) this.centreMark(scale, shown);
   }
 
-  centreMark(scale) {
+  // What holds anything, with the step's own marks, as [left, top, right, bottom] in its CSS pixels.
+  content() {
+    const picture = this.kept.get(this.image.getAttribute("src"));
+    if (!picture) return [0, 0, ...this.size];
+    const ratio = this.size[0] / picture.naturalWidth;
+    const part = this.crop.of(picture).map((value) => value * ratio);
+    const marks = [...this.marks.children].filter((mark) => !mark.matches(".change")).map((mark) => mark.getBBox());
+    return marks.reduce((all, { x, y, width, height }) => joined(all, [
+      Math.max(x - MARGIN, 0), Math.max(y - MARGIN, 0),
+      Math.min(x + width + MARGIN, this.size[0]), Math.min(y + height + MARGIN, this.size[1]),
+    ]), part);
+  }
+
+  toggleWhole() {
+    if (this.wholeButton.hidden) return;
+    this.isWhole = !this.isWhole;
+    localStorage.setItem(SHOWS_WHOLE, this.isWhole ? "yes" : "no");
+    this.fit();
+  }
+
+  centreMark(scale, [left, top]) {
     const mark = this.marks.lastElementChild;
     if (!mark) return;
     const box = mark.getBBox();
     this.frame.scrollTo({
-      left: (box.x + box.width / 2) * scale - this.frame.clientWidth / 2,
-      top: (box.y + box.height / 2) * scale - this.frame.clientHeight / 2,
+      left: (box.x + box.width / 2 - left) * scale - this.frame.clientWidth / 2,
+      top: (box.y + box.height / 2 - top) * scale - this.frame.clientHeight / 2,
     });
   }
 
   // Whether it is zoomed now. `at` is a click on the picture to zoom into.
   toggleZoom(at) {
     if (this.shot.hidden) return this.zoomed;
-    const place = at && { x: at.offsetX / this.shot.clientWidth, y: at.offsetY / this.shot.clientHeight };
+    const place = at && { x: at.offsetX / this.image.clientWidth, y: at.offsetY / this.image.clientHeight };
     this.zoomed = !this.zoomed;
     this.fit();
     if (place && this.zoomed) {
@@ -165,6 +210,13 @@ export class Picture {
     }
     return this.zoomed;
   }
+}
+
+// How much a part grows or shrinks in the room; tall ones fill its width and scroll.
+function scaleOf([left, top, right, bottom], room) {
+  const [width, height] = [right - left, bottom - top];
+  const isTall = height / width > TALL * (room.height / room.width) && height > 1.5 * width;
+  return { scale: Math.min(LARGEST, room.width / width, isTall ? Infinity : room.height / height), isTall };
 }
 
 // Size of another picture in the CSS pixels of the step's own.

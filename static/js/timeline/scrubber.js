@@ -1,8 +1,8 @@
 // The scrubber: a tick for every step (height its time, colour its kind; struck through if abandoned,
-// hollow if replayed), below it bands for anomalies, takeovers and branches and an arrow for each way
+// hollow if replayed; a line below it if it changed something), below it bands for anomalies, takeovers and branches and an arrow for each way
 // back, the small picture on hover. Drag, click or arrows move.
 import { ProgressCurves } from "./progress.js";
-import { blobUrl, drawn, phrase, seconds } from "./words.js";
+import { drawn, phrase, seconds } from "./words.js";
 
 const TICKS = 34; // height of the tallest tick
 const LANE = 17;
@@ -13,13 +13,11 @@ const NO_BAND = new Set(["given_up", "switch_back"]); // told by the ticks, or b
 const QUIET = new Set(["branch", "model_switch", "rollback"]);
 
 export class Scrubber {
-  constructor(root, data, go) {
+  constructor(root, data, go, preview) {
     this.root = root;
     this.data = data;
     this.svg = root.querySelector("[data-ticks]");
-    this.preview = root.querySelector("[data-preview]");
-    this.image = root.querySelector("[data-preview-image]");
-    this.words = root.querySelector("[data-preview-words]");
+    this.preview = preview;
     this.marks = [];
     this.index = 0;
     this.left = []; // of each step, where its tick begins
@@ -54,10 +52,12 @@ export class Scrubber {
       if (root.hasPointerCapture(event.pointerId) && index !== this.index) go(index);
       this.hover(index);
     });
-    root.addEventListener("pointerleave", () => (this.preview.hidden = true));
+    root.addEventListener("pointerleave", () => this.preview.hide());
     root.addEventListener("pointerup", (event) => {
-      if (event.pointerType !== "mouse") this.preview.hidden = true;
+      if (event.pointerType !== "mouse") this.preview.hide();
     });
+    root.addEventListener("focus", () => root.matches(":focus-visible") && this.data.steps.length && this.hover(this.index));
+    root.addEventListener("blur", () => this.preview.hide());
   }
 
   indexAt(x) {
@@ -111,6 +111,9 @@ export class Scrubber {
       if (step.state === "superseded") {
         all.append(drawn("path", { class: "tick-strike", d: `M${x - gap / 2} ${TICKS - 12}h${room}` }));
       }
+      if (step.effect) {
+        all.append(drawn("rect", { class: "tick-effect", x, y: TICKS + 1, width: wide, height: 3 }));
+      }
       if (step.failed || step.problem) {
         const middle = x + (room - gap) / 2;
         const top = TICKS - height - 6;
@@ -139,6 +142,7 @@ export class Scrubber {
     const step = this.data.steps[index];
     this.root.setAttribute("aria-valuenow", String(index));
     this.root.setAttribute("aria-valuetext", [step.i, step.action, this.stateOf(index)].filter((part) => part !== "").join(", "));
+    if (this.root.matches(":focus-visible")) this.hover(index);
     if (!this.cursor) return;
     this.column.setAttribute("x", String(this.left[index]));
     this.cursor.setAttribute("x", String(this.left[index]));
@@ -163,18 +167,17 @@ export class Scrubber {
   }
 
   hover(index) {
-    const step = this.data.steps[index];
-    const source = blobUrl(this.data, step.thumb || step.image);
-    this.preview.hidden = false;
-    this.image.hidden = !source;
-    if (source && this.image.getAttribute("src") !== source) this.image.src = source;
-    const { words } = this.data;
-    const time = seconds(words, step.seconds);
-    this.words.textContent = [step.i, step.action, time, words[step.state] ?? "", this.progress.at(index)].filter((part) => part !== "").join(" · ");
-    const box = this.root.getBoundingClientRect();
-    const middle = this.svg.getBoundingClientRect().left - box.left + this.left[index] + this.room / 2;
-    const left = Math.min(Math.max(middle - 100, 4), box.width - 204);
-    this.preview.style.left = `${left}px`;
+    const box = this.svg.getBoundingClientRect();
+    const middle = box.left + this.left[index] + this.wide[index] / 2;
+    this.preview.show(this.data.steps[index], this.wordsOf(index), [middle, box.top]);
+  }
+
+  // What the small picture says of a step.
+  wordsOf(index) {
+    const { words, steps } = this.data;
+    const step = steps[index];
+    const parts = [step.i, step.action, words[step.effect], seconds(words, step.seconds), words[step.state], this.progress.at(index)];
+    return parts.filter((part) => part !== "" && part !== undefined).join(" · ");
   }
 }
 

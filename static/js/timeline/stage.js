@@ -15,9 +15,10 @@ export class Stage {
     this.zoomButton = part("zoom");
     this.changesButton = part("changes");
     this.changesFound = part("changes-found");
-    this.outlinesChanges = localStorage.getItem(OUTLINES_CHANGES) === "yes";
+    // What changed at the end is part of the evidence, unless somebody put it away.
+    this.outlinesChanges = (localStorage.getItem(OUTLINES_CHANGES) ?? (data.starts_at_end ? "yes" : "no")) === "yes";
     this.changesButton.setAttribute("aria-pressed", String(this.outlinesChanges));
-    this.picture = new Picture(part("stage"), data);
+    this.picture = new Picture(part("stage"), data, part("whole"));
     this.tree = new Tree(part("tree"), data);
     this.details = new Fragment(part("details"), data);
     this.parts = { tree: part("tree"), details: part("details"), prompts: part("prompts"), seen: part("seen") };
@@ -28,6 +29,7 @@ export class Stage {
     if (this.parts.seen) this.seen = new Seen(this.parts.seen, data);
     this.zoomButton.addEventListener("click", () => this.toggleZoom());
     this.changesButton.addEventListener("click", () => this.toggleChanges());
+    part("whole").addEventListener("click", () => this.picture.toggleWhole());
     this.picture.shot.addEventListener("click", (event) => this.toggleZoom(event));
   }
 
@@ -62,6 +64,7 @@ export class Stage {
     const found = await this.picture.outlineChanges(earlier?.image);
     if (this.index !== index || this.view !== view) return;
     if (found === null) this.changesFound.textContent = words.changes_unknown;
+    else if (found === Infinity) this.changesFound.textContent = words.changes_all;
     else this.changesFound.textContent = found ? phrase(words.changes, { n: found }) : words.changes_none;
   }
 
@@ -77,6 +80,11 @@ export class Stage {
   tellPosition(index) {
     const { steps, words } = this.data;
     this.position.textContent = phrase(words.step_of, { i: steps[index].i, n: steps.at(-1).i });
+  }
+
+  // The tree of the step, with these words marked.
+  searchTree(words) {
+    this.tree.finder.field.value = words;
   }
 
   showNothing() {

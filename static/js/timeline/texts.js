@@ -79,21 +79,39 @@ export class Texts {
     return parts.filter(Boolean).join(" · ") || "—";
   }
 
+  // Those of all steps, of a run that brings them in parts.
+  async fetchAll() {
+    for (const step of this.data.steps) {
+      if (this.data.texts[step.i] || this.asked.has(this.firstOf(step))) continue;
+      await this.ask(this.firstOf(step));
+    }
+  }
+
+  firstOf(step) {
+    return Math.floor(step.i / this.data.part) * this.data.part;
+  }
+
   async fetchPart(index) {
-    const { words, part, texts_url: url } = this.data;
-    const first = Math.floor(this.data.steps[index].i / part) * part;
-    this.fill(index, { thought: words.loading, action: this.data.steps[index].action, url: "", title: "", error: "" });
-    if (this.asked.has(first)) return;
+    const { words } = this.data;
+    const step = this.data.steps[index];
+    this.fill(index, { thought: words.loading, action: step.action, url: "", title: "", error: "" });
+    if (this.asked.has(this.firstOf(step))) return;
+    const came = await this.ask(this.firstOf(step));
+    if (!came && this.index === index) this.root.querySelector('[data-text="thought"]').textContent = words.failed_load;
+    if (came && this.data.texts[this.data.steps[this.index].i]) this.show(this.index);
+  }
+
+  // Whether the part that begins there came.
+  async ask(first) {
     this.asked.add(first);
     try {
-      const answer = await fetch(`${url}?from=${first}`, { credentials: "same-origin" });
+      const answer = await fetch(`${this.data.texts_url}?from=${first}`, { credentials: "same-origin" });
       if (!answer.ok) throw new Error(String(answer.status));
       Object.assign(this.data.texts, (await answer.json()).texts);
+      return true;
     } catch {
       this.asked.delete(first);
-      if (this.index === index) this.root.querySelector('[data-text="thought"]').textContent = words.failed_load;
-      return;
+      return false;
     }
-    if (this.data.texts[this.data.steps[this.index].i]) this.show(this.index);
   }
 }

@@ -50,7 +50,7 @@ def timeline(run: Run, user: User) -> dict[str, Any]:
 
 
 def labels(run: Run, user: User) -> list[str]:
-    return [mark["label"] for mark in timeline(run, user)["marks"]]
+    return [mark["label"] for mark in timeline(run, user)["data"]["events"]]
 
 
 def ended(user: User, reason: str, events: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
@@ -67,15 +67,20 @@ def anomaly(**detail: Any) -> dict[str, Any]:
 def test_a_recovery_reads_from_beginning_to_end(engineer):
     run = make_run(steps=STEPS, events=[LOOP, BACK, SWITCH], pictures=False)
     shown = timeline(run, engineer)
-    assert [mark["label"] for mark in shown["marks"]] == [
+    assert [mark["label"] for mark in shown["data"]["events"]] == [
         "abandoned: steps 1–3",  # noqa: RUF001 (a dash between numbers)
         "loop, steps 1–3",  # noqa: RUF001 (the same)
         "back to the start, 1 step replayed, continues before step 1 ($0.1234 wasted)",
         "secret-b takes over, steps 5–6",  # noqa: RUF001 (the same)
         "secret-a continues",
     ]
-    assert shown["marks"][2]["to"] == 1
-    assert shown["course"] == "recovered, went back once, 3 steps abandoned"
+    assert shown["data"]["events"][2]["to"] == 1
+    assert [(turn.label, turn.step) for turn in shown["course"]] == [
+        ("stuck at 3", 3),
+        ("back to 1", 1),
+        ("secret-b took over", 5),
+        ("recovered", 7),
+    ]
     assert shown["n_given_up"] == 3
 
 
@@ -95,7 +100,7 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     )
     make_study(runs=[run], annotators=[engineer, make_user("annotator")])
     shown = timeline(run, engineer)
-    words = str(shown["marks"]) + str(shown["data"]) + shown["course"]
+    words = str(shown["data"]) + str(shown["course"])
     for secret in ("secret", "0.1234", "recovered", "no recovery", "false_completion", "diverged'"):
         assert secret not in words
     assert "another model takes over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
@@ -173,7 +178,7 @@ class TestTheEnd:
             fault="navigation_timeout",
         )
         shown = timeline(run, engineer)
-        assert (shown["marks"][2]["label"], shown["marks"][2]["at_end"]) == (
+        assert (shown["data"]["events"][2]["label"], shown["data"]["events"][2]["at_end"]) == (
             "back to the start",
             True,
         )
@@ -186,7 +191,7 @@ class TestTheEnd:
 
 
 def test_a_plain_run_has_no_course(engineer):
-    assert timeline(make_run(steps=2, pictures=False), engineer)["course"] == ""
+    assert timeline(make_run(steps=2, pictures=False), engineer)["course"] == []
 
 
 def test_a_long_error_ends_with_an_ellipsis(engineer):
