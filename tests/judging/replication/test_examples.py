@@ -5,23 +5,14 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 
-from judging.demo.recovery import CAREFUL, StubActor
 from judging.replication.study_file import read_study_file
 from runs.models import Experiment, KnowledgeSet, Run
-from tests.judging.evaluating.asked_models import models_file
-from tests.runs.knowledge.scribe import scribe
-from tests.webagent.lever_model import INSIGHTS
-from tests.webagent.llm.protocols import Asked
-from tests.webagent.llm.stub import running_stub
-from webagent.agents import registry as models
-from webagent.llm.interface import Message, Request, TextPart
+from tests.judging.replication.own_model import own_model
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -105,36 +96,11 @@ def test_recovery_on_miniwob() -> None:
     assert Experiment.objects.count() == 2
 
 
-@pytest.fixture
-def own_model(tmp_path: Path) -> Iterator[None]:
-    """A model named `own-model`: it acts by rules, writes hints and notes what logs say."""
-    actor = StubActor()
-
-    def reply(asked: Asked) -> str:
-        if "You train agents" in asked.system:
-            if "insights" in asked.schema["properties"]:
-                return json.dumps({"insights": INSIGHTS})
-            step = {"action": "Do what the goal says.", "details": ["The task ends with it."]}
-            return json.dumps({"steps": [step]})
-        if asked.schema:
-            return scribe(asked)
-        message = Message(role="user", parts=(TextPart(text=asked.text),))
-        return actor.complete(Request(model=CAREFUL, messages=(message,))).text
-
-    with running_stub() as stub, pytest.MonkeyPatch.context() as patch:
-        stub.reply = reply
-        file = models_file(tmp_path, stub.openai_url)
-        file.write_text(file.read_text().replace("stub-judge", "own-model"))
-        patch.setattr(settings.ENV, "MODELS_FILE", file)
-        yield
-        models._shared.client().close()
-
-
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.usefixtures("own_model")
-def test_knowledge_and_hints_on_miniwob() -> None:
-    found = tables(EXAMPLES / "miniwob-knowledge" / "study.toml")
+def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
+    with own_model(tmp_path):
+        found = tables(EXAMPLES / "miniwob-knowledge" / "study.toml")
     assert [row["ours"] for row in found["table-4"]] == [100, 100, 100]
     same, other = found["figure-1"]
     assert same["ours"] == 0  # all solved without hints

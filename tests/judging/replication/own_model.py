@@ -1,0 +1,46 @@
+"""A model named `own-model`: it acts by rules, writes hints and notes what logs say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from judging.demo.recovery import CAREFUL, StubActor
+from tests.judging.evaluating.asked_models import models_file
+from tests.runs.knowledge.scribe import scribe
+from tests.webagent.lever_model import INSIGHTS
+from tests.webagent.llm.protocols import Asked
+from tests.webagent.llm.stub import running_stub
+from webagent.agents import registry as models
+from webagent.llm.interface import Message, Request, TextPart
+
+_ACTOR = StubActor()
+
+
+@contextmanager
+def own_model(folder: Path) -> Iterator[Path]:
+    """It can be asked meanwhile; the file of models that names it."""
+    with running_stub() as stub, pytest.MonkeyPatch.context() as patch:
+        stub.reply = _reply
+        file = models_file(folder, stub.openai_url)
+        file.write_text(file.read_text().replace("stub-judge", "own-model"))
+        patch.setattr(settings.ENV, "MODELS_FILE", file)
+        yield file
+        models._shared.client().close()
+
+
+def _reply(asked: Asked) -> str:
+    if "You train agents" in asked.system:
+        if "insights" in asked.schema["properties"]:
+            return json.dumps({"insights": INSIGHTS})
+        step = {"action": "Do what the goal says.", "details": ["The task ends with it."]}
+        return json.dumps({"steps": [step]})
+    if asked.schema:
+        return scribe(asked)
+    message = Message(role="user", parts=(TextPart(text=asked.text),))
+    return _ACTOR.complete(Request(model=CAREFUL, messages=(message,))).text
