@@ -10,9 +10,10 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.api.figures import TableOut, table_out
 from judging.replication.reports import ReplicationFacts
 from judging.replication.sources import shown_to
+from judging.replication.study_file import StudyFileError
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import RowId, known_only
-from runs.api.problems import not_found
+from runs.api.problems import invalid, not_found
 from runs.models import Scope
 
 router = Router(tags=["replications"], auth=Bearer(Scope.VERDICTS_READ, *PERMISSIONS))
@@ -68,6 +69,13 @@ def read_replication_table(request: ApiRequest, replication_id: RowId, name: str
 
 
 def _facts(request: ApiRequest, replication_id: int) -> ReplicationFacts:
-    return ReplicationFacts(
-        get_object_or_404(shown_to(request.user), pk=replication_id), request.user
-    )
+    """Raises Problem where the stored file cannot be read."""
+    row = get_object_or_404(shown_to(request.user), pk=replication_id)
+    facts = ReplicationFacts(row, request.user)
+    try:
+        facts.sources.check_file()
+    except StudyFileError as error:
+        where = ".".join(filter(None, ("file", error.field)))
+        detail = "The stored study file cannot be read here; see errors."
+        raise invalid((where, error.reason), detail=detail) from None
+    return facts

@@ -98,7 +98,11 @@ def _demand_same_work(there: Replication, file: StudyFile, file_name: str) -> No
     """Raises StudyFileError where something has begun that the file would not have run."""
     if there.started_at is None:
         return
-    before = read_study_file(there.content.encode(), there.file_name)
+    try:
+        before = read_study_file(there.content.encode(), there.file_name)
+    except StudyFileError as error:
+        reason = _("what has begun under this name cannot be read here (%(why)s)")
+        raise StudyFileError(file_name, "name", reason % {"why": error}) from None
     if before.work_hash != file.work_hash:
         reason = _(
             "%(name)s has begun with other arms, tasks or judging; give the file another name"

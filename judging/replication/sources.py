@@ -58,6 +58,10 @@ class Sources:
         content = self.replication.content.encode()
         return read_study_file(content, self.replication.file_name)
 
+    def check_file(self) -> None:
+        """Raises StudyFileError where the stored file cannot be read, such as a later format's."""
+        _ = self.file
+
     @cached_property
     def parts(self) -> list[ReplicationPart]:
         rows = self.replication.parts.select_related("experiment", "study", "job")

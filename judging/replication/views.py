@@ -22,6 +22,7 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, attached
 from judging.analysis.reports.writing import FORMATS
+from judging.models import Replication
 from judging.replication.carrying_out import go_on
 from judging.replication.pages import progress_of
 from judging.replication.reports import ReplicationFacts
@@ -65,10 +66,21 @@ def for_readers(
     def guarded(
         request: AppRequest, replication_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
-        replication = get_object_or_404(shown_to(request.user), pk=replication_id)
-        return view(request, ReplicationFacts(replication, request.user), *args, **kwargs)
+        facts = ReplicationFacts(_shown(request, replication_id), request.user)
+        try:
+            facts.sources.check_file()
+        except StudyFileError as error:
+            known = {"replication": facts.replication, "error": error}
+            page = "judging/replication/replication_unreadable.html"
+            return render(request, page, known, status=422)
+        return view(request, facts, *args, **kwargs)
 
     return guarded
+
+
+def _shown(request: AppRequest, replication_id: int) -> Replication:
+    """Raises Http404."""
+    return get_object_or_404(shown_to(request.user), pk=replication_id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -156,10 +168,11 @@ def replication_report(request: AppRequest, facts: ReplicationFacts, ending: str
 
 
 @require_safe
-@for_readers
-def replication_file(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
-    """The study file, as it was taken up."""
-    return attached(facts.replication.content, "application/toml", "study.toml")
+@permission_required(PERMISSIONS, raise_exception=True)
+def replication_file(request: AppRequest, replication_id: int) -> HttpResponse:
+    """The study file as it was taken up, whether it can be read here or not."""
+    content = _shown(request, replication_id).content
+    return attached(content, "application/toml", "study.toml")
 
 
 @require_POST

@@ -7,6 +7,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from judging.models import Replication, Study
+from judging.replication.carrying_out import go_on_with_replications
+from judging.replication.study_file import StudyFileError
 from runs.models import Scope, User
 from tests.judging.analysis import papers
 from tests.judging.analysis.audited import person as make_user
@@ -136,3 +138,47 @@ def test_the_api_gives_the_same_tables(replication: Replication) -> None:
     assert reader.get(f"/replications/{replication.pk}/tables/none").status_code == 404
     stranger = Caller(make_user("stranger"), Scope.VERDICTS_READ)
     assert stranger.get(f"/replications/{replication.pk}").status_code == 403
+
+
+def test_a_stored_file_that_cannot_be_read_says_what_is_wrong(replication: Replication) -> None:
+    """As a later version of the program would have stored it."""
+    other = files.taken_up(files.text(files.JUDGED, files.MATRIX, name="another"))
+    later = files.NEC.replace("crosscheck-study/1", "crosscheck-study/9")
+    Replication.objects.filter(pk=replication.pk).update(content=later, sha256="0" * 64)
+    client = client_of(make_user("runner", *RUNNER))
+    listed = client.get(address("list")).content.decode()
+    assert "a study" in listed
+    assert other.name in listed
+    assert client.get(address("detail", other.pk)).status_code == 200
+    asked = [
+        client.get(address("detail", replication.pk)),
+        client.get(address("progress", replication.pk)),
+        client.get(address("part", replication.pk, "matrix")),
+        client.get(address("table", replication.pk, "matrix", "csv")),
+        client.get(address("report", replication.pk, "json")),
+        client.post(address("run", replication.pk)),
+    ]
+    for answer in asked:
+        assert answer.status_code == 422
+        page = answer.content.decode()
+        assert "cannot be read by this version" in page
+        assert "crosscheck-study/1" in page
+        assert "nec.toml" in page
+    assert client.get(address("file", replication.pk)).content.decode() == later
+    reader = Caller(make_user("reader", *READER), Scope.VERDICTS_READ)
+    for path in ("", "/tables/matrix"):
+        said = reader.get(f"/replications/{replication.pk}{path}")
+        assert said.status_code == 422
+        assert said.json()["errors"][0]["field"] == "file.format"
+    # The sweep leaves it, and goes on with others.
+    Replication.objects.update(started_at=replication.created_at)
+    go_on_with_replications()
+    replication.refresh_from_db()
+    assert "nec.toml, format" in replication.problem
+    with pytest.raises(StudyFileError, match="cannot be read here"):
+        files.taken_up(files.NEC)
+
+
+def test_what_has_not_begun_is_mended_by_taking_the_file_up_anew(replication: Replication) -> None:
+    Replication.objects.filter(pk=replication.pk).update(content="no study file", sha256="0" * 64)
+    assert files.taken_up(files.NEC).content == files.NEC
