@@ -24,7 +24,7 @@ from judging.portability.study_bundles.services import import_study, write_study
 from judging.replication.data import import_run_files
 from judging.replication.services import take_up
 from judging.replication.sources import ArmRuns, Kind, Sources
-from judging.replication.study_file import StudyFileError
+from judging.replication.study_fields import StudyFileError
 from judging.replication.versions import programs
 from runs.exports.run_bundles import bundles_of
 from runs.models import Experiment, HintSet, LearningJob, RetryPolicy, Run

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from judging.evaluating import batches
 from judging.models import EvaluationBatch, Replication
-from judging.replication.study_file import StudyFileError
+from judging.replication.study_fields import StudyFileError
 from judging.replication.work import ACTIVE, Work
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.knowledge import learning

@@ -13,16 +13,20 @@ from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.services import Tagging, tag_errors
 from judging.models import Cause, EvaluatorVersion, Repair, Study
 from judging.portability.judgements.label_files import import_labels
-from judging.replication.study_file import StudyFileError
+from judging.replication.study_fields import StudyFileError
 from judging.studies.imported import Places, StudyNameError
+from runs.catalogue.tasks.rows import note_split
 from runs.imports.storing import import_runs
-from runs.models import User
+from runs.models import Task, User
 from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.reading import open_runs
+from webagent.trajectory.stubs import same_task, spellings
 
 CAUSE_COLUMNS = ("task", "evaluator", "causes", "repair")
 """Of a file of causes; `note` and `by` may be there too. Those of the report of tagged errors."""
+SPLIT_COLUMNS = ("task_id", "split")
+"""Of a file of splits, as AgentRewardBench publishes its own."""
 TAGGED_BY = "replication"
 """Who tagged, where a file of causes says nobody."""
 
@@ -60,6 +64,26 @@ def import_label_files(paths: Sequence[Path], name: str, user: User | None) -> S
 
 
 @transaction.atomic
+def import_splits(path: Path, study: Study) -> None:
+    """Note the splits of a study's tasks that a file names by their ids, with or without the set.
+
+    Columns: task_id, split; others are left aside, and so are tasks of no run of the study.
+
+    Raises:
+        StudyFileError: it is no such file, or a task came in with another split.
+    """
+    splits = {same_task(row["task_id"]): row["split"] for _, row in _rows(path, SPLIT_COLUMNS)}
+    tasks = Task.objects.filter(runs__study_items__study=study).distinct()
+    for task in tasks.select_related("task_set"):
+        known = spellings(task.task_set.name, task.external_id) & splits.keys()
+        for split in {splits[each] for each in known} - {""}:
+            try:
+                note_split(task, split)
+            except ValueError as error:
+                raise StudyFileError(path.name, task.external_id, str(error)) from None
+
+
+@transaction.atomic
 def import_causes(path: Path, study: Study, user: User | None) -> int:
     """Tag errors of evaluators as a file says, all of its rows or none; how many tags are new.
 
@@ -70,7 +94,7 @@ def import_causes(path: Path, study: Study, user: User | None) -> int:
     """
     places = Places()
     n = 0
-    for line, row in _rows(path):
+    for line, row in _rows(path, CAUSE_COLUMNS):
         evaluator = _evaluator(path, line, study, row["evaluator"])
         errors = items_in_cells(study, evaluator, [Shown.FN, Shown.FP])
         items = errors.filter(run__task__external_id=row["task"]).values_list("pk", flat=True)
@@ -88,14 +112,14 @@ def import_causes(path: Path, study: Study, user: User | None) -> int:
     return n
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """Line and content of each row."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise StudyFileError(path.name, "", "is no UTF-8 text") from None
     reader = csv.DictReader(text.splitlines())
-    if missing := [name for name in CAUSE_COLUMNS if name not in (reader.fieldnames or ())]:
+    if missing := [name for name in columns if name not in (reader.fieldnames or ())]:
         raise StudyFileError(path.name, missing[0], "no such column")
     for row in reader:
         yield reader.line_num, {key: value or "" for key, value in row.items() if key}

@@ -14,9 +14,11 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.experiments.population import LEFT_OUT, RunResult
 from judging.analysis.experiments.sources import Source
+from judging.evaluators.registry import REGISTRY
 from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict, Study, StudyItem
 from judging.replication.sources import ArmRuns, Sources
-from judging.replication.study_file import Arm, Judging, StudyFile
+from judging.replication.study_file import StudyFile
+from judging.replication.study_parts import Arm, Judging
 from runs.models import TaskSet
 from runs.models.experiments import KNOWLEDGE_KEY
 from runs.models.policies import body_of
@@ -233,16 +235,9 @@ def _people(judging: Judging, study: Study) -> Iterator[Deviation]:
 
 def _evaluators_named(key: str, file: StudyFile) -> set[str]:
     """The evaluators that a judging has run, and those of which tables have figures."""
+    selected = [place.select.get("evaluator") for _, place in file.places() if place.judging == key]
     named = {each.name for each in file.judging[key].evaluators}
-    for table in file.tables:
-        for row in table.rows:
-            places = [table.place_of(row, column) for column in table.columns]
-            named |= {
-                str(place.select["evaluator"])
-                for place in places
-                if place.judging == key and "evaluator" in place.select
-            }
-    return named
+    return named | {str(each) for each in selected if each is not None}
 
 
 def _evaluators(judging: Judging, study: Study, named: set[str]) -> Iterator[Deviation]:
@@ -274,6 +269,8 @@ def _judge(judging: Judging, version: EvaluatorVersion) -> Iterator[Deviation]:
         return
     yield from _differs(_("model of the judge"), judging.paper.judge_model, model)
     yield from _stub(model)
+    if version.name not in REGISTRY:  # it came in with its verdicts, and its prompts are its own
+        return
     ours = _("prompts of this program: %(agent)s, version %(version)s") % {
         "agent": version.name,
         "version": version.version,

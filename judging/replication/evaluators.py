@@ -8,7 +8,8 @@ from django.conf import settings
 
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import REGISTRY, Unasked
-from judging.replication.study_file import EvaluatorChoice, StudyFileError
+from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import EvaluatorChoice
 
 
 def evaluator_chosen(chosen: EvaluatorChoice) -> tuple[Evaluator, str]:

@@ -20,7 +20,8 @@ from judging.replication.planning import (
     jobs_of,
 )
 from judging.replication.sources import Kind, Sources
-from judging.replication.study_file import EvaluatorChoice, Judging, StudyFileError
+from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import EvaluatorChoice, Judging
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.hint_plans import HintPlan

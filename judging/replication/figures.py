@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.reports.report import Cell, Report, Value
 from judging.replication.sources import NoFigureError, Sources
-from judging.replication.study_file import Place, Published, Table, TableColumn, TableRow, Unit
+from judging.replication.study_tables import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import Interval, wilson_interval
 from webagent.proportions import normal_quantile
@@ -72,7 +72,7 @@ def _figure(table: Table, row: TableRow, column: TableColumn, sources: Sources) 
     printed = row.published.get(column.key)
     said = Amount() if printed is None else published(printed, column.unit)
     try:
-        found, url = _read(place, column, table, sources)
+        found, url = _read(place, column, sources)
     except NoFigureError as why:
         found, url = Amount(why=str(why)), ""
     return Figure(row=row, column=column, place=place, published=said, ours=found, url=url)
@@ -120,9 +120,9 @@ class _Row(NamedTuple):
     urls: Mapping[str, str]
 
 
-def _read(place: Place, column: TableColumn, table: Table, sources: Sources) -> tuple[Amount, str]:
+def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, str]:
     """The figure and the address of its runs. Raises NoFigureError."""
-    report = sources.report(place, table)
+    report = sources.report(place)
     key = column.column or column.key
     header = [each.key for each in report.header]
     if key not in header:
@@ -130,7 +130,7 @@ def _read(place: Place, column: TableColumn, table: Table, sources: Sources) -> 
             _("%(report)s has no column %(key)s; it has %(header)s")
             % {"report": place.report, "key": key, "header": ", ".join(header)}
         )
-    wanted = _wanted(place, table, header, sources)
+    wanted = _wanted(place, header, sources)
     if unknown := [name for name in wanted if name not in header]:
         raise NoFigureError(
             _("%(report)s has no column %(key)s to choose a row by")
@@ -147,26 +147,26 @@ def _read(place: Place, column: TableColumn, table: Table, sources: Sources) -> 
 
 
 def _wanted(
-    place: Place, table: Table, header: list[str], sources: Sources
+    place: Place, header: list[str], sources: Sources
 ) -> dict[str, str | int | float | bool]:
     """What the row must say: as the file has it, with arms by what they are called there."""
     wanted = dict(place.select)
     if place.arm and CONFIGURATION in header and CONFIGURATION not in wanted:
         wanted[CONFIGURATION] = f"{OF_ARM}{place.arm}"
     return {
-        key: _called(value.removeprefix(OF_ARM), table, sources)
+        key: _called(value.removeprefix(OF_ARM), place.verdict, sources)
         if isinstance(value, str) and value.startswith(OF_ARM)
         else value
         for key, value in wanted.items()
     }
 
 
-def _called(arm: str, table: Table, sources: Sources) -> str:
+def _called(arm: str, verdict: str, sources: Sources) -> str:
     """What reports on its experiment call an arm. Raises NoFigureError."""
     if arm not in sources.file.arms:
         raise NoFigureError(_("there is no arm %(arm)s") % {"arm": arm})
     runs = sources.arm(arm)
-    for each in sources.facts(runs.experiment, table.verdict).configurations:
+    for each in sources.facts(runs.experiment, verdict).configurations:
         if each.agent.pk == runs.agent.pk:
             return each.name
     raise NoFigureError(_("it has no runs that count"))

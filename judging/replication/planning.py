@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.population import split_of
 from judging.models import ReplicationPart
-from judging.replication.study_file import Arm, KnowledgeChoice, StudyFile, TaskChoice
+from judging.replication.study_file import StudyFile
+from judging.replication.study_parts import Arm, KnowledgeChoice, TaskChoice
 from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.selection import PlanError, Selection, tasks_of

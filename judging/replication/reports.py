@@ -22,7 +22,7 @@ from judging.replication.deviations import FOUND_BY, Deviation, deviations_of
 from judging.replication.expected import PlanLine, plan_lines
 from judging.replication.figures import Amount, Figure, figures_of
 from judging.replication.sources import Kind, Sources
-from judging.replication.study_file import Table, Unit
+from judging.replication.study_tables import Table, Unit
 from judging.replication.versions import versions
 from runs.interface.words import duration, money
 from runs.models import User

@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 
 from judging.models import Replication, ReplicationPart, Study
 from judging.replication.planning import groups_of
-from judging.replication.study_file import StudyFile, StudyFileError, read_study_file
+from judging.replication.study_fields import StudyFileError
+from judging.replication.study_file import StudyFile, read_study_file
 from runs.accounts.audit_log import record_entry
 from runs.models import Experiment, User
 from runs.models.audit_log import kind

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Unsure
+from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, check_split
 from judging.analysis.experiments.comparison import Comparison, comparison_report
 from judging.analysis.experiments.facts import Facts, ReportQuery
@@ -21,7 +21,9 @@ from judging.analysis.experiments.reports import registry_of
 from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.reports.report import Report
 from judging.models import Replication, ReplicationPart, Study
-from judging.replication.study_file import Arm, Place, StudyFile, Table, read_study_file
+from judging.replication.study_file import StudyFile, read_study_file
+from judging.replication.study_parts import Arm
+from judging.replication.study_tables import Place
 from judging.studies.access import studies_hidden_from
 from runs.models import AgentConfiguration, Experiment, User
 
@@ -112,25 +114,25 @@ class Sources:
         """By judging its study, where there is one."""
         return {part.key: part.study for part in self.parts if part.study}
 
-    def report(self, place: Place, table: Table) -> Report:
+    def report(self, place: Place) -> Report:
         """The report that a figure stands in.
 
         Raises:
             NoFigureError: there is none that the reader may read now.
         """
         if place.judging:
-            return self._audit_report(place, table)
+            return self._audit_report(place)
         if place.report == COMPARISON:
-            return self._comparison(place, table)
+            return self._comparison(place)
         found = registry_of(place.report)
         if found is None:
             raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
         registry, key = found
         if registry.entries[key].lists_runs:
             raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
-        facts = self.facts(self.arm(place.arm).experiment, table.verdict)
+        facts = self.facts(self.arm(place.arm).experiment, place.verdict)
         return self._made(
-            (place.report, facts.experiment.pk, table.verdict), lambda: registry.make(key, facts)
+            (place.report, facts.experiment.pk, place.verdict), lambda: registry.make(key, facts)
         )
 
     def facts(self, experiment: Experiment, verdict: str) -> Facts:
@@ -144,12 +146,13 @@ class Sources:
         """Its runs as the reader may know them."""
         return whole_scope(experiment) if self.user is None else scope_for(self.user, experiment)
 
-    def audit(self, study: Study, table: Table) -> AuditFacts:
-        """The study's audit, counted as the table says."""
+    def audit(self, study: Study, place: Place) -> AuditFacts:
+        """The study's audit, counted as the file says."""
         query = AuditQuery(
-            unsure=Unsure(table.unsure),
-            no_verdict=NoVerdict(table.no_verdict),
-            split=table.split,
+            unsure=Unsure(place.unsure or Unsure.IN),
+            pairing=Pairing(place.pairing or Pairing.PEOPLE),
+            no_verdict=NoVerdict(place.no_verdict or NoVerdict.LEFT_OUT),
+            split=place.split,
         )
         key = (study.pk, query)
         if key not in self._audits:
@@ -182,13 +185,13 @@ class Sources:
         words = _("%(n)s configurations of %(name)s fit; say `agent`, `model` or `config`")
         return words % {"n": len(fitting), "name": experiment.name}
 
-    def _audit_report(self, place: Place, table: Table) -> Report:
+    def _audit_report(self, place: Place) -> Report:
         if place.report not in AUDIT:
             raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
         if AUDIT.entries[place.report].lists_runs:
             raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
         study = self.study(place.judging)
-        facts = self.audit(study, table)
+        facts = self.audit(study, place)
         try:
             check_split(facts, place.report)
         except ValueError as error:
@@ -196,12 +199,12 @@ class Sources:
         key = (place.report, "study", study.pk, facts.query)
         return self._made(key, lambda: AUDIT.make(place.report, facts))
 
-    def _comparison(self, place: Place, table: Table) -> Report:
+    def _comparison(self, place: Place) -> Report:
         if not place.versus:
             raise NoFigureError(_("say which arm `versus` is"))
         first, second = self.arm(place.arm), self.arm(place.versus)
-        facts = self.facts(first.experiment, table.verdict)
-        key = (COMPARISON, place.arm, place.versus, table.verdict)
+        facts = self.facts(first.experiment, place.verdict)
+        key = (COMPARISON, place.arm, place.versus, place.verdict)
         one, two = self._side(first, place.arm), self._side(second, place.versus)
         return self._made(key, lambda: _counts(Comparison(one, two, facts.source)))
 

@@ -19,13 +19,20 @@ from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_run
 from judging.evaluating.evaluating import runs_of, runs_without, version_of
 from judging.evaluating.services import resume_batch, start_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyMember
-from judging.replication.data import import_causes, import_label_files, import_run_files
+from judging.replication.data import (
+    import_causes,
+    import_label_files,
+    import_run_files,
+    import_splits,
+)
 from judging.replication.evaluators import evaluator_chosen
 from judging.replication.expected import policy_name, policy_of
 from judging.replication.planning import Group, NotYetError, Planner, groups_of, jobs_of
 from judging.replication.services import REPLICATION_STARTED
 from judging.replication.sources import Kind, Sources
-from judging.replication.study_file import Judging, Learning, StudyFile, StudyFileError
+from judging.replication.study_fields import StudyFileError
+from judging.replication.study_file import StudyFile
+from judging.replication.study_parts import Judging, Learning
 from judging.studies.protocols import parse_lines
 from judging.studies.services import Protocol, create_study, draw, set_member
 from runs.accounts.audit_log import record_entry
@@ -259,6 +266,8 @@ class Work:
             study = import_label_files(paths, name, self.user)
         else:
             study = self._study(name, judging)
+        if judging.splits:
+            import_splits(self._path(judging.splits), study)
         if judging.causes:
             import_causes(self._path(judging.causes), study, self.user)
         return ReplicationPart(study=study)

@@ -169,7 +169,7 @@ def agreement_of(study: Study, *, counts_unsure: bool = True, by_order: bool = F
         _on_question(
             question if counts_unsure else question.without(UNSURE),
             by_question.get(question.key, []),
-            study.pk,
+            study.sample_seed,
         )
         for question in questions_of(study, answers)
     ]

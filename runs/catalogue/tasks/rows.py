@@ -65,6 +65,19 @@ def store_task(record: TaskRecord) -> Task:
     return task
 
 
+def note_split(task: Task, split: str) -> None:
+    """Note the split of its benchmark that a task belongs to, where it came in without one.
+
+    Raises:
+        ValueError: it came in with another.
+    """
+    extra = task.record.get("extra") or {}
+    if (there := str(extra.get(SPLIT) or split)) != split:
+        raise ValueError(f"is of the split {there} already, not of {split}")
+    task.record = stored_json(task_record(task)) | {"extra": {**extra, SPLIT: split}}
+    task.save(update_fields=["record"])
+
+
 def is_named_only(task: Task) -> bool:
     """Whether nothing is known of the task but the name that a stub gave."""
     return bool((task.record.get("extra") or {}).get(NAMED_ONLY))
@@ -168,6 +181,10 @@ BATCH = 500
 SHOWN_DIFFERENCES = 10
 COMPARED = ("sites", "goal", "start_urls", "intent_template", "spec", "extra")
 """What a task says, by the names that differences are told with."""
+
+
+SPLIT = "split"
+"""Key in a task's `extra`: the part of its benchmark, such as `dev` or `test`."""
 
 
 class TaskSetError(ValueError):
@@ -280,15 +297,21 @@ def _filled(task: Task, record: TaskRecord) -> Task:
 
 
 def _told_of(task: Task, record: TaskRecord) -> Task:
-    """The task as the record has it, not saved."""
+    """The task as the record has it, not saved; a split that was noted stays."""
     for name, value in task_columns(record).items():
         setattr(task, name, value)
+    noted = {SPLIT: split} if (split := (task.record.get("extra") or {}).get(SPLIT)) else {}
     task.record = stored_json(record)
+    if noted:
+        task.record["extra"] = noted | (task.record.get("extra") or {})
     return task
 
 
 def _differences(task: Task, record: TaskRecord) -> list[str]:
     stored, given = _compared(task_record(task)), _compared(record)
+    if isinstance(own := stored["extra"], dict) and SPLIT not in (record.extra or {}):
+        # Whoever noted a split contradicts no file that names none.
+        stored["extra"] = {key: value for key, value in own.items() if key != SPLIT} or None
     return [
         f"task {record.external_id}: {name} differs (stored {_short(stored[name])},"
         f" in the file {_short(given[name])})"

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 
 from judging.models import Replication
 from runs.models import Run
+from tests.judging.replication.test_examples import EXAMPLES
 from tests.judging.replication.test_work import LEVERS
 from tests.runs.knowledge.lever_world import inhabited
 
@@ -51,6 +52,15 @@ def test_the_same_bundle_elsewhere_gives_the_same_report(bundle: tuple[Path, str
     again = out.with_name("again.zip")
     replicate(out, "--bundle", str(again))
     assert zipfile.ZipFile(again).read("study.toml") == zipfile.ZipFile(out).read("study.toml")
+
+
+def test_labels_of_stubs_and_splits_come_along(tmp_path: Path) -> None:
+    file, out = EXAMPLES / "agentrewardbench" / "study.toml", tmp_path / "labels.zip"
+    replicate(file, "--run")
+    said = replicate(file, "--report", "--format", "json")
+    replicate(file, "--bundle", str(out))
+    call_command("flush", interactive=False, verbosity=0)
+    assert replicate(out, "--report", "--format", "json") == said
 
 
 def test_a_changed_bundle_is_refused(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import shutil
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from judging.replication.study_file import read_study_file
 from runs.models import Experiment, KnowledgeSet, Run
@@ -63,13 +64,76 @@ def test_agentrewardbench() -> None:
     found = tables(EXAMPLES / "agentrewardbench" / "study.toml")
     kappa, runs = found["agreement"][0], found["agreement"][1]
     assert (kappa["published"], runs["published"]) == (0.755, 105)
-    assert (kappa["ours"], runs["ours"]) == (pytest.approx(0.7987, abs=1e-4), 24)
-    judge = {str(row["row"]): row for row in found["judge"]}
-    # By hand from judge.csv and the first annotation of each run: 12 TP, 3 FP, 2 FN, 7 TN.
-    assert judge["precision"]["ours"] == pytest.approx(100 * 12 / 15)
-    assert judge["recall"]["ours"] == pytest.approx(100 * 12 / 14)
-    assert judge["accuracy"]["ours"] == pytest.approx(100 * 19 / 24)
-    assert judge["F1"]["published"] is None
+    # By hand, first label against second: 13 both success, 9 both failure, 1 and 1 apart.
+    agreed, by_chance = 22 / 24, (14 * 14 + 10 * 10) / 24**2
+    by_hand = (agreed - by_chance) / (1 - by_chance)
+    assert (kappa["ours"], runs["ours"]) == (pytest.approx(by_hand), 24)
+    assert [row["missing_because"] for row in found["alpha"]] == [None, None]
+    ours = {(row["row"], row["figure"]): row["ours"] for row in found["judge"]}
+    for name, split in (("all tasks", ""), ("development split", "dev"), ("test split", "test")):
+        for figure, value in benchmark_figures(split).items():
+            assert ours[name, figure] == pytest.approx(value), (name, figure)
+    published = {row["figure"]: row for row in found["judge"] if row["published"] is not None}
+    assert {name: row["published"] for name, row in published.items()} == {
+        "precision": 69.8,
+        "recall": 83.1,
+        "F1": 75.9,
+    }
+    assert published["F1"]["ours"] == ours["test split", "F1"]
+
+
+def benchmark_figures(split: str) -> dict[str, float]:
+    """The judge's figures in percent by AgentRewardBench's rules, from the files alone.
+
+    The first annotation of a trajectory counts, unless it is "Unsure". A judge without an answer
+    is neither right nor wrong to precision and recall, and wrong to accuracy.
+    """
+    folder = EXAMPLES / "agentrewardbench"
+    said = {(row["task"], row["agent"]): row["verdict"] for row in rows_in(folder / "judge.csv")}
+    splits = {row["task_id"]: row["split"] for row in rows_in(folder / "splits.csv")}
+    first: dict[tuple[str, str], str] = {}
+    for row in rows_in(folder / "annotations.csv"):
+        task = row["task_id"].replace(".resized", "").replace(".improved", "")
+        first.setdefault((task, row["model_name"]), row["trajectory_success"])
+    pairs = [
+        (truth == "Successful", said[run])
+        for run, truth in first.items()
+        if truth != "Unsure" and (not split or splits[run[0]] == split)
+    ]
+    tp, fp = pairs.count((True, "passed")), pairs.count((False, "passed"))
+    fn, tn = pairs.count((True, "failed")), pairs.count((False, "failed"))
+    precision, recall = tp / (tp + fp), tp / (tp + fn)
+    return {
+        "precision": 100 * precision,
+        "recall": 100 * recall,
+        "F1": 200 * precision * recall / (precision + recall),
+        "accuracy": 100 * (tp + tn) / len(pairs),
+    }
+
+
+def rows_in(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def test_bad_splits_are_named_and_nothing_is_stored(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "agentrewardbench", tmp_path, dirs_exist_ok=True)
+    splits = tmp_path / "splits.csv"
+    good = splits.read_text()
+    splits.write_text(good.replace("task_id,", "task,"))
+    with pytest.raises(CommandError, match=r"splits.csv, task_id: no such column"):
+        replicate(tmp_path / "study.toml", "--run")
+    assert not Run.objects.exists()
+    splits.write_text(good)
+    found = tables(tmp_path / "study.toml")
+    study = (tmp_path / "study.toml").read_text()
+    splits.write_text(good.replace("webarena.100,webarena,test", "webarena.100,webarena,dev"))
+    (tmp_path / "study.toml").write_text(study.replace("AgentRewardBench", "Another"))
+    with pytest.raises(
+        CommandError, match=r"splits.csv, webarena.100: is of the split test already"
+    ):
+        replicate(tmp_path / "study.toml", "--run")
+    assert found["judge"] == tables(EXAMPLES / "agentrewardbench" / "study.toml")["judge"]
 
 
 def test_bad_rows_of_a_file_are_named_and_nothing_is_stored(tmp_path: Path) -> None:

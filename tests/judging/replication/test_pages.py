@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from judging.models import Replication, Study
 from judging.replication.carrying_out import go_on_with_replications
-from judging.replication.study_file import StudyFileError
+from judging.replication.study_fields import StudyFileError
 from runs.models import Scope, User
 from tests.judging.analysis import papers
 from tests.judging.analysis.audited import person as make_user
@@ -107,7 +107,7 @@ def test_a_study_file_is_taken_up_by_its_form() -> None:
         )
 
     bad = send(files.NEC.replace("tp = 23", "tpp = 23"))
-    assert "n.toml: " in bad.content.decode()
+    assert "n.toml, tables.0: " in bad.content.decode()
     assert not Replication.objects.exists()
     good = send(files.NEC)
     made = Replication.objects.get()

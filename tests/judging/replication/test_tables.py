@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from judging.models import Replication
 from judging.replication.figures import published
 from judging.replication.services import take_up
-from judging.replication.study_file import Published, StudyFileError, Unit
+from judging.replication.study_fields import StudyFileError
+from judging.replication.study_tables import Published, Unit
 from judging.statistics.figures import Share
 from tests.judging.analysis import papers
 from tests.judging.replication import files
@@ -122,7 +123,7 @@ def test_the_command_writes_every_format(tmp_path) -> None:
 def test_a_bad_file_stores_nothing(tmp_path) -> None:
     file = tmp_path / "nec.toml"
     file.write_text(files.NEC.replace("tp = 23", "tpp = 23"))
-    with pytest.raises(CommandError, match="nec.toml: .*publishes 'tpp'"):
+    with pytest.raises(CommandError, match="nec.toml, tables.0: matrix, row 'before': publishes"):
         call_command("replicate", str(file))
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("replicate", str(tmp_path / "none.toml"))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs.catalogue.tasks.files import ArrayError, array_items
-from runs.catalogue.tasks.rows import task_record
+from runs.catalogue.tasks.rows import note_split, task_record
 from runs.models import Task, TaskSet
 from tests.runs.factories import make_run, make_task
 
@@ -100,6 +100,24 @@ def test_again_changes_nothing(tmp_path):
 def test_more_tasks_may_follow(tmp_path):
     run_import(tmp_path, [raw(1)])
     assert "New: 1. " in run_import(tmp_path, [raw(1), raw(2)])
+
+
+def test_a_split_that_was_noted_stays(tmp_path):
+    """Whether the file came before or comes after, and as often as it comes."""
+    early = make_task("webarena.1", goal="Find thing 1")
+    note_split(early, "dev")
+    run_import(tmp_path, [raw(1), raw(2)])
+    late = Task.objects.get(external_id="2")
+    note_split(late, "test")
+    assert "New: 0. " in run_import(tmp_path, [raw(1), raw(2)])
+    early.refresh_from_db()
+    assert early.record["extra"] | {"split": "dev", "instantiation_dict": {"n": 1}} == (
+        early.record["extra"]
+    )
+    with pytest.raises(ValueError, match="is of the split test already, not of dev"):
+        note_split(late, "dev")
+    with pytest.raises(CommandError, match="task 2: extra differs"):
+        run_import(tmp_path, [raw(1), raw(2, split="dev")])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""Parts of a study file: what is run, learned and judged, and what the paper had there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, JsonValue, StringConstraints, Tag, model_validator
+
+from judging.replication.study_fields import Key, Name, Part, Path, Short, Whole, shape
+from webagent.knowledge.entries import Level, Relatedness
+from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
+
+
+class PaperTasks(Part):
+    """The tasks that the paper had, as far as it says."""
+
+    set: Short = ""
+    split: Short = ""
+    count: Whole | None = None
+
+
+class TaskChoice(Part):
+    """Tasks of one set, `NAME` or `NAME VERSION`; of one split; narrowed by site, kind or id."""
+
+    set: Name
+    split: Short = ""
+    sites: tuple[Short, ...] = ()
+    kinds: tuple[Short, ...] = ()
+    ids: tuple[Short, ...] = ()
+    infeasible: bool = False
+    paper: PaperTasks = PaperTasks()
+
+
+class Trials(Part):
+    """How often each arm tries each task, and by which seeds."""
+
+    count: Annotated[int, Field(ge=1, le=100)] = 1
+    seeds: Short = "random"
+
+
+class KnowledgeChoice(Part):
+    """Web knowledge of an arm: a stored set by its words, or what a `learning` of the file made.
+
+    `kind` and `site` say which of several sets a learning made.
+    """
+
+    set: Name
+    kind: Literal["raw", "summarised"] = "summarised"
+    site: Short = ""
+    select: Literal["all", "relevant"] = "all"
+    top: Whole = 10
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    """The budget; none: the agent's usual one."""
+
+
+class HintChoice(Part):
+    """Hints of an arm: one condition each of these levels and relatednesses, and one without.
+
+    `source`: a `learning` of the file, or the id of a finished job.
+    """
+
+    source: Name
+    levels: tuple[Level, ...] = tuple(Level)
+    relatednesses: tuple[Relatedness, ...] = tuple(Relatedness)
+
+
+class PaperArm(Part):
+    """The same arm in the paper, as far as it says."""
+
+    agent: Short = ""
+    model: Short = ""
+    prompts: Short = ""
+    max_steps: Whole | None = None
+    trials: Whole | None = None
+    knowledge_entries: Whole | None = None
+    detector: Mapping[str, JsonValue] = {}
+    """Fields of a recovery policy, such as `loop_shortest`."""
+
+    @model_validator(mode="after")
+    def _is_detector(self) -> Self:
+        RecoveryPolicy.model_validate(dict(self.detector))
+        return self
+
+
+PolicyChoice = Annotated[
+    Annotated[Short, Tag("plain")] | Annotated[PolicyBody, Tag("table")], Discriminator(shape)
+]
+"""A stored policy, `NAME` or `NAME@VERSION`, or one that is spelt out."""
+
+
+class Arm(Part):
+    """One thing that is compared: an agent with everything that makes it what it is.
+
+    It is run, or, with `experiment`, taken from runs that are here. Then `agent`, `model` and
+    `config` say which configuration of that experiment it is, where there are several.
+    """
+
+    name: Short = ""
+    experiment: Short = ""
+    tasks: Key | None = None
+    """Which of the file's; none: its only ones."""
+    agent: Short = ""
+    model: Short = ""
+    examples: Annotated[int, Field(ge=0, le=5)] | None = None
+    config: Mapping[str, JsonValue] = {}
+    knowledge: KnowledgeChoice | None = None
+    hints: HintChoice | None = None
+    policy: PolicyChoice = ""
+    max_steps: Whole | None = None
+    paper: PaperArm = PaperArm()
+
+    @model_validator(mode="after")
+    def _is_run_or_here(self) -> Self:
+        if not self.experiment and not self.agent:
+            raise ValueError("give `agent` to run it, or `experiment` for runs that are here")
+        if self.experiment and (self.knowledge or self.hints or self.policy or self.max_steps):
+            raise ValueError("runs of an `experiment` that is here have their settings already")
+        return self
+
+
+class Learning(Part):
+    """What is learned from runs of arms before other arms start."""
+
+    kind: Literal["hints", "knowledge"]
+    arms: Annotated[tuple[Key, ...], Field(min_length=1)]
+    model: Name
+    summarise: bool = False
+    """Knowledge: summarise what was extracted."""
+    name: Short = ""
+    """Knowledge: the set's name; the study's by default."""
+    max_cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class EvaluatorChoice(Part):
+    """An evaluator with its settings, and what it may cost in US dollars."""
+
+    name: Name
+    model: Short = ""
+    settings: Mapping[str, JsonValue] = {}
+    max_cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+
+
+class PaperJudging(Part):
+    """How the paper judged, as far as it says."""
+
+    annotators: Whole | None = None
+    runs: Whole | None = None
+    evaluators: tuple[Short, ...] = ()
+    judge_model: Short = ""
+
+
+class Judging(Part):
+    """Runs that people judge: those of arms, those of a `study` that is here, or of `labels`.
+
+    `labels` (labels, verdicts, adjudications), `splits` of their tasks and `causes` are files
+    beside the study file. The sample is drawn by its seed.
+    """
+
+    name: Short = ""
+    arms: tuple[Key, ...] = ()
+    study: Short = ""
+    labels: tuple[Path, ...] = ()
+    splits: Path | None = None
+    causes: Path | None = None
+    sample: Whole | None = None
+    seed: Annotated[int, Field(ge=0, le=2**53)] = 0
+    annotators: tuple[Short, ...] = ()
+    adjudicators: tuple[Short, ...] = ()
+    labels_per_run: Annotated[int, Field(ge=2, le=5)] = 2
+    hides_identity: bool = True
+    asks_milestones: bool = False
+    asks_failure_details: bool = False
+    repeat_share: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    failure_causes: tuple[Short, ...] = ()
+    guidelines: Annotated[str, StringConstraints(max_length=50_000)] = ""
+    evaluators: tuple[EvaluatorChoice, ...] = ()
+    paper: PaperJudging = PaperJudging()
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if sum(map(bool, (self.arms, self.study, self.labels))) != 1:
+            raise ValueError("give one of `arms`, `study` and `labels`")
+        return self
