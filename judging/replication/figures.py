@@ -143,7 +143,8 @@ def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, 
             _("%(n)s rows of %(report)s have %(chosen)s; it takes one")
             % {"n": len(found), "report": place.report, "chosen": chosen or "—"}
         )
-    return _amount(found[0], key, report, _scale(column.unit)), found[0].urls.get(key, "")
+    url = found[0].urls.get(key) or sources.page(place)
+    return _amount(found[0], key, report, _scale(column.unit)), url
 
 
 def _wanted(

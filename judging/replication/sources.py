@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, check_split
+from judging.analysis.audits.two_studies import TwoStudies, two_studies
+from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.experiments.comparison import Comparison, comparison_report
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import Side
 from judging.analysis.experiments.population import Scope, scope_for, whole_scope
-from judging.analysis.experiments.reports import registry_of
+from judging.analysis.experiments.reports import EXPERIMENT, registry_of
 from judging.analysis.experiments.sources import Source, source_named
+from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Report
 from judging.models import Replication, ReplicationPart, Study
 from judging.replication.study_file import StudyFile, read_study_file
@@ -54,6 +58,7 @@ class Sources:
         self._reports: dict[tuple[object, ...], Report] = {}
         self._facts: dict[tuple[int, str], Facts] = {}
         self._audits: dict[tuple[int, AuditQuery], AuditFacts] = {}
+        self._pairs: dict[tuple[int, int], TwoStudies] = {}
 
     @cached_property
     def file(self) -> StudyFile:
@@ -121,15 +126,11 @@ class Sources:
             NoFigureError: there is none that the reader may read now.
         """
         if place.judging:
-            return self._audit_report(place)
+            return self._beside(place) if place.versus else self._audit_report(place)
         if place.report == COMPARISON:
             return self._comparison(place)
-        found = registry_of(place.report)
-        if found is None:
-            raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
-        registry, key = found
-        if registry.entries[key].lists_runs:
-            raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
+        registry, key = registry_of(place.report) or (EXPERIMENT, place.report)
+        _check_report(registry, key)
         facts = self.facts(self.arm(place.arm).experiment, place.verdict)
         return self._made(
             (place.report, facts.experiment.pk, place.verdict), lambda: registry.make(key, facts)
@@ -185,11 +186,15 @@ class Sources:
         words = _("%(n)s configurations of %(name)s fit; say `agent`, `model` or `config`")
         return words % {"n": len(fitting), "name": experiment.name}
 
+    def page(self, place: Place) -> str:
+        """The address of the page that shows two studies side by side; empty for other places."""
+        if not (place.judging and place.versus):
+            return ""
+        first, second = self.study(place.judging), self.study(place.versus)
+        return reverse("judging:audit_beside", args=[first.pk], query={"with": second.pk})
+
     def _audit_report(self, place: Place) -> Report:
-        if place.report not in AUDIT:
-            raise NoFigureError(_("there is no report %(name)s") % {"name": place.report})
-        if AUDIT.entries[place.report].lists_runs:
-            raise NoFigureError(_("%(name)s is a list of runs") % {"name": place.report})
+        _check_report(AUDIT, place.report)
         study = self.study(place.judging)
         facts = self.audit(study, place)
         try:
@@ -198,6 +203,16 @@ class Sources:
             raise NoFigureError(str(error)) from None
         key = (place.report, "study", study.pk, facts.query)
         return self._made(key, lambda: AUDIT.make(place.report, facts))
+
+    def _beside(self, place: Place) -> Report:
+        """A report on two studies side by side, under the evaluators that its page opens with."""
+        _check_report(TWO_STUDIES, place.report)
+        first, second = self.study(place.judging), self.study(place.versus)
+        if (pair := (first.pk, second.pk)) not in self._pairs:
+            self._pairs[pair] = two_studies(first, second)
+        facts = self._pairs[pair]
+        key = (place.report, "studies", *pair)
+        return self._made(key, lambda: TWO_STUDIES.make(place.report, facts))
 
     def _comparison(self, place: Place) -> Report:
         if not place.versus:
@@ -215,6 +230,14 @@ class Sources:
         if key not in self._reports:
             self._reports[key] = make()
         return self._reports[key]
+
+
+def _check_report(registry: Registry[Any], name: str) -> None:
+    """Raises NoFigureError for no report of the name, and for a list of runs."""
+    if name not in registry:
+        raise NoFigureError(_("there is no report %(name)s") % {"name": name})
+    if registry.entries[name].lists_runs:
+        raise NoFigureError(_("%(name)s is a list of runs") % {"name": name})
 
 
 def _counts(comparison: Comparison) -> Report:

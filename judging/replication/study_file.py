@@ -108,10 +108,9 @@ class StudyFile(Part):
             for key, each in parts.items():
                 yield from ((f"{kind}.{key}.arms", arm, self.arms) for arm in each.arms)
         for where, place in self.places():
-            kinds = ((place.arm, self.arms), (place.versus, self.arms))
-            for named, there in (*kinds, (place.judging, self.judging)):
-                if named:
-                    yield where, named, there
+            there = self.judging if place.judging else self.arms
+            named = filter(None, (place.arm, place.judging, place.versus))
+            yield from ((where, each, there) for each in named)
         everything = {**self.arms, **self.judging, **self.tasks, **self.learning}
         for known in self.deviations:
             yield from (("deviations.about", about, everything) for about in known.about)

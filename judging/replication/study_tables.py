@@ -56,9 +56,9 @@ class Place(Part):
 
     report: Short = ""
     arm: Short = ""
-    versus: Short = ""
-    """For the report `comparison`: the arm that is held against `arm`."""
     judging: Short = ""
+    versus: Short = ""
+    """What is held against it: an arm (in the report `comparison`), or another judging."""
     select: Select = {}
     verdict: Short = ""
     """Of arms: whose verdicts count; `reward`, `reference` or `evaluator:NAME`."""

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
-from judging.analysis.reports.writing import ENDINGS, write
+from judging.analysis.audits.two_studies import TwoStudies, two_studies
+from judging.analysis.audits.two_studies_reports import TWO_STUDIES
+from judging.analysis.audits.verdict_sources import sources_of
+from judging.analysis.experiments.pairs import By
+from judging.analysis.reports.registry import Registry
+from judging.analysis.reports.writing import ENDINGS, write, write_document
+from judging.models import Study
 from judging.studies.management.arguments import study_named
 from runs.interface.terminal import write_files
 
 
 class Command(BaseCommand):
-    help = "Write the audit of a study as a document, a table or a folder."
+    help = (
+        "Write the audit of a study as a document, a table or a folder; with --beside two studies "
+        "side by side."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("--format", choices=list(ENDINGS), default="markdown")
-        parser.add_argument("--table", choices=list(AUDIT.entries), help="only this")
+        tables = dict.fromkeys((*AUDIT.entries, *TWO_STUDIES.entries))
+        parser.add_argument("--table", choices=list(tables), help="only this")
         parser.add_argument(
             "--unsure",
             choices=[each.value for each in Unsure],
@@ -44,6 +56,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--split", default="", help="split of the tasks that matrices and figures are of"
         )
+        parser.add_argument("--beside", metavar="STUDY", help="the second of two studies")
+        parser.add_argument("--first", default="", metavar="EVALUATOR", help="of the first of two")
+        parser.add_argument("--second", default="", metavar="EVALUATOR", help="of the second")
+        parser.add_argument(
+            "--by",
+            type=By,
+            choices=list(By),
+            metavar="{" + ",".join(By) + "}",
+            help="how runs of two studies pair",
+        )
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
     def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
@@ -53,21 +75,60 @@ class Command(BaseCommand):
             no_verdict=NoVerdict(options["no_verdict"]),
             split=options["split"],
         )
-        facts, ending = AuditFacts(study_named(study), query), ENDINGS[options["format"]]
+        ending = ENDINGS[options["format"]]
+        if options["beside"]:
+            if query != AuditQuery():
+                raise CommandError("two studies side by side count in one way only")
+            self._write(TWO_STUDIES, _beside(study, options), ending, table, out)
+            return
         if query.split and (out is not None or table not in (None, *BY_SPLIT)):
             raise CommandError(f"of one split there are: {', '.join(BY_SPLIT)}")
+        self._write(AUDIT, AuditFacts(study_named(study), query), ending, table, out)
+
+    def _write(
+        self, registry: Registry[Any], facts: Any, ending: str, table: str | None, out: Path | None
+    ) -> None:
+        if table is not None and table not in registry:
+            raise CommandError(f"there is no table {table}: {', '.join(registry.entries)}")
         if out is not None:
-            self._into_folder(facts, ending, table, out)
+            files = _files(registry, facts, ending)
+            if table is not None:
+                files = iter(
+                    [(Path(f"{table}.{ending}"), write(registry.make(table, facts), ending))]
+                )
+            self.stdout.write(f"{write_files(out, dict(files))} files in {out}")
         elif table is not None:
-            self.stdout.write(write(AUDIT.make(table, facts), ending), ending="")
+            self.stdout.write(write(registry.make(table, facts), ending), ending="")
         elif ending == "csv":
             raise CommandError("one CSV file holds one table: give --table or --out")
-        else:
+        elif registry is AUDIT:
             self.stdout.write(document(facts, ending), ending="")
-
-    def _into_folder(self, facts: AuditFacts, ending: str, table: str | None, out: Path) -> None:
-        if table is not None:
-            files = iter([(Path(f"{table}.{ending}"), write(AUDIT.make(table, facts), ending))])
         else:
-            files = report_files(facts, ending)
-        self.stdout.write(f"{write_files(out, dict(files))} files in {out}")
+            title, made = facts.title(gettext("figures")), registry.for_document(facts)
+            self.stdout.write(write_document(title, made, ending), ending="")
+
+
+def _files(registry: Registry[Any], facts: Any, ending: str) -> Iterator[tuple[Path, str]]:
+    """A file for each report; those of an audit are made when asked for."""
+    return report_files(facts, ending) if registry is AUDIT else registry.files(facts, ending)
+
+
+def _beside(study: str, options: Mapping[str, Any]) -> TwoStudies:
+    """The two studies under the evaluators that are named by number or name."""
+    first, second = study_named(study), study_named(options["beside"])
+    if first == second:
+        raise CommandError("a study does not stand beside itself")
+    keys = _key(first, options["first"]), _key(second, options["second"])
+    return two_studies(first, second, keys, options["by"])
+
+
+def _key(study: Study, words: str) -> str:
+    """The evaluator's key; empty where none is named."""
+    found = sources_of(study).evaluators if words else []
+    for each in found:
+        if each.evaluator and words in (each.key, each.evaluator.name, each.name):
+            return each.key
+    if words:
+        names = ", ".join(each.name for each in found) or "none"
+        raise CommandError(f"{study} has no evaluator {words}: {names}")
+    return ""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
+from pathlib import Path
+
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.analysis.audits.population import Shown
@@ -164,3 +169,39 @@ def test_the_api_reads_the_same_tables(studies: tuple[Study, Study]) -> None:
     assert caller.get(f"{address}/nothing").status_code == 404
     assert caller.get(f"{address}/pairs?first=77").status_code == 422
     assert caller.get(f"/studies/{first.pk}/beside/{first.pk}/tables/pairs").status_code == 404
+
+
+def said(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("report", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_prints_the_tables_of_the_page(
+    studies: tuple[Study, Study], tmp_path: Path
+) -> None:
+    both = (studies[0].name, "--beside", studies[1].name)
+    text = said(*both, "--format", "text")
+    assert "first: before 1 (1) and second: after 1 (2)" in text
+    assert "second: after 1 (2): joint matrix of the paired runs" in text
+    assert "task by task" not in text  # a document lists no runs
+    client = client_of(audited.auditor())
+    for name in TWO_STUDIES.entries:
+        address = reverse("judging:audit_beside_file", args=[studies[0].pk, name, "csv"])
+        page = client.get(address, {"with": studies[1].pk}).content.decode()
+        assert said(*both, "--format", "csv", "--table", name) == page
+    made = json.loads(said(*both, "--format", "json", "--first", "before", "--by", "seed"))
+    assert set(made["tables"]) == {f"studies-{name}" for name in TWO_STUDIES.entries} - {
+        "studies-tasks"
+    }
+    assert "5 files" in said(*both, "--format", "csv", "--out", str(tmp_path))
+    for bad, why in (
+        (("--first", "after"), "has no evaluator after: before 1"),
+        (("--split", "test"), "in one way only"),
+        (("--table", "agreement"), "no table agreement: beside"),
+        (("--format", "csv"), "give --table or --out"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            said(*both, *bad)
+    with pytest.raises(CommandError, match="beside itself"):
+        said(studies[0].name, "--beside", str(studies[0].pk))
