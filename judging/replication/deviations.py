@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from django.db.models import Count
@@ -19,9 +20,11 @@ from judging.models import Evaluation, EvaluatorVersion, Label, ReferenceVerdict
 from judging.replication.sources import ArmRuns, Sources
 from judging.replication.study_file import StudyFile
 from judging.replication.study_parts import Arm, Judging
-from runs.models import TaskSet
-from runs.models.experiments import KNOWLEDGE_KEY
+from runs.models import HintSet, TaskSet
+from runs.models.experiments import HINTS_KEY, KNOWLEDGE_KEY
+from runs.models.learning import HintLevel, HintRelatedness
 from runs.models.policies import body_of
+from webagent.knowledge.entries import Level, Relatedness
 from webagent.llm.registry import is_stub
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
 
@@ -67,7 +70,7 @@ def _of_arms(sources: Sources) -> Iterator[Deviation]:
         runs = sources.arms[key]
         found = [*_agent(arm, runs), *_detector(arm, runs, sources)]
         if isinstance(runs, ArmRuns):
-            found += [*_rows(arm, runs, sources)]
+            found += [*_rows(arm, runs, sources), *_hints(arm, runs, sources)]
         found += [*_chosen_tasks(arm, sources.file)]
         yield from (replace(each, about=(key,)) for each in found)
 
@@ -199,6 +202,29 @@ def _knowledge(arm: Arm, runs: ArmRuns, sources: Sources) -> Iterator[Deviation]
             paper=_("all entries") if arm.paper.knowledge_entries else "",
             ours=words % {"given": given, "n": n, "budget": budget},
         )
+
+
+def _hints(arm: Arm, runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:
+    """The paper's conditions of hints that no run had here: a level, a relatedness, or one cell."""
+    key = f"agent__config__{HINTS_KEY}"
+    names = sources.scope(runs.experiment).visible.order_by().values_list(key, flat=True).distinct()
+    sets = HintSet.objects.filter(key__in=[name for name in names if name])
+    ours = {(Level(row.level), Relatedness(row.relatedness)) for row in sets}
+    paper = list(product(arm.paper.levels, arm.paper.relatednesses))
+    lacking = [each for each in paper if each not in ours]
+    if not lacking:
+        return
+    levels, relatednesses = {level for level, _each in ours}, {each for _level, each in ours}
+    told = {
+        str(HintLevel(level).label)
+        if level not in levels
+        else str(HintRelatedness(each).label)
+        if each not in relatednesses
+        else f"{HintLevel(level).label} / {HintRelatedness(each).label}": None
+        for level, each in lacking
+    }
+    words = _("%(n)s, without: %(lacking)s") % {"n": len(ours), "lacking": ", ".join(told)}
+    yield Deviation(what=_("conditions of hints"), paper=str(len(paper)), ours=words)
 
 
 def _left_out(runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:

@@ -30,8 +30,8 @@ class NotYetError(PlanError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Arms of one experiment: they share tasks, policy and step limit. Arms with hints are alone,
-    since each of them is an experiment with a baseline of its own.
+    """Arms of one experiment: they share tasks, trials, policy and step limit. Arms with hints are
+    alone, since each of them is an experiment with a baseline of its own.
     """
 
     file: StudyFile
@@ -59,7 +59,7 @@ def groups_of(file: StudyFile) -> list[Group]:
         if arm.experiment:
             continue
         policy = arm.policy.to_json() if isinstance(arm.policy, PolicyBody) else arm.policy
-        alike = key if arm.hints else [arm.tasks, policy, arm.max_steps]
+        alike = key if arm.hints else [arm.tasks, policy, arm.max_steps, arm.trials]
         found.setdefault(json.dumps(alike, sort_keys=True), {})[key] = arm
     return [Group(file=file, arms=arms) for arms in found.values()]
 
@@ -77,13 +77,13 @@ class Planner:
             NotYetError: it waits for something to be learned first.
             PlanError: it cannot be planned here; the message says why.
         """
-        trials = self._file.trials
+        trials = group.first.trials or self._file.trials.count
         plan = Plan(
             name=group.name,
             tasks=chosen_tasks(self._file.tasks_of(group.first), self._user),
             agents=tuple(self._agent(arm) for arm in group.arms.values()),
-            trials=trials.count,
-            seeds=read_seeds(trials.seeds, trials.count),
+            trials=trials,
+            seeds=read_seeds(self._file.trials.seeds, trials),
             max_steps=group.first.max_steps,
             policy=policy,
         )

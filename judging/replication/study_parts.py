@@ -76,6 +76,9 @@ class PaperArm(Part):
     knowledge_entries: Whole | None = None
     detector: Mapping[str, JsonValue] = {}
     """Fields of a recovery policy, such as `loop_shortest`."""
+    levels: tuple[Level, ...] = ()
+    relatednesses: tuple[Relatedness, ...] = ()
+    """Of hints: each level with each relatedness."""
 
     @model_validator(mode="after")
     def _is_detector(self) -> Self:
@@ -108,6 +111,8 @@ class Arm(Part):
     hints: HintChoice | None = None
     policy: PolicyChoice = ""
     max_steps: Whole | None = None
+    trials: Annotated[int, Field(ge=1, le=100)] | None = None
+    """Of each task; none: as many as the file's arms have."""
     paper: PaperArm = PaperArm()
 
     @model_validator(mode="after")

@@ -168,10 +168,17 @@ def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
     with own_model(tmp_path):
         found = tables(EXAMPLES / "miniwob-knowledge" / "study.toml")
     assert [row["ours"] for row in found["table-4"]] == [100, 100, 100]
-    same, other = found["figure-1"]
+    same, _site, other, *_insights = found["figure-1"]
     assert same["ours"] == 0  # all solved without hints
     assert "0 rows of hint-cells" in str(other["missing_because"])
+    assert [row["ours"] for row in found["figure-4"]] == [0, 0, 0, 0]
     what = {row["what"]: row for row in found["deviations"]}
     assert "entries of web knowledge" in what
+    conditions = what["conditions of hints"]
+    assert conditions["paper"] == "12"
+    assert str(conditions["ours"]).startswith("4, without: ")
+    assert {
+        row["paper"] for row in found["deviations"] if row["what"] == "trials of a task"
+    } == set()
     assert "web knowledge cut to a budget" in what
     assert KnowledgeSet.objects.count() == 2

@@ -45,6 +45,8 @@ max_steps = {MAX_STEPS}
 hints.source = "tips"
 hints.levels = ["concrete"]
 hints.relatednesses = ["same_task", "other_site_lowest"]
+paper.levels = ["concrete", "insights"]
+paper.relatednesses = ["same_task", "same_site_lowest", "other_site_lowest"]
 [learning.tips]
 kind = "hints"
 arms = ["plain"]
@@ -89,9 +91,13 @@ title = "Heat map"
 place = "Figure 1"
 report = "hint-cells"
 arm = "hinted"
-select = { relatedness = "same_task" }
-columns = [{ key = "same", column = "difference", unit = "percent" }]
-rows = [{ name = "concrete", select = { level = "concrete" }, published = { same = 10.3 } }]
+select.relatedness = "same_task"
+columns = [
+  { key = "same", column = "difference", unit = "percent" },
+  { key = "best", unit = "percent" },
+]
+select.level = "concrete"
+rows = [{ name = "concrete", published = { same = 10.3, best = 0 } }]
 [[tables]]
 key = "reward"
 title = "The reward"
@@ -152,9 +158,11 @@ def test_one_command_runs_learns_judges_and_reports(file: Path) -> None:
     both, only_first = files.rows_of(facts, "both")
     assert both["ours"] == won
     assert only_first["ours"] == 0
-    (cell,) = files.rows_of(facts, "hints")
+    cell, best = files.rows_of(facts, "hints")
     # Each task gains the trial without luck, and all alike have no spread.
     assert (cell["ours"], cell["ours_low"], cell["difference"]) == (50, None, pytest.approx(39.7))
+    # The best trial is the lucky one, which succeeds without hints too.
+    assert (best["ours"], best["missing_because"]) == (0, None)
     (reward,) = files.rows_of(facts, "reward")
     assert reward["missing_because"] == "the evaluator gave no verdict" or reward["ours"] is None
 
@@ -164,6 +172,8 @@ def test_one_command_runs_learns_judges_and_reports(file: Path) -> None:
     assert ("most steps of a run", "30", str(MAX_STEPS)) in found
     assert ("trials of a task", "3", "2") in found
     assert ("number of tasks", "164", "5") in found
+    conditions = "2, without: same site, lowest BM25, general insights"
+    assert ("conditions of hints", "6", conditions) in found
     assert ("detector: loop_shortest", "15", "2") in found
     assert not [each for each in found if each[0] == "detector: compare"]
     assert [each for each in found if each[0] == "wording of prompts"]

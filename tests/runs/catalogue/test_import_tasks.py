@@ -111,8 +111,9 @@ def test_a_split_that_was_noted_stays(tmp_path):
     note_split(late, "test")
     assert "New: 0. " in run_import(tmp_path, [raw(1), raw(2)])
     early.refresh_from_db()
-    assert early.record["extra"] | {"split": "dev", "instantiation_dict": {"n": 1}} == (
-        early.record["extra"]
+    assert (
+        early.record["extra"] | {"split": "dev", "instantiation_dict": {"n": 1}}
+        == (early.record["extra"])
     )
     with pytest.raises(ValueError, match="is of the split test already, not of dev"):
         note_split(late, "dev")
