@@ -15,6 +15,7 @@ from judging.studies.access import AUDIT, studies_hidden_from
 from judging.studies.disputes.pages import overruled_labels, own_disputes
 from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
+from judging.studies.tables import StudyTable
 from runs.interface.paging import RowCount
 from runs.models import ImportJob, Run, RunStatus, User
 from runs.models.visibility import visibility_of
@@ -39,6 +40,7 @@ def home_context(user: User) -> dict[str, Any]:
     rows = study_rows(user, studies[:STUDIES], own)
     return {
         "rows": rows,
+        "table": StudyTable(rows, user),
         "has_more_studies": len(studies) > STUDIES,
         "waiting": _waiting_disputes(user, disputes)
         | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},

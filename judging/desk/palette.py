@@ -63,11 +63,6 @@ PAGES = (
         "judging:replication_list",
         ["runs.view_experiment", AUDIT],
     ),
-    Place(
-        gettext_lazy("Replications"),
-        "judging:replication_list",
-        ["runs.view_experiment", AUDIT],
-    ),
     Place(gettext_lazy("Reruns"), "runs:rerun_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Retry policies"), "runs:policy_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Infrastructure failures"), "runs:infrastructure", ["runs.rerun_run"]),

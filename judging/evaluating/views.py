@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -20,51 +18,17 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.evaluating.forms import EvaluateForm, selected_runs
 from judging.evaluating.services import batches_shown_to, cancel_batch, resume_batch
+from judging.evaluating.tables import BatchTable, batch_rows
 from judging.models import Evaluation, EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.models import User
 from runs.models.parsing import ids_of, read_number
-from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume
 
 PER_PAGE = 30
 ERRORS_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRow:
-    """One batch with what follows from its columns."""
-
-    batch: EvaluationBatch
-    progress: WorkProgress
-    cost: str
-    can_cancel: bool
-    can_resume: bool
-
-    @property
-    def verdicts(self) -> list[tuple[str, int]]:
-        """Verdicts with their counts, those that there are."""
-        counts = [(value, getattr(self.batch, f"n_{value}")) for value in Evaluation.Verdict.values]
-        return [(value, count) for value, count in counts if count]
-
-
-def _rows(batches: Iterable[EvaluationBatch], user: User) -> list[BatchRow]:
-    is_allowed, rows = user.has_perm(EVALUATE), []
-    for batch in batches:
-        progress = progress_of(batch)
-        rows.append(
-            BatchRow(
-                batch=batch,
-                progress=progress,
-                cost=cost_in_words(batch) if batch.model else "",
-                can_cancel=is_allowed and batch.is_active and batch.cancel_requested_at is None,
-                can_resume=is_allowed and batch.can_resume and progress.n_left != 0,
-            )
-        )
-    return rows
 
 
 def _errors(batch: EvaluationBatch) -> dict[str, Any]:
@@ -141,7 +105,7 @@ def _listed(request: AppRequest) -> dict[str, Any]:
     page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
     return {
         "page": page,
-        "rows": _rows(page.object_list, request.user),
+        "table": BatchTable(batch_rows(page.object_list, request.user)),
         "moves": any(batch.is_active for batch in page.object_list),
         "query": request.GET.urlencode(),
     }
@@ -157,7 +121,7 @@ def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
 
 def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
-    [row] = _rows([batch], request.user)
+    [row] = batch_rows([batch], request.user)
     form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
     return {"batch": batch, "row": row, "errors": _errors(batch), "resume_form": form}
 

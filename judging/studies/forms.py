@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.db.models import QuerySet
@@ -14,10 +14,11 @@ from judging.studies.services import MAX_RUNS, Protocol, new_seed
 from runs.models import User
 
 MAX_SEED = 2**53
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class StudyForm(forms.Form):
-    """A study's name, protocol, sample and first guidelines."""
+    """A study's name, runs, protocol, first guidelines and members."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
     description = forms.CharField(
@@ -31,7 +32,7 @@ class StudyForm(forms.Form):
         required=False,
         min_value=1,
         max_value=MAX_RUNS,
-        help_text=_("A random sample of the runs above. Empty: all."),
+        help_text=_("A random sample of the runs above. Leave empty to take all."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
@@ -72,13 +73,58 @@ class StudyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 12}),
         help_text=_("Markdown. When does a run count as a success? What about doubtful cases?"),
     )
+    annotators = forms.ModelMultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        queryset=User.objects.filter(is_active=True).order_by("username"),
+        label=_("Annotators"),
+        required=False,
+        help_text=_("At least as many as labels per run. You can add people later."),
+    )
+    adjudicators = forms.ModelMultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        queryset=User.objects.none(),
+        label=_("Adjudicators"),
+        required=False,
+    )
     query = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
+    NAMED, SAMPLE = ("name", "description"), ("sample_size", "seed")
+    PEOPLE = ("annotators", "adjudicators")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["seed"].initial = new_seed
         self.fields["causes"].initial = default_lines
-        self.fields["query"].widget.attrs["form"] = "study-form"
+        may_adjudicate = User.objects.with_perm("judging.adjudicate", backend=BACKEND)
+        people = cast("forms.ModelMultipleChoiceField[User]", self.fields["adjudicators"])
+        people.queryset = may_adjudicate.order_by("username")
+
+    @property
+    def steps(self) -> dict[str, list[forms.BoundField]]:
+        """The fields in the order in which a study is thought of."""
+        placed = (*self.NAMED, *self.SAMPLE, *self.PEOPLE)
+        return {
+            "named": [self[name] for name in self.NAMED],
+            "sample": [self[name] for name in self.SAMPLE],
+            "protocol": [each for each in self.visible_fields() if each.name not in placed],
+            "people": [self[name] for name in self.PEOPLE],
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        both = set(cleaned.get("annotators", ())) & set(cleaned.get("adjudicators", ()))
+        for person in both:
+            words = _("%(person)s cannot be both annotator and adjudicator.")
+            self.add_error("adjudicators", words % {"person": person})
+        return cleaned
+
+    @property
+    def members(self) -> dict[User, StudyMember.Part]:
+        """Who takes which role."""
+        return {
+            person: part
+            for name, part in zip(self.PEOPLE, StudyMember.Part, strict=True)
+            for person in self.cleaned_data[name]
+        }
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()

@@ -25,6 +25,15 @@ TYPES_OF_FAILURE = _(
     "stopped too early\n"
     "blocked by the site"
 )
+DEFAULT_GUIDELINES = _(
+    "**Success**: the task is done when the run ends. What was asked for is on the page or in the"
+    " agent's answer, and nothing was done that nobody asked for.\n\n"
+    "- An answer counts if a reader would accept it. It may be a whole sentence.\n"
+    "- An answer that names the right thing among wrong ones is a **failure**.\n"
+    "- Saying that something is done is not doing it. Look at the last screenshot.\n"
+    "- **Not executable**: the page was broken, or nobody can do the task.\n"
+    "- **Unsure** is a fair answer. It leads to a discussion."
+)
 LIVE_WEB_GUIDELINES = _(
     "**Before you look at the run**\n\n"
     "1. Do the task yourself on the live site, and note how many steps it took you.\n"
@@ -54,7 +63,7 @@ class Preset:
 
 
 PRESETS = (
-    Preset("", _("Two annotators")),
+    Preset("", _("Two annotators"), {"guidelines": DEFAULT_GUIDELINES}),
     Preset(
         "online_mind2web",
         _("Online-Mind2Web"),

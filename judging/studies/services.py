@@ -2,7 +2,7 @@
 
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TypeVar
 from uuid import UUID
@@ -80,8 +80,13 @@ def create_study(
     seed: int = 0,
     sample_size: int | None = None,
     is_demo: bool = False,
+    members: Mapping[User, StudyMember.Part] | None = None,
 ) -> Study:
-    """A study of these runs, in this order, with the first version of its guidelines."""
+    """A study of these runs, in this order, with its first guidelines and members.
+
+    Raises:
+        MemberError: somebody cannot take their role; then there is no study.
+    """
     study = Study.objects.create(
         name=name,
         description=description,
@@ -99,6 +104,8 @@ def create_study(
     record_entry(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)
     if guidelines.strip():
         add_guideline(study=study, text=guidelines, author=created_by)
+    for user, part in (members or {}).items():
+        set_member(study=study, user=user, part=part)
     return study
 
 

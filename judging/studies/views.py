@@ -39,6 +39,7 @@ from judging.studies.services import (
     run_filter,
     set_member,
 )
+from judging.studies.tables import StudyTable
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator, count_rows
 from runs.models import User
@@ -53,8 +54,8 @@ def study_list(request: AppRequest) -> HttpResponse:
     page = BoundedPaginator(listed_studies(request.user), PER_PAGE).get_page(
         request.GET.get("page")
     )
-    rows = study_rows(request.user, list(page.object_list))
-    return render(request, "judging/studies/study_list.html", {"page": page, "rows": rows})
+    table = StudyTable(study_rows(request.user, list(page.object_list)), request.user)
+    return render(request, "judging/studies/study_list.html", {"page": page, "table": table})
 
 
 @require_safe
@@ -115,6 +116,7 @@ def study_create(request: AppRequest) -> HttpResponse:
             return redirect("judging:study_detail", study.pk)
     context = {
         "form": form,
+        "steps": form.steps,
         "filter": run_filter(query, request.user),
         "n_matching": count_rows(matching_runs(query, request.user)),
         "most": MAX_RUNS,
@@ -140,22 +142,23 @@ def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
         form.add_error(None, _("No run matches these filters. Remove one."))
         return None
     chosen = draw(keys, min(data["sample_size"] or len(keys), MAX_RUNS), data["seed"])
-    study = create_study(
-        name=data["name"],
-        description=data["description"],
-        run_ids=chosen,
-        protocol=form.protocol(),
-        guidelines=data["guidelines"],
-        created_by=request.user,
-        run_query=query,
-        seed=data["seed"],
-        sample_size=data["sample_size"],
-    )
-    made = ngettext(
-        "Study created with %(n)d run. Now add its members.",
-        "Study created with %(n)d runs. Now add its members.",
-        len(chosen),
-    )
+    try:
+        study = create_study(
+            name=data["name"],
+            description=data["description"],
+            run_ids=chosen,
+            protocol=form.protocol(),
+            guidelines=data["guidelines"],
+            created_by=request.user,
+            run_query=query,
+            seed=data["seed"],
+            sample_size=data["sample_size"],
+            members=form.members,
+        )
+    except MemberError as refused:  # a role was taken from somebody since the form was shown
+        form.add_error("adjudicators", str(refused.words) % {"person": form["adjudicators"].label})
+        return None
+    made = ngettext("Study created with %(n)d run.", "Study created with %(n)d runs.", len(chosen))
     messages.success(request, made % {"n": len(chosen)})
     return study
 

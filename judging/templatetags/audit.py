@@ -11,7 +11,6 @@ from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
@@ -232,15 +231,3 @@ def mode_name(mode: Mode) -> Promise:
 def side_name(side: Side) -> Promise:
     """Operation or reasoning, in words."""
     return SIDES[side]
-
-
-@register.filter
-def about(seconds: float) -> str:
-    """A rough time: 7 min, 40 min (in fives from 20 on), 2 h, 3 h."""
-    minutes = round(float(seconds) / 60)  # an exact number may have thousands of digits
-    if minutes >= 90:
-        hours = round(minutes / 60)
-        return ngettext("%(n)d h", "%(n)d h", hours) % {"n": hours}
-    if minutes > 20:
-        minutes = 5 * round(minutes / 5)
-    return ngettext("%(n)d min", "%(n)d min", minutes) % {"n": minutes}

@@ -51,12 +51,18 @@ COLUMNS = {
 }
 """Of a file, each with the field of the entry that it holds."""
 DETAILS = ("words", "before", "after")
+CHANGES, LOG_INS, ALL = "changes", "log-ins", "all"
+TABS = [(CHANGES, _("Changes")), (LOG_INS, _("Log-ins")), (ALL, _("all"))]
 Row = dict[str, Any]
 
 
 class AuditLogFilter(forms.Form):
-    """Which entries: by person, kind, object and time. What makes no sense filters nothing."""
+    """Which entries: by person, kind, object and time. What makes no sense filters nothing.
 
+    A chosen kind goes before `show`, which is the open tab.
+    """
+
+    show = forms.ChoiceField(choices=TABS, required=False, widget=forms.HiddenInput)
     who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
     did = forms.ChoiceField(label=_("action"), required=False)
     about = forms.CharField(label=_("target"), max_length=40, required=False)
@@ -99,6 +105,11 @@ class AuditLogFilter(forms.Form):
             # The person's entries under whatever name they had; names of commands are only names.
             users = list(User.objects.filter(username=who).values_list("pk", flat=True))
             entries = entries.filter(user__in=users) if users else entries.filter(name=who)
+        log_ins = Q(kind__in=[kind.name for kind in KINDS.values() if kind.is_log_in])
+        if "did" not in wanted and (
+            tab := {CHANGES: ~log_ins, LOG_INS: log_ins}.get(str(wanted.get("show")))
+        ):
+            entries = entries.filter(tab)
         for name, column in (("did", "kind"), ("about", "about_kind"), ("about_id", "about_id")):
             if name in wanted:
                 entries = entries.filter(**{column: wanted[name].strip()})
@@ -154,6 +165,7 @@ WRITERS = {"csv": as_csv, "jsonl": as_jsonl}
 
 def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
     """One page of the log: entries older than `before`, and the way to the next."""
+    query = {"show": CHANGES, **query}
     form = AuditLogFilter(query)
     with_details = reads_details(viewer)
     oldest = read_number(query.get("before", ""))
@@ -165,6 +177,9 @@ def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
         "entries": entries,
         "with_details": with_details,
         "is_first": oldest is None,
+        "is_filtered": asked.keys() - {"show"},
+        "tabs": TABS,
+        "tab": "" if query.get("did") else query["show"],
         "asked": urlencode(asked),
         "older": urlencode({**asked, "before": entries[-1].pk}) if len(found) > PER_PAGE else "",
     }

@@ -95,6 +95,19 @@ def duration(seconds: Any) -> str:
 
 
 @register.filter
+def time_left(seconds: Any) -> str:
+    """How much is left, roughly: 7 min, 40 min (in fives from 20 on), 2 h, 3 h."""
+    minutes = round(float(seconds) / 60)  # an exact number may have thousands of digits
+    if minutes < 2:
+        return _("about a minute left")
+    if minutes > 20:
+        minutes = 5 * round(minutes / 5)
+    is_long = minutes >= 90
+    time = _("%(h)s h") % {"h": round(minutes / 60)} if is_long else _("%(m)s min") % {"m": minutes}
+    return _("about %(time)s left") % {"time": time}
+
+
+@register.filter
 def in_percent(share: Any) -> str:
     """A share in [0, 1] as 12.5 %; a dash for all that is no number."""
     if not isinstance(share, int | float):

@@ -45,17 +45,21 @@ class AuditKind:
 
     Attributes:
         is_blinded: whoever is blinded to any run reads such entries of nobody but themselves.
+        is_log_in: it tells who came and went, not what changed.
     """
 
     name: str
     words: str | Promise
     is_blinded: bool = False
+    is_log_in: bool = False
 
 
 KINDS: dict[str, AuditKind] = {}
 
 
-def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> AuditKind:
+def kind(
+    name: str, words: str | Promise, *, is_blinded: bool = False, is_log_in: bool = False
+) -> AuditKind:
     """A kind that the page knows.
 
     Raises:
@@ -63,7 +67,7 @@ def kind(name: str, words: str | Promise, *, is_blinded: bool = False) -> AuditK
     """
     if name in KINDS:
         raise ValueError(f"there is a kind of audit entry of the name {name}")
-    return KINDS.setdefault(name, AuditKind(name, words, is_blinded))
+    return KINDS.setdefault(name, AuditKind(name, words, is_blinded, is_log_in))
 
 
 def words_of(name: str) -> str | Promise:
@@ -72,10 +76,10 @@ def words_of(name: str) -> str | Promise:
     return known.words if known else name
 
 
-LOGGED_IN = kind("account.logged_in", _("logged in"))
-LOGGED_OUT = kind("account.logged_out", _("logged out"))
-LOGIN_FAILED = kind("account.login_failed", _("failed to log in"))
-LOCKED_OUT = kind("account.locked_out", _("was locked out"))
+LOGGED_IN = kind("account.logged_in", _("logged in"), is_log_in=True)
+LOGGED_OUT = kind("account.logged_out", _("logged out"), is_log_in=True)
+LOGIN_FAILED = kind("account.login_failed", _("failed to log in"), is_log_in=True)
+LOCKED_OUT = kind("account.locked_out", _("was locked out"), is_log_in=True)
 ACCOUNT_MADE = kind("account.made", _("made an account"))
 ACCOUNT_CHANGED = kind("account.changed", _("changed an account"))
 PASSWORD_CHANGED = kind("account.password_changed", _("changed a password"))

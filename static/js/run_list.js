@@ -2,19 +2,28 @@
 (() => {
   "use strict";
   const root = () => document.getElementById("run-table");
-  const boxes = () => [...root().querySelectorAll('input[name="run"]')];
+  const boxes = () => [...root().querySelectorAll('td input[name="run"]')];
+  // Runs beyond this page that were chosen by the filters; the boxes stand for none of them then.
+  const matching = () => root().querySelector("#matching[data-matching]");
   let openMenu = null;
   let focused = null;
 
   function showSelection() {
+    const chosenByFilter = Number(matching()?.dataset.matching);
+    for (const box of boxes()) {
+      if (chosenByFilter) box.checked = true;
+      box.disabled = Boolean(chosenByFilter);
+    }
     const chosen = boxes().filter((box) => box.checked);
     for (const box of boxes()) box.closest("tr").setAttribute("aria-selected", String(box.checked));
     const bar = root().querySelector("[data-bulk]");
     if (bar) {
       bar.hidden = chosen.length === 0;
-      bar.querySelector("[data-selected-count]").textContent = String(chosen.length);
+      bar.querySelector("[data-selected-count]").textContent = (chosenByFilter || chosen.length).toLocaleString();
       const compare = bar.querySelector("[data-compares]");
-      compare.hidden = chosen.length !== 2;
+      compare.hidden = chosen.length !== 2 || Boolean(chosenByFilter);
+      const more = bar.querySelector("[data-selects-matching]");
+      if (more) more.hidden = chosen.length !== boxes().length || Boolean(chosenByFilter);
       if (!compare.hidden) compare.search = new URLSearchParams({ a: chosen[0].value, b: chosen[1].value }).toString();
     }
     const all = root().querySelector("[data-selects-all]");
@@ -39,6 +48,8 @@
 
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-selects-none]")) {
+      matching()?.replaceChildren();
+      matching()?.removeAttribute("data-matching");
       boxes().forEach((box) => (box.checked = false));
       showSelection();
     }
@@ -91,6 +102,7 @@
     focused = document.activeElement?.id;
   });
   document.addEventListener("htmx:afterSettle", () => {
+    if (root()) showSelection();
     const menu = openMenu && document.getElementById(openMenu);
     if (menu) {
       menu.open = true;
@@ -98,6 +110,24 @@
     }
     openMenu = null;
   });
+
+  // How many runs each choice finds: asked once a menu is opened, and written beside the choices.
+  document.addEventListener("toggle", async (event) => {
+    const menus = event.target.open && event.target.closest("[data-facets]");
+    if (!menus || menus.hasAttribute("aria-busy")) return;
+    menus.setAttribute("aria-busy", "true");
+    const answer = await fetch(menus.dataset.facets).catch(() => null);
+    const counts = answer?.ok ? await answer.json() : {};
+    for (const item of menus.querySelectorAll("a.item")) {
+      const count = counts[item.getAttribute("href").slice(1)];
+      if (!count) continue;
+      const shown = document.createElement("span");
+      shown.className = "muted num push";
+      shown.textContent = count;
+      item.append(shown);
+    }
+    menus.setAttribute("aria-busy", "false");
+  }, true);
 
   // Boxes may be ticked before this script is here.
   const early = document.querySelector("[data-selects-all]:checked");

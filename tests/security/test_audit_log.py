@@ -26,7 +26,7 @@ from runs.accounts.actors import Acting, acting_as, of_command
 from runs.accounts.audit_log import record_entry
 from runs.launching.policies.services import save_policy
 from runs.models import ApiToken, AuditEntry
-from runs.models.audit_log import KINDS, RUNS_EXPORTED
+from runs.models.audit_log import KINDS, LOGGED_IN, RUNS_EXPORTED
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -286,6 +286,28 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     assert "No entries" in none
     odd = "/acts/?since=yesterday&before=9999999999999999999999&did=zz&who=%00"
     assert client.get(odd).status_code == 200
+
+
+def test_log_ins_stand_apart_from_changes() -> None:
+    person = make_user("engineer", "eve")
+    client = client_of(person)
+    record_entry(RUNS_EXPORTED, words="a change", user=person)
+    record_entry(LOGGED_IN, words="a visit", user=person)
+    shown = {
+        query: ("a change" in page, "a visit" in page)
+        for query in ("", "show=changes", "show=log-ins", "show=all", "did=account.logged_in")
+        for page in [client.get(f"/acts/?{query}").content.decode()]
+    }
+    assert shown == {
+        "": (True, False),
+        "show=changes": (True, False),
+        "show=log-ins": (False, True),
+        "show=all": (True, True),
+        "did=account.logged_in": (False, True),
+    }
+    page = client.get("/acts/").content.decode()
+    assert "/acts.csv?show=changes" in page
+    assert b"a visit" in b"".join(client.get("/acts.csv"))
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Lima"])

@@ -28,6 +28,7 @@ from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus, User
 from runs.models.extension import extension
 from runs.models.runs.queries import GoalStart, RunQuerySet
+from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import ANOMALIES
 
@@ -75,6 +76,7 @@ def run_keyset(
 
 
 OPTIONAL_COLUMNS = {
+    "picture": _("last screenshot"),
     "task_set": _("task set"),
     "site": _("site"),
     "experiment": _("experiment"),
@@ -89,6 +91,7 @@ OPTIONAL_COLUMNS = {
     "created": _("added"),
 }
 DEFAULT_COLUMNS = (
+    "picture",
     "site",
     "agent",
     "model",
@@ -99,6 +102,7 @@ DEFAULT_COLUMNS = (
     "seconds",
     "created",
 )
+PICTURE = '<img src="{}" alt="" width="64" height="40" loading="lazy" decoding="async">'
 READ = (
     *("pk", "superseded", "is_stub", "goal", "task__goal", "task__external_id"),
     *("is_blind", "is_anonymous", "shown_anomaly"),
@@ -150,6 +154,12 @@ class RunTable(tables.Table):
             "td": {"class": "fit desk"},
             "th": {"class": "fit"},
         },
+        orderable=False,
+    )
+    picture = tables.Column(
+        verbose_name=_("last screenshot"),
+        accessor="last_picture",
+        attrs={"td": {"class": "picture desk"}, "th": {"class": "fit"}},
         orderable=False,
     )
     goal = tables.Column(
@@ -218,7 +228,7 @@ class RunTable(tables.Table):
             default="",
             extra_columns=extra,
             exclude=hidden,
-            sequence=["selected", "goal", *chosen, "..."],
+            sequence=["selected", *dict.fromkeys(["picture", "goal", *chosen]), "..."],
             **options,
         )
 
@@ -235,7 +245,7 @@ class RunTable(tables.Table):
         ).page(read_cursor(query), PER_PAGE)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
-        self.marks = _anomalies_of([run.pk for run in shown if run.shown_anomaly])
+        self.marks = anomalies_of([run.pk for run in shown if run.shown_anomaly])
         self.page = ShownPage(
             BoundRows(shown, table=self),
             found.number,
@@ -245,13 +255,11 @@ class RunTable(tables.Table):
 
     def _rows_of(self, keys: Sequence[UUID]) -> list[Any]:
         """The runs of a page, in no order, as flat rows of what the columns read."""
-        visibility, runs = self.visibility, self.data.every
-        if not visibility.is_whole:
-            visibility = visibility_of(visibility.user, keys)
-            runs = extension().run_list.annotate(Run.objects.visible_with(visibility).order_by())
+        named, shown = shown_rows(self.data.every, self.visibility, keys), self.columns.names()
+        if "picture" in shown:
+            named = named.annotate(last_picture=last_screenshot(is_small=True))
         columns = (str(column.accessor) for column in self.columns)
-        more = ("task__task_set__version",) if "task_set" in self.columns.names() else ()
-        named: Any = runs.named(visibility).filter(pk__among=keys)
+        more = ("task__task_set__version",) if "task_set" in shown else ()
         return list(named.values_list(*dict.fromkeys((*READ, *columns, *more)), named=True))
 
     @cached_property
@@ -273,7 +281,15 @@ class RunTable(tables.Table):
         words = record.goal or record.task__goal or record.task__external_id
         address = self._any_address.replace(str(ANY), str(record.pk))
         link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
-        return link + stub_mark(record)
+        return link + stub_mark(record) if record.is_stub else link
+
+    @cached_property
+    def _any_picture(self) -> str:
+        return reverse("runs:run_blob", args=[ANY, "picture"])
+
+    def render_picture(self, value: str, record: Any) -> SafeString:
+        address = self._any_picture.replace(str(ANY), str(record.pk)).replace("picture", value)
+        return format_html(PICTURE, address)
 
     def render_task_set(self, record: Any) -> str:
         return f"{record.task__task_set__name} {record.task__task_set__version}"
@@ -312,7 +328,16 @@ class RunTable(tables.Table):
         return moment(value)
 
 
-def _anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
+def shown_rows(every: QuerySet[Any], visibility: Visibility, keys: Sequence[UUID]) -> Any:
+    """The runs of these keys out of `every`, in no order, with the names that show."""
+    if not visibility.is_whole:
+        visibility = visibility_of(visibility.user, keys)
+        every = extension().run_list.annotate(Run.objects.visible_with(visibility).order_by())
+    runs: Any = every
+    return runs.named(visibility).filter(pk__among=keys)
+
+
+def anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
     """The kinds of anomalies marked in each of the runs, by when they began."""
     found = defaultdict(list)
     if runs:  # of most pages none, and has the flag wherever there is a mark

@@ -36,6 +36,7 @@ from runs.launching.policies import views as policy_pages
 from runs.launching.reruns import views as rerun_page
 from runs.models import User
 from runs.operations.health import infrastructure
+from runs.viewer.run_list import facets as run_facets
 from runs.viewer.run_list import filters as run_filters
 from runs.viewer.run_list import tables as run_tables
 from tests.judging.api.test_blinding import QUERIES
@@ -63,7 +64,8 @@ VIEWERS = (
 LISTS = (
     *("judging:home", "judging:study_list", "judging:study_create", "judging:dispute_list"),
     *("judging:batch_list", "judging:label_import_list", "judging:audit_home", "api:list_"),
-    *("runs:run_list", "runs:run_count", "runs:run_detail", "runs:task_list", "runs:audit_log"),
+    *("runs:run_list", "runs:run_count", "runs:run_facets", "runs:run_matching"),
+    *("runs:run_detail", "runs:task_list", "runs:audit_log"),
     *("runs:experiment_list", "runs:rerun_list", "runs:hint_list", "runs:knowledge_list"),
     *("runs:import_list", "runs:infrastructure", "runs:space", "runs:policy_list", "runs:job_"),
 )
@@ -85,6 +87,8 @@ GROWING = {
         ("judging:home", ""): UNDER_WAY,
         ("judging:study_create", "trajectory"): NONE_FITS,
         ("runs:run_list", "q"): WORDS,
+        ("runs:run_facets", "q"): WORDS,
+        ("runs:run_matching", "q"): WORDS,
         ("runs:task_list", "q"): WORDS,
         ("api:list_runs", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
@@ -128,6 +132,8 @@ BOUNDS = (
     (paging, "COUNTED", 60),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),
+    (run_facets, "COUNTED", 60),
+    (run_facets, "MOST_CHOSEN", 60),
     (policy_pages, "MOST_COUNTED", 20),
     (infrastructure, "MOST_ATTEMPTS", 50),
     (experiment_views, "MOST_OFFERED", 40),

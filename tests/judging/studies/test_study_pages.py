@@ -14,7 +14,7 @@ from django.utils import timezone
 from judging.models import Label, Study, StudyMember
 from judging.studies.pages import items_page, member_rows, study_rows
 from judging.studies.protocols import render_markdown
-from judging.studies.services import close_study
+from judging.studies.services import MayNotAdjudicateError, close_study
 from runs.interface import paging
 from runs.models import User
 from tests.judging.factories import annotators_of, label_next, make_study
@@ -64,6 +64,42 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
     assert study.guidelines.get().text == "**Success** is success."
     assert study.asks_milestones
     assert "2 of 2 runs" in client.get(answer["Location"]).content.decode()
+
+
+def test_people_come_with_the_study_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(task=make_task(site="shop"), pictures=False)
+    client = client_of(make_user("engineer"))
+    first, second, judge = make_user("annotator"), make_user("annotator"), make_user("adjudicator")
+    page = client.get(url("study_create")).content.decode()
+    assert "Look at the last screenshot" in page
+    assert page.count(f'name="adjudicators" value="{judge.pk}"') == 1
+    assert f'name="adjudicators" value="{first.pk}"' not in page
+    people = {"annotators": [first.pk, second.pk], "adjudicators": [judge.pk]}
+
+    def refuse(**_: object) -> None:
+        raise MayNotAdjudicateError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("judging.studies.services.set_member", refuse)
+        assert client.post(url("study_create"), FORM | people).status_code == 422
+    assert not Study.objects.exists()
+    client.post(url("study_create"), FORM | people)
+    members = Study.objects.get().members.order_by("pk")
+    assert [(member.user, member.part) for member in members] == [
+        (first, "annotator"),
+        (second, "annotator"),
+        (judge, "adjudicator"),
+    ]
+
+
+def test_nobody_has_two_roles_in_a_new_study() -> None:
+    make_run(task=make_task(site="shop"), pictures=False)
+    both = make_user("adjudicator", "both")
+    people = {"annotators": [both.pk], "adjudicators": [both.pk]}
+    answer = client_of(make_user("engineer")).post(url("study_create"), FORM | people)
+    assert answer.status_code == 422
+    assert "both cannot be both annotator and adjudicator." in answer.content.decode()
+    assert not Study.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -571,35 +571,19 @@ CASES["judging:run_judgements"] = _judgements
 SORTS = ["goal", "n_steps", "seconds", "cost", "created"]
 NO_SORTS = ["agent", "-outcome", "reference", "has_anomaly", "tokens"]
 """What the list must not be ordered by, however somebody asks for it."""
-case(
-    "runs:run_count",
-    *[f"outcome={word}" for word in ("success", "failure")],
-    *[f"reference={word}" for word in ("success", "failure")],
-    "agent=zq-agent",
-    "anomaly=loop",
-    "status=failed",
+RUN_FILTERS = (
+    *(f"outcome={word}" for word in ("success", "failure", "incomplete", "error")),
+    *(f"reference={word}" for word in ("success", "failure", "")),
+    *("agent=zq-agent", "model=zq-model", "experiment=zq-experiment"),
+    *("agent=another+agent", "model=another+model", "experiment=another+experiment"),
+    *("anomaly=false_completion", "anomaly=none", "anomaly=loop"),
+    *("superseded=true", "q=run", "q=zq"),
+    *("status=finished", "status=failed", "task=task+of+the+run"),
 )
+case("runs:run_list", *(f"sort={name}" for name in SORTS + NO_SORTS), *RUN_FILTERS)
+for page in ("run_count", "run_facets", "run_matching"):
+    case(f"runs:{page}", *RUN_FILTERS)
 case("runs:prefetch_rules")
-case(
-    "runs:run_list",
-    *[f"sort={name}" for name in SORTS + NO_SORTS],
-    *[f"outcome={word}" for word in ("success", "failure", "incomplete", "error")],
-    *[f"reference={word}" for word in ("success", "failure", "")],
-    "agent=zq-agent",
-    "model=zq-model",
-    "experiment=zq-experiment",
-    "agent=another+agent",
-    "model=another+model",
-    "experiment=another+experiment",
-    "anomaly=false_completion",
-    "anomaly=none",
-    "anomaly=loop",
-    "superseded=true",
-    "q=run",
-    "q=zq",
-    "status=finished",
-    "task=task+of+the+run",
-)
 case("runs:view_save", post=lambda _: {"name": "New", "query": "outcome=failure"})
 case("runs:view_delete", pk=lambda _: 1, post=lambda _: {})
 case("runs:view_default", pk=lambda _: 1, post=lambda _: {})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from html import unescape
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.db.models import ProtectedError
 from django.test import Client
 from django.urls import reverse
@@ -23,6 +26,7 @@ from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import HintWords
 from webagent.llm.interface import LanguageModel
+from webagent.llm.registry import Registry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -167,6 +171,21 @@ def test_only_those_who_may_come_in(name: str) -> None:
     assert client.get(reverse(name)).status_code == 302
     client.force_login(make_user("annotator"))
     assert client.get(reverse(name)).status_code == 403
+
+
+def test_without_a_model_the_page_says_how_to_configure_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings.ENV, "MODELS_FILE", None)
+    page = text(engineer(), "judging:hint_write")
+    assert "MODELS_FILE" in page
+    assert "This field is required" not in page
+    assert 'id="sources"' not in page
+    example = unescape(page.split("<pre", 1)[1].split(">", 1)[1].split("</pre>")[0])
+    file = tmp_path / "models.toml"
+    file.write_text(example)
+    [entry] = Registry.read(file).entries.values()
+    assert entry.api_key_env == "OPENAI_API_KEY"
 
 
 def test_writing_starts_from_the_runs_that_a_named_source_calls_successes(world) -> None:
