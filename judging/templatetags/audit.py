@@ -7,14 +7,17 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils import formats
 from django.utils.functional import Promise
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis import wording
 from judging.analysis.audits.agreement import Agreed
 from judging.analysis.audits.figures import Measured
+from judging.analysis.audits.matrices import EvaluatorAudit
+from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
 from judging.analysis.failure_modes.sources import NAMES, SIDES
 from judging.analysis.reports import showing
@@ -23,7 +26,7 @@ from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
-from runs.interface.words import money
+from runs.interface.words import cell, money
 from webagent.trajectory.verdict_records import Mode, Side
 
 register = template.Library()
@@ -33,6 +36,32 @@ register = template.Library()
 def stubs_of(study: Study) -> str:
     """The names of the study's evaluators that a stub answers where a model would."""
     return ", ".join(dict.fromkeys(version.title for version in find_stubs(study)))
+
+
+@register.simple_tag
+def matrix_cells(each: EvaluatorAudit, study: int, reference: str) -> SafeString:
+    """The cells of one evaluator on runs of this reference verdict, each leading to its runs."""
+    shares: list[tuple[Shown, Share]] = getattr(each, reference)
+    address = reverse("judging:audit_cells", args=[study, each.evaluator.pk, shares[0][0]])
+    first = f"/{shares[0][0]}/"
+    return format_html_join(
+        "",
+        '<td class="matrix-cell {}{}"><a href="{}">{} <span class="figure">{}</span> '
+        '<span class="small muted num">{}{}</span></a></td>\n',
+        (
+            (
+                name,
+                "" if share.count else " zero",
+                f"{address.removesuffix(first)}/{name}/{each.runs_query}",
+                cell(name),
+                formats.number_format(share.count, use_l10n=True, force_grouping=True),
+                percent(share),
+                format_html(' <span class="ends">({})</span>', ends) if ends else "",
+            )
+            for name, share in shares
+            for ends in [interval(share)]
+        ),
+    )
 
 
 @register.filter

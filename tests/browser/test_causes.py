@@ -97,13 +97,13 @@ def test_rows_are_chosen_and_tagged_by_keys(open_page: OpenPage, world) -> None:
 
 def test_a_switch_shows_at_once_what_moves(open_page: OpenPage, world) -> None:
     repaired = version_of(evaluator_named("webarena-repaired"))
-    path = f"/studies/{world.study.pk}/audit/what-if/?evaluator={repaired.pk}"
+    path = f"/studies/{world.study.pk}/audit/what-if/?evaluator={repaired.pk}&stored=1"
     page = open_page(path, make_user("engineer"))
     results = page.locator("#what-if-results")
     expect(results).to_contain_text("0 runs would move")
     page.locator("#switch-sentence input").uncheck()
     expect(results).to_contain_text("1 run would move")
-    expect(page).to_have_url(re.compile(r"\?evaluator=\d+&off=sentence$"))
+    expect(page).to_have_url(re.compile(r"\?evaluator=\d+&off=sentence#what-if$"))
     expect(results).to_contain_text("Which rules matter most?")
     page.reload()
     expect(page.locator("#switch-sentence input")).not_to_be_checked()

@@ -37,7 +37,8 @@ def test_confirmed_beside_the_run_and_then_for_the_whole_list(
     page.goto(page.url.split("/runs/")[0] + made.address("experiment_detail", of.pk))
     held: list[Route] = []  # as on a slow network: the rows are chosen before the script has come
     page.route("**/js/causes*.js", lambda route: held.append(route))
-    page.locator("#part-failures").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="More questions").click()
+    page.get_by_role("link", name="How do runs fail?").click()
     page.locator("#part-failures").get_by_role("link", name="100.0 %").first.click()
     page.locator("label.chip", has_text="Select all on this page").click()
     held[0].continue_()

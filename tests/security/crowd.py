@@ -232,7 +232,7 @@ def _compared(to: Crowd) -> None:
     for name in ("what_if", "what_if_rules"):
         for switched in ("off=hedging", "on=sentence&sent=1"):
             query = f"evaluator={strict.pk}&{switched}"
-            to.show(f"judging:{name}", study.pk, query=query)
+            to.show(f"judging:{name}", study.pk, query=query, headers=FRAGMENT)
     for one in (strict, judge):
         for cell in ("fp", "tn"):
             query = f"study={study.pk}&audit={one.pk}&cell={cell}"

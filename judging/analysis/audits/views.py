@@ -81,8 +81,8 @@ def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
 @require_safe
 @for_auditors
 def audit(request: AppRequest, study: Study) -> HttpResponse:
-    """All evaluators of a study on one population. Repairs, pictures and the intervals that take
-    resampling are fetched after it.
+    """All evaluators of a study on one population. Repairs, figures and pictures are fetched
+    after it.
     """
     facts = facts_of(request, study)
     audit = facts.audit
@@ -99,9 +99,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
             if (n := population.groups.get(group))
         ],
         "query": facts.query,
-        "figures": figures_of(audit),
         "findings": findings(facts),
-        "notes": rule_notes(audit),
         "splits": facts.query.split_choices(splits_of(study)),
         "is_first": True,
         "tables": {

@@ -28,10 +28,10 @@ from judging.analysis.experiments.pairs import (
 )
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.reading import command_line, side_words
-from judging.analysis.reports.columns import figure, in_files, number, text, value_and_ends
+from judging.analysis.reports.columns import in_files, number, text, value_and_ends
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Report, Value
-from judging.analysis.reports.showing import Shown, rate
+from judging.analysis.reports.showing import Shown
 from judging.analysis.wording import p_words
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.figures import Share
@@ -234,7 +234,11 @@ def pairs(facts: Facts) -> Report:
             *(Column(cell.value, CELLS[cell]) for cell in Cell),
             Column("unpaired_first", _("unpaired runs of the first"), _("unpaired, first")),
             Column("unpaired_second", _("unpaired runs of the second"), _("unpaired, second")),
-            figure("union", _("at least one succeeds"), show=rate),
+            Column(
+                "union",
+                _("at least one succeeds"),
+                spread=lambda share: (number(share.value),),
+            ),
             Column("p_value", _("McNemar, exact"), show=lambda p: Shown(p_words(p))),
         ],
         rows=[
@@ -252,7 +256,7 @@ def _pair(facts: Facts, first: Configuration, second: Configuration, pairing: Pa
         *(Linked(pairing.counts[cell], f"{address}&cell={cell}#pairs") for cell in Cell),
         len(pairing.only_in_first),
         len(pairing.only_in_second),
-        pairing.union.value,
+        pairing.union,
         pairing.test.tested_p,
     ]
 

@@ -94,6 +94,8 @@ class Section(NamedTuple):
     picture: str = ""
     template: str = "_report_section"
     more: Callable[[Facts, Query], dict[str, Any]] | None = None
+    is_result: bool = False
+    """Whether it stands on the page; the others are opened by their questions."""
 
     def context(self, facts: Facts, query: Query) -> dict[str, Any]:
         """What the template shows."""
@@ -180,7 +182,10 @@ def _miniwob_causes(facts: Facts, query: Query) -> dict[str, Any]:
 _OWN = "experiments/_experiment_{}"
 SECTIONS: Mapping[str, Section] = {
     "accuracy": Section(
-        QUESTIONS["accuracy"], picture="accuracy", template=_OWN.format("accuracy")
+        QUESTIONS["accuracy"],
+        picture="accuracy",
+        template=_OWN.format("accuracy"),
+        is_result=True,
     ),
     "miniwob": Section(
         _("How well is MiniWoB++ solved?"),
@@ -191,15 +196,19 @@ SECTIONS: Mapping[str, Section] = {
         template=_OWN.format("miniwob_causes"),
         more=_miniwob_causes,
     ),
-    "groups": Section(_("Where does it succeed?"), ("groups",)),
+    "groups": Section(_("Where does it succeed?"), ("groups",), is_result=True),
     "progress": Section(
-        _("How far do runs get?"), template=_OWN.format("progress_rates"), more=_progress
+        _("How far do runs get?"),
+        template=_OWN.format("progress_rates"),
+        more=_progress,
+        is_result=True,
     ),
     "pairs": Section(
         _("What does one solve that another does not?"),
         ("pairs",),
         template=_OWN.format("pairs"),
         more=_pairs,
+        is_result=True,
     ),
     "recovery": Section(QUESTIONS["detections"], ("recovery", "loops"), "detections"),
     "trials": Section(QUESTIONS["trials"], ("trials",), "trials", template=_OWN.format("trials")),

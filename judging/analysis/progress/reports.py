@@ -47,8 +47,12 @@ def configurations(facts: Facts) -> Report:
     """One row a configuration, over all task sets."""
     found = [(each, progressed(facts.rows_of(each))) for each in facts.configurations]
     return Report(
-        columns=[CONFIGURATION, *_columns([each for _one, each in found])],
-        rows=[[one.name, *_progressed(facts, one, each)] for one, each in found],
+        columns=[
+            CONFIGURATION,
+            on_pages(_("success, all runs")),
+            *_columns([each for _one, each in found]),
+        ],
+        rows=[[one.name, one.accuracy, *_progressed(facts, one, each)] for one, each in found],
         notes=facts.progress_notes(),
         remarks=[_MEANING],
         sentences=[(one.name, _progress_words(each)) for one, each in found if each.n],
@@ -73,6 +77,7 @@ def _progress_words(found: Progressed) -> str:
     if isinstance(hidden, Undefined):
         return gettext("No run has both a progress rate and a verdict.")
     words = {
+        "n": found.n,
         "success": percent(found.success.value),
         "progress": percent(found.reached.value),
         "hidden": points_words(abs(hidden)).lstrip("+"),
@@ -80,17 +85,19 @@ def _progress_words(found: Progressed) -> str:
     if hidden >= 0:
         said = (
             gettext(
-                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
-                "way: %(hidden)s points that a verdict of yes or no does not show."
+                "Of the %(n)s runs with progress %(success)s succeeded, and the average one got "
+                "%(progress)s of the way: %(hidden)s points that a verdict of yes or no does not "
+                "show."
             )
             % words
         )
     else:
         said = (
             gettext(
-                "%(success)s of the runs succeeded, and the average run got %(progress)s of the "
-                "way: %(hidden)s points less, so some runs succeed without reaching their "
-                "milestones, and either the verdicts or the milestones deserve a look."
+                "Of the %(n)s runs with progress %(success)s succeeded, and the average one got "
+                "%(progress)s of the way: %(hidden)s points less, so some runs succeed without "
+                "reaching their milestones, and either the verdicts or the milestones deserve a "
+                "look."
             )
             % words
         )
@@ -237,12 +244,12 @@ def _columns(found: Sequence[Progressed]) -> list[Column]:
     return [
         in_files("runs", _("runs that count")),
         in_files("n", _("n, runs with progress and verdict")),
-        with_ends("success", _("success rate"), _("success")),
+        on_pages(_("n with progress")),
+        with_ends("success", _("success rate"), _("success, these runs")),
         with_ends("progress", _("mean progress, highest"), _HIGHEST),
         with_ends("progress_at_end", _("mean progress, at the end"), _AT_END),
         with_ends("hidden", _("hidden progress: progress − success"), _("hidden progress")),
         with_ends("of_failures", _("mean progress of failures"), _("progress of failures")),
-        on_pages("n"),
         in_files("failures", _("failures with progress")),
         Column("no_verdict", _("progress, but no verdict"), _("no verdict") if undecided else ""),
         in_files("partial", _("n with some milestones unchecked")),
@@ -267,12 +274,12 @@ def _progressed(
     return [
         found.runs,
         found.n,
+        cell(found.n, ANY_DECIDED, gettext("of %(n)s") % {"n": found.runs}),
         cell(found.success, RunResult.SUCCESS),
         cell(found.reached, ANY_DECIDED),
         found.held,
         found.hidden,
         cell(found.failures, RunResult.FAILURE),
-        cell(found.n, ANY_DECIDED, gettext("of %(n)s") % {"n": found.runs}),
         found.failures.runs,
         cell(found.undecided, RunResult.NONE),
         found.partial,

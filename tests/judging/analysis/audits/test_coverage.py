@@ -82,13 +82,15 @@ def test_exactly_the_threshold_is_enough() -> None:
 
 
 def test_the_page_marks_it_and_says_why(shy: audited.Audited) -> None:
-    page = open_page(client_of(audited.auditor()), "audit", shy.study.pk).content.decode()
+    client = client_of(audited.auditor())
+    first = open_page(client, "audit", shy.study.pk).content.decode()
+    assert "<strong>busy</strong>" in first
+    assert "<strong>a-shy</strong>" not in first
+    page = open_page(client, "audit_figures", shy.study.pk).content.decode()
     assert "with a verdict on fewer than 80.0 % of the runs: a-shy 1 (coverage 30.0 %)" in page
     heads = page[page.index('class="table figures"') :]
     assert heads.index("busy") < heads.index("a-shy") < heads.index("coverage 30.0 %")
     assert page.count('<td class="num apart">') == heads.count('<details class="definition">')
-    assert "<strong>busy</strong>" in page
-    assert "<strong>a-shy</strong>" not in page
     drawn = open_page(client_of(audited.auditor("b")), "audit_pictures", shy.study.pk)
     assert "a-shy (coverage 30.0 %)" in drawn.content.decode()
 
@@ -146,10 +148,12 @@ def test_the_choice_is_said_and_goes_with_every_link(shy: audited.Audited) -> No
     client = client_of(audited.auditor())
     address = reverse("judging:audit", args=[shy.study.pk])
     page = client.get(f"{address}?no_verdict=wrong").content.decode()
+    page += client.get(f"{address}figures/?no_verdict=wrong").content.decode()
     assert "No verdict counts as wrong: on a success as FN, on a failure as FP." in page
     for part in ("figures", "pictures", "tables/figures.csv", "report.md"):
         assert f"{address}{part}{'' if '.' in part else '/'}?no_verdict=wrong" in page, part
-    assert "No verdict counts as wrong" not in client.get(address).content.decode()
+    usual = client.get(f"{address}figures/").content.decode()
+    assert "No verdict counts as wrong" not in usual
     listed = reverse("judging:audit_cells", args=[shy.study.pk, pk("a-shy"), "fn-none"])
     assert listed in page
     assert client.get(listed).status_code == 200

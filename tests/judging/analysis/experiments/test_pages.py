@@ -66,6 +66,17 @@ def test_every_part_answers_alone_and_on_a_page(two: Experiment) -> None:
     assert client.get(made.address("experiment_part", two.pk, "nothing")).status_code == 404
 
 
+def test_results_come_first_and_other_questions_and_the_gate_are_folded(two: Experiment) -> None:
+    text = page(made.reader(), "experiment_detail", two.pk)
+    found = [text.index(f'id="part-{name}"') for name in ("accuracy", "groups", "pairs")]
+    asked = text.index("More questions")
+    assert text.index("Configurations by") < min(found) <= max(found) < asked
+    assert asked < text.index('id="part-failures"') < text.index("Gate for CI</h2>")
+    assert text.rindex("<details", 0, asked) > max(found), "the questions are folded"
+    loaded = re.findall(r'hx-get="[^"]*/parts/(\w+)/[^"]*" hx-trigger="load"', text)
+    assert loaded == ["accuracy", "groups", "progress", "pairs"]
+
+
 def test_two_by_two_opens_its_pairs(two: Experiment) -> None:
     client = made.reader()
     part = page(client, "experiment_part", two.pk, "pairs")

@@ -95,7 +95,8 @@ def test_progress_beside_success_equals_the_exported_rows(far: Experiment) -> No
         assert float(each["progress_at_end"]) == pytest.approx(mean(ends))
         assert all(row["progress"] == str(max(json.loads(row["by_step"]))) for row in mine)
         said = (
-            f"{100 * mean(won):.1f} % of the runs succeeded, and the average run got "
+            f"Of the {len(won)} runs with progress {100 * mean(won):.1f} % succeeded, "
+            "and the average one got "
             f"{100 * mean(progress):.1f} % of the way"
         )
         assert said in text
@@ -123,6 +124,15 @@ def test_what_is_missing_is_counted_and_opens_its_runs(far: Experiment) -> None:
         assert listed.count("data-run=") == whys.count(why.value), why
     address = made.address("experiment_runs", far.pk, verdict="reward", progress=f"{source}:told")
     assert client.get(address).content.decode().count("data-run=") == len(rows) - len(whys)
+
+
+def test_both_success_rates_stand_beside_each_other_with_their_n(far: Experiment) -> None:
+    part = made.reader().get(
+        reverse("judging:experiment_part", args=[far.pk, "progress"]), headers={"HX-Request": "1"}
+    )
+    text = " ".join(re.sub(r"<[^>]+>", " ", part.content.decode()).split())
+    assert "success, all runs n with progress success, these runs" in text
+    assert re.search(r"\d+/\d+ · [\d.–]+ \d+ of \d+ ", text), "with the n of each"
 
 
 def test_a_run_that_ended_in_an_error_is_no_progress_of_0_and_is_told(far: Experiment) -> None:
