@@ -26,6 +26,7 @@ from judging.analysis.miniwob import views as failure_causes
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.reports.registry import Registry
 from judging.api.reference import api_reference
+from judging.demo.loading import demo_load
 from judging.desk import views as desk
 from judging.evaluating import views as batches
 from judging.portability import views as downloads
@@ -40,6 +41,7 @@ app_name = "judging"
 people = [
     path("", desk.home, name="home"),
     path("palette/", desk.palette, name="palette"),
+    path("demo/", demo_load, name="demo_load"),
     path("audit/newest/", desk.audit_newest, name="audit_newest"),
     path("studies/", studies.study_list, name="study_list"),
     path("studies/new/", studies.study_create, name="study_create"),

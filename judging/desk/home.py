@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Q
 from django.utils import timezone
 
@@ -47,6 +48,7 @@ def home_context(user: User) -> dict[str, Any]:
         "news": _news(user, since, disputes),
         "people": _waiting_for_people(rows),
         "stuck": sorted(neglected()) if user.has_perm(RERUN) else [],
+        "allows_demo": settings.ALLOWS_DEMO,
         "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
     }
 

@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 PAGES = (
     Place(gettext_lazy("Home"), "judging:home"),
-    Place(gettext_lazy("Runs"), "runs:run_list", ["runs.view_run"]),
+    Place(gettext_lazy("Runs"), "runs:run_list"),
     Place(gettext_lazy("Studies"), "judging:study_list"),
     Place(gettext_lazy("Disputes"), "judging:dispute_list"),
     Place(gettext_lazy("Audit"), "judging:audit_home", [AUDIT]),

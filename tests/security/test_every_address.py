@@ -241,6 +241,7 @@ def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense
 NOTHING_FOREIGN = {
     # Our own words, and numbers.
     "errors/bare.html",
+    "judging/demo/demo_load.html",
     "judging/studies/_label_given.html",
     # A frame of two lines around others, which are shown.
     *("_fragments/pagination.html", "_fragments/messages_swap.html"),

@@ -258,6 +258,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_IMPORTS = (
     "judging.analysis.milestone_proposals.services",
     "judging.analysis.miniwob.tasks",
+    "judging.demo.loading",
     "judging.evaluating.tasks",
     "judging.portability.label_imports.services",
     "judging.portability.study_report.downloads",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +15,7 @@ from django.utils import timezone
 
 from judging.desk.home import begin_visit
 from judging.studies.disputes.services import add_message
-from runs.models import User
+from runs.models import AuditEntry, User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import client_of, make_run, make_user
 
@@ -57,9 +59,9 @@ def test_adjudicators_see_what_to_decide() -> None:
 def test_empty_pages_say_what_to_do() -> None:
     assert "A study manager can add you" in home(make_user("annotator"))
     engineer = make_user("engineer")
-    assert "Import what agents did elsewhere" in home(engineer)
+    assert "Choose tasks and an agent" in home(engineer)
     make_run(pictures=False)
-    assert "Create a study of a sample" in home(engineer)
+    assert "Two annotators label a sample" in home(engineer)
 
 
 def test_it_takes_logging_in() -> None:
@@ -76,16 +78,27 @@ def test_a_visit_ends_after_half_an_hour() -> None:
     assert begin_visit(user, later + timedelta(minutes=5)) == noon + timedelta(minutes=20)
 
 
-def test_the_first_visit_leads_through_three_steps() -> None:
+def test_the_first_visit_offers_three_steps(settings: Any) -> None:
+    settings.ALLOWS_DEMO = True
     client = client_of(make_user("engineer"))
     page = client.get(reverse("judging:home")).content.decode()
-    assert page.count('<li><span class="wait">') == 3
-    for name in ("runs:import_list", "runs:experiment_new", "judging:study_create"):
-        assert f'href="{reverse(name)}"' in page
-        assert client.get(reverse(name)).status_code == 200
+    assert page.count('<li class="wait">') == 3
+    assert f'hx-get="{reverse("judging:demo_load")}"' in page
+    assert f'action="{reverse("runs:import_list")}"' in page
+    assert f'href="{reverse("runs:experiment_new")}"' in page
+    file = SimpleUploadedFile("runs.json", b"[]")
+    sent = client.post(reverse("runs:import_list"), {"file": file, "format": "auto", "look": ""})
+    assert sent.status_code == 302
     make_run()
     later = client.get(reverse("judging:home")).content.decode()
-    assert "Runs are here" in later
     assert f'primary" href="{reverse("judging:study_create")}"' in later
+    assert f'action="{reverse("runs:import_list")}"' not in later
     outsider = client_of(make_user("annotator")).get(reverse("judging:home")).content.decode()
     assert "You are not in a study yet" in outsider
+
+
+def test_an_installation_for_others_offers_no_demo() -> None:
+    client = client_of(make_user("engineer"))
+    assert reverse("judging:demo_load") not in client.get(reverse("judging:home")).content.decode()
+    assert client.post(reverse("judging:demo_load")).status_code == 404
+    assert not AuditEntry.objects.filter(kind="demo.asked").exists()

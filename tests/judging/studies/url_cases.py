@@ -168,6 +168,7 @@ _paths("admin/(?P<url>.*)$", "/admin/judging/label/", "/admin/runs/run/", "/admi
 # Home, studies, labels
 case("judging:home")
 case("judging:palette", "q=demo", "q=a", "q=agent", "q=success", "q=%00")
+case("judging:demo_load", post=lambda _: {})
 case("judging:study_list")
 case(
     "judging:study_create",

@@ -1,0 +1,91 @@
+"""Loading the demo from the home page: asked for, carried out by a worker, watched.
+
+How it stands is read from the audit log and from the runs that are here, so that no row is needed
+that nobody reads afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from celery import shared_task
+from django.conf import settings
+from django.contrib.auth.decorators import permission_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from judging.demo import read_plan, recovery
+from judging.demo.services import DemoError, is_loaded, load_demo
+from runs.accounts.audit_log import record_entry
+from runs.interface.fragments import AppRequest, redirect_whole
+from runs.models import AuditEntry, Run
+from runs.models.audit_log import kind
+from runs.queue.workers import ask_for
+
+LOAD = "judging.tasks.load_demo"
+NEEDED = ("judging.add_study", "runs.import_run")
+ASKED = kind("demo.asked", gettext_lazy("asked for the demo"))
+FAILED = kind("demo.failed", gettext_lazy("could not load the demo"))
+PATIENCE = timedelta(minutes=15)
+"""Whoever waits longer may ask again: the worker is gone."""
+
+
+@shared_task(name=LOAD)
+def load_asked_demo() -> None:
+    """Load the demo unless it is here; why it cannot be loaded stands in the audit log."""
+    if is_loaded():
+        return
+    try:
+        load_demo()
+    except DemoError as error:
+        record_entry(FAILED, after=str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class DemoProgress:
+    """How far the demo is: runs that are here, of all; `problem` is why nothing goes on."""
+
+    n_done: int
+    n_total: int
+    is_busy: bool
+    problem: str
+
+
+def demo_progress() -> DemoProgress:
+    """How far the demo is, from the last that was said of it and the runs that are here."""
+    plan = read_plan()
+    experiments = {entry["experiment"] for entry in plan} | {recovery.NAME}
+    last = AuditEntry.objects.filter(kind__in=[ASKED.name, FAILED.name]).first()
+    failed = last is not None and last.kind == FAILED.name
+    is_busy = last is not None and not failed and last.at > timezone.now() - PATIENCE
+    return DemoProgress(
+        n_done=Run.objects.filter(experiment__name__in=experiments).count() if is_busy else 0,
+        n_total=len(plan) + recovery.N_RUNS,
+        is_busy=is_busy,
+        problem=last.after if last and failed else "",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+@permission_required(NEEDED, raise_exception=True)
+def demo_load(request: AppRequest) -> HttpResponse:
+    """The button that loads the demo, and then how far that is; the home page once it is here."""
+    if not settings.ALLOWS_DEMO:
+        raise Http404
+    if is_loaded():
+        return redirect_whole(request, "/")
+    progress = demo_progress()
+    if request.method == "POST" and not progress.is_busy:
+        if ask_for(LOAD):
+            record_entry(ASKED)
+        else:
+            record_entry(FAILED, after=_("No worker can be reached."))
+        progress = demo_progress()
+    return render(request, "judging/demo/demo_load.html", {"progress": progress})
