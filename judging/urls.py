@@ -58,6 +58,11 @@ people = [
     path(
         "studies/<int:study_id>/annotate/<uuid:run_id>/", annotate.annotate_run, name="annotate_run"
     ),
+    path(
+        "studies/<int:study_id>/annotate/<uuid:run_id>/examples/",
+        annotate.label_examples,
+        name="label_examples",
+    ),
     path("studies/<int:study_id>/annotate/draft/", annotate.draft_save, name="draft_save"),
     path("studies/<int:study_id>/annotate/skip/", annotate.label_skip, name="label_skip"),
     path("studies/<int:study_id>/annotate/undo/", annotate.label_undo, name="label_undo"),

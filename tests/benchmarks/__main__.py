@@ -28,6 +28,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     importing,
     labels,
     matching,
+    opening,
     pages,
     queueing,
     relating,
@@ -55,6 +56,7 @@ MODULES = (
     rerunning,
     vision,
     starting,
+    opening,
 )
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""

@@ -30,7 +30,7 @@ ROOMS: Mapping[str, str] = {
 STUDY = r"judging:(study_detail|guidelines)"
 PARTS: Mapping[str, str] = {
     "stranger": r"",
-    "annotator": rf"{STUDY}|judging:(annotate|annotate_run|run_judgements)"
+    "annotator": rf"{STUDY}|judging:(annotate|annotate_run|label_examples|run_judgements)"
     r"|runs:run_(detail|live|steps?|screen|compare_choices|blob|preview)",
     "adjudicator": rf"{STUDY}|judging:dispute_detail",
 }

@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judging.models import Assignment, Label, Study
 from judging.studies.labels.assignment import (
@@ -22,6 +22,7 @@ from judging.studies.labels.assignment import (
     save_draft,
     skip,
 )
+from judging.studies.labels.examples import examples_beside
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
 from judging.studies.labels.pages import annotate_context, done_context, own_comments
 from judging.studies.labels.services import (
@@ -243,6 +244,19 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
         "judging/studies/_step_comments.html",
         context | {"is_answer": True, "is_kept": form.is_valid()},
     )
+
+
+@never_cache
+@require_safe
+@for_annotators
+def label_examples(request: AppRequest, study: Study, run_id: UUID) -> HttpResponse:
+    """Settled runs of other tasks, beside the guidelines of a run of the person's own."""
+    own = Assignment.objects.filter(item__study=study, user=request.user, item__run=run_id)
+    first = own.select_related("item__run__task__task_set").first()
+    if first is None:
+        raise Http404
+    context = {"examples": examples_beside(first, request.user)}
+    return render(request, "judging/studies/_examples.html", context)
 
 
 def _own_label(request: AppRequest, study: Study) -> Label | None:

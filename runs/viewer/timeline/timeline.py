@@ -27,6 +27,8 @@ ALL_AT_ONCE = 400
 PART = 100
 TEXT_CHARS = 4000
 NO_BLOB = "0" * 64
+SMALL = 800
+"""Pages at least so wide are shown before any script runs; narrower ones are cropped by one."""
 _PARTS = ["changes", "crop", "finder", "list", "picture", "preview", "progress", "scrubber"]
 _PARTS += ["search", "stage", "texts", "words"]
 MODULES = ("js/timeline.js", *(f"js/timeline/{name}.js" for name in _PARTS))
@@ -63,14 +65,18 @@ def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> di
     events = events_shown(shown)
     marks = marks_of(shown, events, steps)
     n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
-    first = steps[-1 if starts_at_end else 0]["image"] if steps else None
+    first = steps[-1 if starts_at_end else 0] if steps else None
     return {
         "timeline": {
             "run": shown,
             "data": timeline_data(shown, steps, texts, events, marks)
             | {"starts_at_end": starts_at_end},
             "modules": MODULES,
-            "first_picture": first and reverse("runs:run_blob", args=[run.pk, first]),
+            "first_picture": first
+            and first["image"]
+            and reverse("runs:run_blob", args=[run.pk, first["image"]]),
+            # A small page is cropped first.
+            "shows_first": bool(first and first["size"] and first["size"][0] >= SMALL),
             "course": course_of(shown, events, steps),
             "n_given_up": n_given_up,
             # What a run that goes on has none of may still come.

@@ -7,7 +7,8 @@ const AHEAD = [1, 2, -1, 3];
 const KEPT = 24;
 const LARGEST = 3; // pictures smaller than the frame grow up to so many times their size
 const MARGIN = 8; // around marks, in CSS pixels
-const GAINS = 1.2; // pictures are cropped where they grow by so much,
+const SMALL = 800; // pages narrower than that, in CSS pixels, are cropped (`SMALL` of timeline.py)
+const GAINS = 1.2; // where they grow by so much,
 const NARROW = 0.75; // or where that leaves so little of their width
 const ANOTHER = 0.35; // of the picture, changed: another page
 const SHOWS_WHOLE = "shows-whole-page";
@@ -48,12 +49,12 @@ export class Picture {
       return;
     }
     if (turn !== this.turn) return;
-    this.crop.add(picture);
     this.note.hidden = true;
     this.shot.hidden = false;
     this.image.src = source;
     this.image.alt = alt;
     this.size = step.size && isMarked ? step.size : spaceOf(picture, step.size);
+    if (this.isSmall) this.crop.add(picture);
     this.draw(isMarked ? step : {});
     this.fit();
   }
@@ -72,8 +73,10 @@ export class Picture {
     }
     if (turn !== this.turn) return null;
     const ratio = this.size[0] / shown.naturalWidth;
-    this.crop.add(earlier);
-    this.fit();
+    if (this.isSmall) {
+      this.crop.add(earlier);
+      this.fit();
+    }
     const boxes = changedBoxes(earlier, shown);
     this.clearChanges();
     const area = boxes.reduce((sum, [, , width, height]) => sum + width * height, 0);
@@ -118,7 +121,7 @@ export class Picture {
       const step = this.data.steps[index + by];
       const sha256 = step && hashOf(step);
       const picture = sha256 && this.keep(blobUrl(this.data, sha256));
-      if (picture) picture.decode().then(() => this.crop.add(picture)).catch(() => {});
+      if (picture) picture.decode().then(() => this.isSmall && this.crop.add(picture)).catch(() => {});
     }
   }
 
@@ -147,9 +150,9 @@ export class Picture {
     const style = getComputedStyle(this.frame);
     const padding = 2 * parseFloat(style.paddingLeft);
     const room = { width: this.frame.clientWidth - padding, height: this.frame.clientHeight - padding };
-    const part = this.content();
+    const part = this.isSmall ? this.content() : whole;
     const gain = scaleOf(part, room).scale / scaleOf(whole, room).scale;
-    const isCropped = this.wholeButton && (gain >= GAINS || part[2] - part[0] <= NARROW * this.size[0]);
+    const isCropped = gain >= GAINS || part[2] - part[0] <= NARROW * this.size[0];
     if (this.wholeButton) this.wholeButton.hidden = !isCropped;
     this.wholeButton?.setAttribute("aria-pressed", String(this.isWhole));
     const shown = isCropped && !this.isWhole && !this.zoomed ? part : whole;
@@ -161,9 +164,14 @@ export class Picture {
     for (const one of [this.image, this.marks]) {
       Object.assign(one.style, { left: `${-left}px`, top: `${-top}px`, width, height });
     }
+    this.shot.classList.remove("first");
     this.shot.classList.toggle("zoomed", this.zoomed);
     this.frame.classList.toggle("scrolls", this.zoomed || isTall);
     if (this.zoomed || isTall) this.centreMark(scale, shown);
+  }
+
+  get isSmall() {
+    return this.wholeButton !== undefined && this.size[0] < SMALL;
   }
 
   // What holds anything, with the step's own marks, as [left, top, right, bottom] in its CSS pixels.

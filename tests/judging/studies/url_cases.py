@@ -206,6 +206,7 @@ case(
     post=lambda w: {"assignment": held_by_others(w), "key": "k", "success": "success"},
 )
 case("judging:annotate_run", study_id=STUDIES, run_id=RUNS)
+case("judging:label_examples", study_id=STUDIES, run_id=RUNS)
 case("judging:draft_save", study_id=STUDIES, post=lambda w: {"assignment": held_by_others(w)})
 case(
     "judging:label_skip",

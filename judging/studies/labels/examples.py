@@ -1,0 +1,39 @@
+"""Settled runs beside the guidelines: how the study judged what the person has judged already."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, Prefetch
+
+from judging.models import Assignment, Label, StudyItem
+from judging.studies.access import record_unblindings
+from judging.studies.blinding import is_blinded_to, items_with_open_labels
+from runs.models import User
+
+SHOWN = 3
+
+
+def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
+    """Settled runs of other tasks that the person labelled in this study, the newest first.
+
+    None of a run that the person is to judge, or is judging again, anywhere. That they have seen
+    these is recorded: none of them is shown to them again as a hidden repeat. Each has
+    `own_labels`.
+    """
+    task = assignment.item.run.task
+    own = Label.objects.independent().filter(annotator=user)
+    settled = items_with_open_labels(user).filter(
+        Exists(own.filter(item=OuterRef("pk"))),
+        study=assignment.item.study_id,
+        status=StudyItem.Status.SETTLED,
+    )
+    others = settled.exclude(run__task=task.pk).exclude(
+        run__task__external_id=task.external_id, run__task__task_set__name=task.task_set.name
+    )
+    found: list[StudyItem] = list(
+        others.exclude(is_blinded_to("run", user))
+        .select_related("verdict", "run__task")
+        .prefetch_related(Prefetch("labels", own, to_attr="own_labels"))
+        .order_by("-verdict__decided_at", "-pk")[:SHOWN]
+    )
+    record_unblindings(user=user, items=found, reason="examples beside the guidelines")
+    return found
