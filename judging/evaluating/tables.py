@@ -95,7 +95,7 @@ class BatchTable(tables.Table):  # type: ignore[misc]  # the library has no type
     def render_evaluator(self, record: BatchRow) -> SafeString:
         batch = record.batch
         address = reverse("judging:batch_detail", args=[batch.pk])
-        link = format_html('<a class="row-link" href="{}">{}</a>', address, batch.evaluator)
+        link = format_html('<a class="row-link" href="{}">{}</a>', address, batch.evaluator.shown)
         model = '<br><span class="muted small mono">{}</span>'
         return link + format_html(model, batch.model) if batch.model else link
 

@@ -185,7 +185,7 @@ def what_if_save(request: AppRequest, study: Study) -> HttpResponse:
     except (UnknownEvaluatorError, WorkRefusedError) as error:
         return _not_kept(request, study, setting, str(error))
     words = _("%(evaluator)s saved as a new version; the study is being evaluated.")
-    messages.success(request, words % {"evaluator": batch.evaluator})
+    messages.success(request, words % {"evaluator": batch.evaluator.shown})
     return redirect("judging:batch_detail", batch.pk)
 
 

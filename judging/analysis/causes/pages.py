@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.population import Shown, items_in_cells, read_cells
+from judging.analysis.audits.repairs import Decider, deciders
 from judging.analysis.causes.services import Tagging
 from judging.analysis.causes.sums import (
     REPAIRABLE,
@@ -37,6 +38,7 @@ from runs.models import User
 from runs.models.parsing import read_number
 
 MAX_NOTE = 5000
+MOST_DECIDERS = 5
 CAUSE_KEYS = "1234567890-"
 REPAIR_KEYS = "qwe"
 TAG = "judging.add_causetag"
@@ -118,6 +120,7 @@ class CausePanel:
 
     study: Study
     causes: CauseAudit
+    deciders: Sequence[Decider] = ()
 
     @cached_property
     def by_cause(self) -> list[CauseBar]:
@@ -134,14 +137,24 @@ class CausePanel:
         return [self._bar(repair.label, n, f"repair.{repair}") for repair, n in found]
 
     @property
+    def by_decider(self) -> list[CauseBar]:
+        """What decided most of them, as far as that is stored."""
+        return [
+            self._bar(each.name, Counted(each.fn, each.fp), each.key, by="rule")
+            for each in self.deciders[:MOST_DECIDERS]
+        ]
+
+    @property
     def errors(self) -> CauseBar:
         return self._bar(_("all errors"), self.causes.errors, "")
 
-    def _bar(self, name: str | Promise, counted: Counted, tag: str) -> CauseBar:
+    def _bar(
+        self, name: str | Promise, counted: Counted, value: str, *, by: str = "tag"
+    ) -> CauseBar:
         def url(cell: Shown) -> str:
             place = [self.study.pk, self.causes.audit.evaluator.pk, cell.value]
             path = reverse("judging:audit_cells", args=place)
-            return f"{path}?{urlencode({'tag': tag})}" if tag else path
+            return f"{path}?{urlencode({by: value})}" if value or by == "rule" else path
 
         return CauseBar(str(name), *counted, url(Shown.FN), url(Shown.FP))
 
@@ -175,13 +188,17 @@ class CausePanel:
     @property
     def picture(self) -> SafeString:
         """The errors by cause, drawn; every bar leads to its runs."""
-        label = _("Errors of %(evaluator)s by cause") % {"evaluator": self.causes.audit.evaluator}
+        label = _("Errors of %(evaluator)s by cause") % {
+            "evaluator": self.causes.audit.evaluator.shown
+        }
         return causes_picture([bar for bar in self.by_cause if bar.fn or bar.fp], label=label)
 
 
 def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
-    return [CausePanel(study, each) for each in causes_of(study) if each.errors.total]
+    found = [each for each in causes_of(study) if each.errors.total]
+    decided = deciders(study, [each.audit.evaluator for each in found])
+    return [CausePanel(study, each, decided.get(each.audit.evaluator.pk, ())) for each in found]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

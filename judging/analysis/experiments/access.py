@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -26,7 +27,8 @@ from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
 from judging.analysis.reports.views import record_reading
 from judging.analysis.reports.writing import FORMATS
-from judging.studies.access import AUDIT
+from judging.models import Study, StudyItem
+from judging.studies.access import AUDIT, studies_hidden_from
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
@@ -165,4 +167,15 @@ def freshness(
         done=done,
         since=max(0, now.done - done),
         moves=now.moves,
+    )
+
+
+def studies_of(scope: Scope, user: User) -> QuerySet[Study]:
+    """The studies in which people judge runs of the experiment and whose figures the person may
+    see.
+    """
+    runs = scope.visible.order_by().values("pk")
+    judged = StudyItem.objects.filter(run__in=runs).order_by().values("study")
+    return Study.objects.filter(pk__in=judged).exclude(
+        pk__in=studies_hidden_from(user).values("pk")
     )

@@ -21,6 +21,7 @@ from judging.analysis.experiments.access import (
     record_verdicts,
     render_facts,
     scope_of,
+    studies_of,
 )
 from judging.analysis.experiments.comparison import Comparison, compare_page, comparison_report
 from judging.analysis.experiments.controls import controls_name, launch_controls
@@ -82,6 +83,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
         has_hints=any(each.agent.config.get(HINTS_KEY) for each in facts.configurations),
         gate_command=command_line(facts.source, str(scope.experiment.pk), "…"),
         freshness=freshness(scope.experiment, request.user),
+        judged_in=studies_of(scope, request.user),
         **shown_for(scope),
     )
 

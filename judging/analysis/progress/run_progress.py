@@ -78,7 +78,7 @@ def _evaluated(
         if stored is not None and stored.milestones_hash == digest:
             known = {one.name for one in stored.milestones}
             yield Curve(
-                label=str(evaluation.evaluator),
+                label=evaluation.evaluator.shown,
                 rates=stored.progress.by_step,
                 maximum=stored.progress.maximum,
                 final=stored.progress.final,

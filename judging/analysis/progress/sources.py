@@ -48,7 +48,7 @@ class ProgressSource:
     @property
     def name(self) -> str:
         """Its name in words."""
-        return _("people's ticks") if self.evaluator is None else str(self.evaluator)
+        return _("people's ticks") if self.evaluator is None else self.evaluator.shown
 
     @property
     def rule(self) -> str:

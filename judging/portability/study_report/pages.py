@@ -308,7 +308,7 @@ def _causes(found: CauseAudit, page: str) -> dict[str, Any]:
     return {
         "page": page,
         "found": found,
-        "drawn": causes_picture(bars, label=str(found.audit.evaluator)) if bars else None,
+        "drawn": causes_picture(bars, label=found.audit.evaluator.shown) if bars else None,
         "causes": causes,
         "repairs": [
             (str(Repair(repair).label), n.fn, n.fp)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.reports import AUDIT
-from judging.models import CauseTag, StudyMember
+from judging.models import CauseTag, Evaluation, StudyMember
 from runs.models import User
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of
@@ -210,6 +210,14 @@ class TestManyRuns:
         for tag, runs in (("cause.output_format", 1), ("none", 2), ("repair.neither", 0), ("?", 3)):
             page = client.get(address(world, "audit_cells", "fn"), {"tag": tag}).content.decode()
             assert page.count('class="row-link"') == runs, tag
+
+
+def test_what_decided_the_errors_leads_to_them(world: audited.Audited, tagger: User) -> None:
+    details = {"checks": [{"name": "exact_match", "verdict": "failed"}]}
+    Evaluation.objects.filter(verdict="failed").update(details=details)
+    page = client_of(tagger).get(reverse("judging:audit_causes", args=[world.study.pk]))
+    cells = address(world, "audit_cells", "fn")
+    assert f'href="{cells}?rule=exact_match">3</a>' in page.content.decode()
 
 
 def test_the_sums_link_to_their_runs(world: audited.Audited, tagger: User) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
-from judging.models import Unblinding
+from judging.models import StudyMember, Unblinding
 from runs.models import Event, Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
@@ -75,6 +75,20 @@ def test_results_come_first_and_other_questions_and_the_gate_are_folded(two: Exp
     assert text.rindex("<details", 0, asked) > max(found), "the questions are folded"
     loaded = re.findall(r'hx-get="[^"]*/parts/(\w+)/[^"]*" hx-trigger="load"', text)
     assert loaded == ["accuracy", "groups", "progress", "pairs"]
+
+
+def test_the_studies_that_judge_its_runs_are_named_to_who_may_see_their_figures(
+    two: Experiment,
+) -> None:
+    world = audited.study("Judges these")
+    world.add("failure", of=Run.objects.filter(experiment=two)[0])
+    rights = ("judging.view_audit", "runs.view_run", "runs.view_experiment")
+    reader = audited.person("reads both", *rights)
+    link = made.address("audit_people", world.study.pk)
+    assert link in page(client_of(reader), "experiment_detail", two.pk)
+    world.add(None)
+    audited.member(world.study, reader, StudyMember.Part.ANNOTATOR)
+    assert link not in page(client_of(reader), "experiment_detail", two.pk)
 
 
 def test_two_by_two_opens_its_pairs(two: Experiment) -> None:
