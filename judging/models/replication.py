@@ -10,6 +10,13 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import Study
 
+_STATES = {
+    "failed": _("stands still"),
+    "finished": _("everything has run"),
+    "running": _("under way"),
+    "queued": _("not started"),
+}
+
 
 class Replication(models.Model):
     """A study file as it was sent. What it made is known by `parts`; the rest follows from rows."""
@@ -41,6 +48,19 @@ class Replication(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("judging:replication_detail", args=[self.pk])
+
+    @property
+    def state(self) -> str:
+        """A word that style sheets know."""
+        if self.problem:
+            return "failed"
+        if self.ended_at:
+            return "finished"
+        return "running" if self.started_at else "queued"
+
+    def get_state_display(self) -> str:
+        """The same for people."""
+        return str(_STATES[self.state])
 
 
 class ReplicationPart(models.Model):

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import transaction
@@ -35,7 +35,6 @@ from webagent.trajectory.values import field_errors
 FORMAT = "crosscheck-replication/1"
 HEAD, FILE, RUNS = "replication.json", "study.toml", "runs.zip"
 LARGEST_HEAD = 16_000_000
-AT_ONCE = 1 << 20
 
 
 class _Part(BaseModel):
@@ -128,11 +127,8 @@ def write_bundle(path: Path, replication: Replication) -> Head:
 
 
 def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while content := file.read(AT_ONCE):
-            digest.update(content)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _experiment(part: ReplicationPart, sources: Sources) -> ExperimentPart:
@@ -237,7 +233,7 @@ def _opened(path: Path) -> Iterator[tuple[Head, Path]]:
             for name, wanted in head.files.items():
                 target = folder / Path(name).name
                 with archive.open(name) as source, target.open("wb") as copy:
-                    _copy(source, copy)
+                    shutil.copyfileobj(source, copy)
                 if _hash(target) != wanted:
                     raise StudyFileError(path.name, name, "was changed: its hash is another")
             yield head, folder
@@ -246,7 +242,3 @@ def _opened(path: Path) -> Iterator[tuple[Head, Path]]:
         raise StudyFileError(path.name, f"{HEAD}: {wrong.field}", wrong.reason) from None
     except (zipfile.BadZipFile, KeyError, EOFError) as error:
         raise StudyFileError(path.name, "", f"is no bundle of a replication: {error}") from None
-
-
-def _copy(source: IO[bytes], copy: IO[bytes]) -> None:
-    shutil.copyfileobj(source, copy, AT_ONCE)

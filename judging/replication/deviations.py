@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 from django.db.models import Count
@@ -24,7 +23,6 @@ from runs.models import HintSet, TaskSet
 from runs.models.experiments import HINTS_KEY, KNOWLEDGE_KEY
 from runs.models.learning import HintLevel, HintRelatedness
 from runs.models.policies import body_of
-from webagent.knowledge.entries import Level, Relatedness
 from webagent.llm.registry import is_stub
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
 
@@ -205,26 +203,17 @@ def _knowledge(arm: Arm, runs: ArmRuns, sources: Sources) -> Iterator[Deviation]
 
 
 def _hints(arm: Arm, runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:
-    """The paper's conditions of hints that no run had here: a level, a relatedness, or one cell."""
+    """Levels and relatednesses of hints that the paper compares and no run had here."""
     key = f"agent__config__{HINTS_KEY}"
     names = sources.scope(runs.experiment).visible.order_by().values_list(key, flat=True).distinct()
     sets = HintSet.objects.filter(key__in=[name for name in names if name])
-    ours = {(Level(row.level), Relatedness(row.relatedness)) for row in sets}
-    paper = list(product(arm.paper.levels, arm.paper.relatednesses))
-    lacking = [each for each in paper if each not in ours]
-    if not lacking:
-        return
-    levels, relatednesses = {level for level, _each in ours}, {each for _level, each in ours}
-    told = {
-        str(HintLevel(level).label)
-        if level not in levels
-        else str(HintRelatedness(each).label)
-        if each not in relatednesses
-        else f"{HintLevel(level).label} / {HintRelatedness(each).label}": None
-        for level, each in lacking
-    }
-    words = _("%(n)s, without: %(lacking)s") % {"n": len(ours), "lacking": ", ".join(told)}
-    yield Deviation(what=_("conditions of hints"), paper=str(len(paper)), ours=words)
+    ours = {each for row in sets for each in (row.level, row.relatedness)}
+    paper = (*arm.paper.levels, *arm.paper.relatednesses)
+    words = dict((*HintLevel.choices, *HintRelatedness.choices))
+    if lacking := [str(words[each]) for each in paper if each not in ours]:
+        n = str(len(arm.paper.levels) * len(arm.paper.relatednesses))
+        told = _("%(n)s, without: %(lacking)s") % {"n": len(sets), "lacking": _listed(lacking)}
+        yield Deviation(what=_("conditions of hints"), paper=n, ours=told)
 
 
 def _left_out(runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:

@@ -149,7 +149,9 @@ def _labels(key: str, judging: Judging, sources: Sources, planned: dict[str, Pla
         n = None if study is None else StudyItem.objects.filter(study=study).count()
         lacks = judging.study and study is None
         problem = _("there is no such study here") if lacks else ""
-        return PlanLine(kind=Kind.JUDGING, key=key, words=words, n=n, is_free=True, problem=problem)
+        return PlanLine(
+            kind=Kind.JUDGING, key=key, words=words, n=n, seconds=0.0, is_free=True, problem=problem
+        )
     runs = _expected_runs(judging, sources, planned)
     n_runs = None if runs is None else min(runs, judging.sample or runs)
     words = ngettext("%(n)s label for each run", "%(n)s labels for each run", 2)

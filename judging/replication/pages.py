@@ -30,13 +30,11 @@ class PartProgress:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReplicationProgress:
     """How far a replication is."""
 
     parts: list[PartProgress]
-    state: str
-    words: str
 
     @property
     def moves(self) -> bool:
@@ -47,17 +45,7 @@ class ReplicationProgress:
 def progress_of(facts: ReplicationFacts) -> ReplicationProgress:
     """Of every part that was begun. A constant number of queries for each kind."""
     sources = facts.sources
-    parts = [*_experiments(sources), *_learning(sources), *_judging(sources)]
-    row = facts.replication
-    if row.problem:
-        state, words = "failed", _("stands still")
-    elif row.started_at is None:
-        state, words = "queued", _("not started")
-    elif row.ended_at is None:
-        state, words = "running", _("under way")
-    else:
-        state, words = "finished", _("everything has run")
-    return ReplicationProgress(parts=parts, state=state, words=words)
+    return ReplicationProgress([*_experiments(sources), *_learning(sources), *_judging(sources)])
 
 
 def _experiments(sources: Sources) -> list[PartProgress]:

@@ -6,6 +6,7 @@ by `poison` afterwards; those inside JSON hold what a stranger would write from 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -20,7 +21,7 @@ from judging.analysis.miniwob.causes import FAULTS
 from judging.analysis.miniwob.services import draw_sample, tag_cause
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
-from judging.models import EvaluationBatch, FailureCause, LabelImport, Study
+from judging.models import EvaluationBatch, FailureCause, LabelImport, Replication, Study
 from judging.studies.labels.assignment import skip
 from judging.studies.labels.ticks import Tick
 from runs.catalogue.milestones.services import set_milestones
@@ -364,9 +365,22 @@ _WISHES = (
     "runs:policy_preview",
 )
 """Forms that say what a wish takes, before it is one."""
+
+
+def _replications(to: Crowd) -> None:
+    """One whose study file cannot be read: the page names what stands there."""
+    content = f'format = "crosscheck-study/1"\n{json.dumps(EVIL)} = 1\n'
+    unreadable = Replication.objects.create(
+        name="unreadable", file_name=EVIL[:200], content=content
+    )
+    to.spared.append(unreadable)
+    to.show("judging:replication_detail", unreadable.pk)
+
+
 _PARTS = (
     *(
         _imports,
+        _replications,
         _label_imports,
         _work,
         _tasks,

@@ -172,7 +172,7 @@ def test_one_command_runs_learns_judges_and_reports(file: Path) -> None:
     assert ("most steps of a run", "30", str(MAX_STEPS)) in found
     assert ("trials of a task", "3", "2") in found
     assert ("number of tasks", "164", "5") in found
-    conditions = "2, without: same site, lowest BM25, general insights"
+    conditions = "2, without: general insights, same site, lowest BM25"
     assert ("conditions of hints", "6", conditions) in found
     assert ("detector: loop_shortest", "15", "2") in found
     assert not [each for each in found if each[0] == "detector: compare"]
