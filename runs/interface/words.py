@@ -2,16 +2,17 @@
 
 import re
 import unicodedata
-from datetime import datetime
+from datetime import datetime, tzinfo
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django import template
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy, gettext_noop, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from runs.models.hooks import LinkedPage, address_above
 
@@ -128,9 +129,13 @@ def money(amount: Decimal | float | None) -> str:
 @register.filter
 def moment(at: datetime | None) -> str | SafeString:
     """Date and time in the reader's format, with the zone on hover; a dash for unknown."""
-    if at is None:
-        return "—"
-    local = timezone.localtime(at)
+    return "—" if at is None else _moment(at, timezone.get_current_timezone(), get_language())
+
+
+@lru_cache(maxsize=10_000)
+def _moment(at: datetime, zone: tzinfo, language: str | None) -> SafeString:
+    """A list shows the same fifty again and again."""
+    local = timezone.localtime(at, zone)
     short = formats.date_format(local, "SHORT_DATETIME_FORMAT")
     return format_html(
         '<time datetime="{}" title="{} {}">{}</time>', at.isoformat(), short, local.tzname(), short
