@@ -39,7 +39,9 @@ def run_of_names(names: StubRecord) -> Run | None:
 
 def stubs_like(names: StubRecord) -> list[Run]:
     """Stubs of the same task, agent and trial."""
-    return list(_of_task_and_agent(names).filter(is_stub=True).order_by("created_at", "pk"))
+    found = _of_task_and_agent(names).filter(is_stub=True).order_by("created_at", "pk")
+    # Keys are asked for first: of most runs that come in there is none.
+    return [Run.objects.get(pk=pk) for pk in found.values_list("pk", flat=True)]
 
 
 def stub_for(bundle: RunBundle) -> Run | None:

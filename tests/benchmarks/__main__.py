@@ -25,6 +25,7 @@ from tests.benchmarks import (  # noqa: E402 (needs the database)
     detecting,
     exporting,
     goals,
+    growing,
     importing,
     labels,
     matching,
@@ -57,6 +58,7 @@ MODULES = (
     vision,
     starting,
     opening,
+    growing,
 )
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""

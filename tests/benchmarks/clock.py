@@ -60,19 +60,3 @@ def tell(
         line += f" (goal {goal:g}: {'reached' if ours <= goal * bare else 'missed'})"
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def tell_goal(
-    what: str,
-    value: float,
-    unit: str,
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-) -> None:
-    """One line: a figure, and whether it reaches its goal."""
-    low, high = at_least or 0.0, float("inf") if at_most is None else at_most
-    goal = f"at least {at_least:g}" if at_most is None else f"at most {at_most:g}"
-    verdict = "reached" if low <= value <= high else "missed"
-    sys.stdout.write(f"{what}: {value:.4g} {unit} (goal {goal}: {verdict})\n")
-    sys.stdout.flush()

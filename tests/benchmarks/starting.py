@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.benchmarks.clock import tell, tell_goal
+from tests.benchmarks.goals import record
 from tests.faults.served import Served, processes_of
 from tests.runs.live_workers import Site, live_site
 
@@ -35,11 +35,10 @@ def run() -> None:
             for _ in range(STARTS):
                 starts.append(_start_and_stop(site)[0])
                 bare_starts.append(_bare()[0])
-            tell("start to /healthz", median(starts), median(bare_starts))
-            tell_goal("start to /healthz", median(starts), "s", at_most=GOAL_S)
+            bare = median(bare_starts)
+            record("start to /healthz", median(starts), goal=GOAL_S, unit="s", bare=bare)
             _, held = _start_and_stop(site, rest_s=REST_S)
-            tell("memory at rest", held, _bare()[1], "MB")
-            tell_goal("memory at rest", held, "MB", at_most=GOAL_MB)
+            record("memory at rest", held, goal=GOAL_MB, unit="MB", bare=_bare()[1])
 
 
 def _start_and_stop(site: Site, rest_s: float = 0) -> tuple[float, float]:

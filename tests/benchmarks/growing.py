@@ -1,0 +1,69 @@
+"""How much longer every page that lists or counts takes among 100,000 runs than among 1,000.
+
+Pages are those of `walk`, as three people see them, in processor time of this process and of the
+database. `BENCHMARK_GROWN` says among how many runs. Nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from statistics import median
+
+from django.db import connection, transaction
+from django.test import Client
+
+from judging.studies.access import Role
+from runs.models import User
+from tests.benchmarks.clock import work_side_by_side
+from tests.benchmarks.goals import record
+from tests.benchmarks.walk import addresses
+from tools.seed_scale import PEOPLE
+from tools.seed_scale.filling import fill
+
+FEW, MANY = 1_000, int(os.environ.get("BENCHMARK_GROWN", "100000"))
+SEEDS = 101, 102
+ROLES = Role.ENGINEER, Role.ANNOTATOR, Role.ADJUDICATOR
+GOAL, SHOWN = 1.2, 5
+"""The worst of each role are told."""
+
+
+def run() -> None:
+    with transaction.atomic():
+        fill(FEW, seed=SEEDS[0], anyway=True)
+        clients = {
+            role: _client(role) for role in (Role.ENGINEER, Role.ANNOTATOR, Role.ADJUDICATOR)
+        }
+        visits = {role: [*addresses(role)] for role in clients}
+        before = {role: _work(clients[role], visits[role]) for role in clients}
+        fill(MANY - FEW, seed=SEEDS[1], anyway=True)
+        for role, client in clients.items():
+            after = _work(client, visits[role])
+            both = before[role].keys() & after.keys()
+            _tell(role, {address: after[address] / before[role][address] for address in both})
+        transaction.set_rollback(True)
+
+
+def _client(role: Role) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=f"{PEOPLE}{role.value}-1"))
+    return client
+
+
+def _work(client: Client, visited: list[str]) -> dict[str, float]:
+    """Seconds of each address that is answered."""
+    took = {}
+    for address in visited:
+        if client.get(address).status_code == 200:
+            [took[address]] = work_side_by_side(partial(client.get, address), times=3)
+    return took
+
+
+def _tell(role: Role, growth: dict[str, float]) -> None:
+    grown = sorted(growth, key=growth.__getitem__, reverse=True)
+    what = f"growth from {FEW} to {MANY} runs, {role.value}, {connection.vendor}"
+    record(
+        f"{what}: middle of {len(grown)} pages", median(growth.values()), goal=GOAL, unit="times"
+    )
+    for address in grown[:SHOWN]:
+        record(f"  {address}", growth[address], goal=GOAL, unit="times")
