@@ -122,7 +122,7 @@ def _flip_words(bar: FlipsBar) -> str:
         )
         if count
     ]
-    return ", ".join(parts) or _("no flips")
+    return ", ".join(parts) or _("nothing changed")
 
 
 @dataclass(frozen=True, slots=True)

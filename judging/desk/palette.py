@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.text import Truncator
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -52,8 +52,8 @@ class Place(NamedTuple):
 
 PAGES = (
     Place(gettext_lazy("Home"), "judging:home"),
-    Place(gettext_lazy("Runs"), "runs:run_list"),
-    Place(gettext_lazy("Studies"), "judging:study_list"),
+    Place(gettext_lazy("runs"), "runs:run_list"),
+    Place(gettext_lazy("studies"), "judging:study_list"),
     Place(gettext_lazy("Disputes"), "judging:dispute_list"),
     Place(gettext_lazy("Audit"), "judging:audit_home", [AUDIT]),
     Place(gettext_lazy("Evaluation batches"), "judging:batch_list", [AUDIT]),
@@ -66,9 +66,9 @@ PAGES = (
     Place(gettext_lazy("Reruns"), "runs:rerun_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Retry policies"), "runs:policy_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Infrastructure failures"), "runs:infrastructure", ["runs.rerun_run"]),
-    Place(gettext_lazy("Tasks"), "runs:task_list", ["runs.view_task"]),
-    Place(gettext_lazy("Hints"), "runs:hint_list", ["runs.add_hint"]),
-    Place(gettext_lazy("Web knowledge"), "runs:knowledge_list", ["runs.view_knowledgeset"]),
+    Place(gettext_lazy("tasks"), "runs:task_list", ["runs.view_task"]),
+    Place(gettext_lazy("hints"), "runs:hint_list", ["runs.add_hint"]),
+    Place(gettext_lazy("web knowledge"), "runs:knowledge_list", ["runs.view_knowledgeset"]),
     Place(gettext_lazy("Imports"), "runs:import_list", ["runs.import_run"]),
     Place(gettext_lazy("Storage"), "runs:space", ["runs.manage_space"]),
     Place(gettext_lazy("Audit log"), "runs:audit_log", ["runs.read_acts"]),
@@ -87,11 +87,11 @@ ACTIONS = (
     Place(gettext_lazy("New policy"), "runs:policy_new", ["runs.rerun_run"]),
     Place(gettext_lazy("Rerun by policy"), "runs:policy_reruns", ["runs.rerun_run"]),
     Place(
-        gettext_lazy("Extract web knowledge"),
+        gettext_lazy("extract web knowledge"),
         "runs:knowledge_extract",
         ["runs.view_knowledgeset", "runs.add_knowledgeset"],
     ),
-    Place(gettext_lazy("Write hints"), "judging:hint_write", [AUDIT, "runs.add_hint"]),
+    Place(gettext_lazy("write hints"), "judging:hint_write", [AUDIT, "runs.add_hint"]),
     Place(gettext_lazy("Change password"), "password_change"),
 )
 
@@ -100,18 +100,18 @@ def found(user: User, typed: str) -> list[Group]:
     """What the person may open that fits the words; without words, all pages and actions."""
     text = " ".join(typed[:LONGEST].lower().replace("\0", "").split())
     groups = (
-        Group(_("Go to"), list(_places(PAGES, user, text))),
+        Group(_("go to"), list(_places(PAGES, user, text))),
         Group(_("Actions"), list(_places(ACTIONS, user, text))),
-        Group(_("Studies"), list(_studies(user, text)) if text else []),
+        Group(_("studies"), list(_studies(user, text)) if text else []),
         Group(_("Experiments"), list(_experiments(user, text)) if text else []),
-        Group(_("Runs"), list(_runs(user, text)) if text else []),
+        Group(_("runs"), list(_runs(user, text)) if text else []),
     )
     return [group for group in groups if group.entries]
 
 
 def _places(places: Sequence[Place], user: User, text: str) -> Iterator[Entry]:
     for place in places:
-        name = str(place.name)
+        name = capfirst(str(place.name))
         if all(word in name.lower() for word in text.split()) and user.has_perms(place.needs):
             yield Entry(name, reverse(place.view))
 

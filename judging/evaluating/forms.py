@@ -27,7 +27,7 @@ class EvaluateForm(forms.Form):
     """Evaluators, the model that they ask, and the bounds of a batch over a study or some runs."""
 
     evaluators = forms.MultipleChoiceField(
-        label=_("Evaluators"),
+        label=_("evaluators"),
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one.")},
     )
@@ -37,7 +37,7 @@ class EvaluateForm(forms.Form):
         help_text=_("For judges and pipelines. Saved ones keep their own."),
     )
     again = forms.ChoiceField(
-        label=_("Which runs"),
+        label=_("which runs"),
         choices=Again.choices,
         initial=Again.NEVER,
         widget=forms.RadioSelect,

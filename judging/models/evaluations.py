@@ -231,7 +231,7 @@ class EvaluationBatch(PaidWork):
 
     @property
     def title(self) -> str:
-        return gettext("evaluation by %(evaluator)s") % {"evaluator": self.evaluator}
+        return gettext("evaluated by %(evaluator)s") % {"evaluator": self.evaluator}
 
 
 class EvaluationBatchItem(models.Model):

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from judging.models.studies import Study
 
 _STATES = {
-    "failed": _("stands still"),
-    "finished": _("everything has run"),
+    "failed": _("stopped"),
+    "finished": _("all runs have ended"),
     "running": _("under way"),
     "queued": _("not started"),
 }

@@ -16,7 +16,7 @@ from runs.accounts.audit_log import record_entry
 from runs.models import Experiment, User
 from runs.models.audit_log import kind
 
-REPLICATION_MADE = kind("replication.made", _("took up a study file"))
+REPLICATION_MADE = kind("replication.made", _("added a study file"))
 REPLICATION_CHANGED = kind("replication.changed", _("changed a study file"))
 REPLICATION_STARTED = kind("replication.started", _("started a replication"))
 

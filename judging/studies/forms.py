@@ -20,7 +20,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 class StudyForm(forms.Form):
     """A study's name, runs, protocol, first guidelines and members."""
 
-    name = forms.CharField(label=_("Name"), max_length=200)
+    name = forms.CharField(label=_("name"), max_length=200)
     description = forms.CharField(
         label=_("Purpose"),
         required=False,
@@ -35,13 +35,13 @@ class StudyForm(forms.Form):
         help_text=_("A random sample of the runs above. Leave empty to take all."),
     )
     seed = forms.IntegerField(
-        label=_("Seed"),
+        label=_("seed"),
         min_value=0,
         max_value=MAX_SEED,
         help_text=_("The same runs and seed draw the same sample."),
     )
     labels_per_run = forms.IntegerField(
-        label=_("Labels per run"), min_value=2, max_value=5, initial=2
+        label=_("labels per run"), min_value=2, max_value=5, initial=2
     )
     hides_identity = forms.BooleanField(
         label=_("Hide agent and model until a run is settled"), required=False, initial=True
@@ -68,7 +68,7 @@ class StudyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 7}),
     )
     guidelines = forms.CharField(
-        label=_("Guidelines"),
+        label=_("guidelines"),
         max_length=MAX_CHARS,
         widget=forms.Textarea(attrs={"rows": 12}),
         help_text=_("Markdown. When does a run count as a success? What about doubtful cases?"),
@@ -76,7 +76,7 @@ class StudyForm(forms.Form):
     annotators = forms.ModelMultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         queryset=User.objects.filter(is_active=True).order_by("username"),
-        label=_("Annotators"),
+        label=_("annotators"),
         required=False,
         help_text=_("At least as many as labels per run. You can add people later."),
     )
@@ -176,7 +176,7 @@ class GuidelineForm(forms.Form):
 def note_field(longest: int) -> forms.CharField:
     """A field of two lines for a note of at most so many characters; it may stay empty."""
     return forms.CharField(
-        label=_("Note"),
+        label=_("note"),
         required=False,
         max_length=longest,
         widget=forms.Textarea(attrs={"rows": 2}),

@@ -64,7 +64,7 @@ class StudyTable(tables.Table):  # type: ignore[misc]
 
     class Meta:
         orderable = False
-        attrs = {"class": "table list", "aria-label": _("Studies")}
+        attrs = {"class": "table list", "aria-label": _("studies")}
 
     def __init__(self, rows: Sequence[StudyRow], user: User) -> None:
         self.audits = user.has_perm(AUDIT)

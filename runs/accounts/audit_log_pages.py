@@ -66,7 +66,7 @@ class AuditLogFilter(forms.Form):
     who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
     did = forms.ChoiceField(label=_("action"), required=False)
     about = forms.CharField(label=_("target"), max_length=40, required=False)
-    about_id = forms.CharField(label=_("its number"), max_length=64, required=False)
+    about_id = forms.CharField(label=_("target ID"), max_length=64, required=False)
     since = forms.DateField(
         label=pgettext_lazy("a day", "from"),
         required=False,

@@ -37,7 +37,7 @@ class TokenForm(forms.Form):
     """What it is for, what it may be used for, and how long."""
 
     name = forms.CharField(
-        label=_("Name"),
+        label=_("name"),
         max_length=ApiToken._meta.get_field("name").max_length,
         help_text=_("What will use it, such as “nightly import”."),
     )

@@ -44,7 +44,7 @@ class ImportForm(forms.Form):
     )
     format = forms.ChoiceField(label=_("Format"), choices=_formats, initial=AUTO)
     experiment_name = forms.CharField(
-        label=_("Experiment"),
+        label=_("experiment"),
         required=False,
         max_length=200,
         help_text=_("Leave empty to use the name in the file."),

@@ -54,9 +54,9 @@ def import_row(job: ImportJob) -> dict[str, Any]:
     if job.is_active and job.n_total:
         done = _("%(n)s of %(total)s") % {"n": job.n_done, "total": job.n_total}
     cells: dict[str | Promise, object] = {
-        _("Runs"): done,
+        _("runs"): done,
         _("Imported"): counts.get("imported"),
-        _("Already there"): counts.get("already_there"),
+        _("already there"): counts.get("already_there"),
         _("Rejected"): counts.get("rejected"),
     }
     return {"sent": job, "state": _shown_state(job), "cells": cells}

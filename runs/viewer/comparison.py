@@ -256,23 +256,23 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
 
     given_up = side["n_given_up"]
     return {
-        _("Task"): run.task.external_id,
-        _("Task set"): str(run.task.task_set),
-        _("Agent"): named(shown.shown_agent),
-        _("Model"): named(shown.shown_model),
-        _("Experiment"): named(shown.shown_experiment),
-        _("Retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
-        _("Seed"): "—" if run.seed is None else str(run.seed),
+        _("task"): run.task.external_id,
+        _("task set"): str(run.task.task_set),
+        _("agent"): named(shown.shown_agent),
+        _("model"): named(shown.shown_model),
+        _("experiment"): named(shown.shown_experiment),
+        _("retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
+        _("seed"): "—" if run.seed is None else str(run.seed),
         _("Trial, attempt"): f"{run.trial}, {run.attempt}",
-        _("Step limit"): str(run.max_steps or "—"),
-        _("Outcome"): verdict(shown.shown_outcome),
+        _("step limit"): str(run.max_steps or "—"),
+        _("outcome"): verdict(shown.shown_outcome),
         _("Ended by"): unblind(run.get_end_reason_display()),
-        _("Reward"): unblind(shown.shown_reward),
-        _("Final answer"): run.final_answer or "—",
-        _("Steps"): str(run.n_steps),
+        _("reward"): unblind(shown.shown_reward),
+        _("final answer"): run.final_answer or "—",
+        _("steps"): str(run.n_steps),
         _("Steps abandoned"): str(given_up),
-        _("Time"): duration(run.seconds),
-        _("Cost"): hidden if shown.is_anonymous else money(shown.shown_cost),
+        _("time"): duration(run.seconds),
+        _("cost"): hidden if shown.is_anonymous else money(shown.shown_cost),
     }
 
 

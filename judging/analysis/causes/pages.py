@@ -56,13 +56,13 @@ class CauseForm(forms.Form):
     """Causes and the place of the repair; at least one cause, exactly one place."""
 
     causes = forms.MultipleChoiceField(
-        label=gettext_lazy("Causes"),
+        label=gettext_lazy("causes"),
         choices=Cause.choices,
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": gettext_lazy("Choose at least one.")},
     )
     repair = forms.ChoiceField(
-        label=gettext_lazy("The repair belongs to"),
+        label=gettext_lazy("the repair belongs to"),
         choices=Repair.choices,
         widget=forms.RadioSelect,
         error_messages={"required": gettext_lazy("Choose where the repair belongs, or neither.")},

@@ -65,7 +65,7 @@ def configurations(facts: Facts) -> Report:
             _("time"),
             lambda amount: Shown(duration(amount.mean)),
             ("mean_seconds", _("seconds per run")),
-            ("total_seconds", _("seconds in all")),
+            ("total_seconds", _("total seconds")),
             ("timed", _("runs with a known time")),
         ),
         in_files("wall_seconds", _("seconds from first start to last end")),

@@ -207,7 +207,7 @@ def _named_in(mode: Mode, by: ModeSource) -> Q:
 
 
 NAMES: Mapping[Mode, Promise] = {
-    Mode.REPETITIVE: _("repetitive actions"),
+    Mode.REPETITIVE: _("repeated actions"),
     Mode.EARLY_STOP: _("early stop"),
     Mode.INVALID_ACTION: _("invalid action"),
     Mode.PLAN_ERROR: _("plan error"),

@@ -41,14 +41,14 @@ def _part(label: Any) -> forms.CharField:
 class HintWritingForm(forms.Form):
     """Where sources come from, whose verdicts count, and what is written by which model."""
 
-    task_set = forms.ChoiceField(label=gettext_lazy("Task set"), required=False)
+    task_set = forms.ChoiceField(label=gettext_lazy("task set"), required=False)
     experiment = forms.ModelChoiceField(
         queryset=Experiment.objects.none(),
-        label=gettext_lazy("Experiment"),
+        label=gettext_lazy("experiment"),
         required=False,
         empty_label=gettext_lazy("all runs, imported ones and people's too"),
     )
-    agent = forms.ChoiceField(label=gettext_lazy("Agent or person"), required=False)
+    agent = forms.ChoiceField(label=gettext_lazy("agent or person"), required=False)
     verdict = forms.ChoiceField(
         label=gettext_lazy("Verdict source"),
         help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
@@ -72,7 +72,9 @@ class HintWritingForm(forms.Form):
     )
     model = forms.ChoiceField(label=gettext_lazy("Language model"))
     max_cost = CostLimitField(
-        help_text=gettext_lazy("Empty: none. At the limit, work stops and can be resumed.")
+        help_text=gettext_lazy(
+            "Leave empty for no limit. At the limit, work stops and can be resumed."
+        )
     )
     wording_name = forms.CharField(
         label=gettext_lazy("Name of these words"),
@@ -80,7 +82,7 @@ class HintWritingForm(forms.Form):
         max_length=20,
         help_text=gettext_lazy("Hints keep it, with a hash of the words."),
     )
-    wording_system = _part(gettext_lazy("Introduction"))
+    wording_system = _part(gettext_lazy("introduction"))
     wording_concrete = _part(HintLevel.CONCRETE.label)
     wording_abstract = _part(HintLevel.ABSTRACT.label)
     wording_insights = _part(HintLevel.INSIGHTS.label)

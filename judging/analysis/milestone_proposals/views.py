@@ -44,8 +44,8 @@ class ProposalForm(forms.Form):
     """One proposal, to be worded otherwise, accepted or rejected."""
 
     chosen = forms.BooleanField(label=gettext_lazy("Select"), required=False)
-    name = forms.CharField(label=gettext_lazy("Milestone"), max_length=MAX_NAME)
-    weight = forms.FloatField(label=gettext_lazy("Weight"), min_value=0.001, max_value=MAX_WEIGHT)
+    name = forms.CharField(label=gettext_lazy("milestone"), max_length=MAX_NAME)
+    weight = forms.FloatField(label=gettext_lazy("weight"), min_value=0.001, max_value=MAX_WEIGHT)
     is_ordered = forms.BooleanField(label=gettext_lazy("in order"), required=False)
 
     @property

@@ -43,7 +43,7 @@ class FailureCauseForm(forms.Form):
     """Exactly one cause, and a note."""
 
     cause = forms.ChoiceField(
-        label=_("What failed"),
+        label=_("what failed"),
         choices=FailureCause.choices,
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose one.")},

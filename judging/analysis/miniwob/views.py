@@ -49,10 +49,10 @@ class SampleForm(forms.Form):
 
     agent = forms.IntegerField(widget=forms.HiddenInput)
     size = forms.IntegerField(
-        label=gettext_lazy("How many"), min_value=1, max_value=1000, initial=SIZE
+        label=gettext_lazy("count"), min_value=1, max_value=1000, initial=SIZE
     )
     seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
+        label=gettext_lazy("seed"),
         min_value=0,
         max_value=MAX_SEED - 1,
         required=False,

@@ -82,7 +82,7 @@ def label_import_row(sent: LabelImport) -> dict[str, Any]:
     counts = sent.report.get("counts", {})
     cells: dict[str, object] = {
         _("Rows"): counts.get("rows"),
-        _("New"): sent.n_new if counts and not counts["bad"] else None,
+        _("new"): sent.n_new if counts and not counts["bad"] else None,
         _("Rejected"): counts.get("bad"),
     }
     return {"sent": sent, "state": _shown_state(sent), "cells": cells}
@@ -138,7 +138,7 @@ class LabelImportForm(forms.Form):
     """A file, and the study that its labels belong to."""
 
     study = forms.CharField(
-        label=gettext_lazy("Study"),
+        label=gettext_lazy("study"),
         max_length=NAME_CHARS,
         widget=forms.TextInput(attrs={"list": STUDIES, "autocomplete": "off"}),
         help_text=gettext_lazy(
@@ -153,7 +153,7 @@ class LabelImportForm(forms.Form):
     )
 
     makes_stubs = forms.BooleanField(
-        label=gettext_lazy("Take rows of runs that are not here"),
+        label=gettext_lazy("Import rows of runs that are not stored"),
         required=False,
         help_text=gettext_lazy(
             "Each such run is kept without its trajectory, under its task set, task and agent, and "

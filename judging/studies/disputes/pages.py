@@ -54,13 +54,13 @@ class DecisionForm(forms.Form):
     """The adjudicator's verdict and why."""
 
     verdict = forms.ChoiceField(
-        label=gettext_lazy("Reference verdict"),
+        label=gettext_lazy("reference verdict"),
         choices=ReferenceVerdict.Verdict.choices,
         widget=forms.RadioSelect,
         error_messages={"required": gettext_lazy("Choose one.")},
     )
     rationale = forms.CharField(
-        label=gettext_lazy("Reason"),
+        label=gettext_lazy("reason"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
         error_messages={"required": gettext_lazy("Give a reason.")},

@@ -31,11 +31,11 @@ class DisputeTable(tables.Table):  # type: ignore[misc]
     """One dispute a row; nothing of the run that may be hidden."""
 
     goal = tables.Column(
-        verbose_name=_("Task"),
+        verbose_name=_("task"),
         accessor="pk",
         attrs={"td": {"class": "first half", "hx-disable": True}},
     )
-    study = tables.Column(verbose_name=_("Study"), accessor="item__study__name")
+    study = tables.Column(verbose_name=_("study"), accessor="item__study__name")
     since = tables.Column(
         verbose_name=_("Since"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
     )

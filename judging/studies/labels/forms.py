@@ -236,7 +236,7 @@ class SkipForm(forms.Form):
 
     assignment = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(
-        label=_("Reason"),
+        label=_("reason"),
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={"required": _("Give a reason.")},

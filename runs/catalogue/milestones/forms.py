@@ -40,10 +40,10 @@ PARTS: Mapping[str, tuple[tuple[str, str, Any], ...]] = {
     "element": (
         ("role", "role", gettext_lazy("Role")),
         ("element", "name", gettext_lazy("Name of the element")),
-        ("value", "value", gettext_lazy("Value")),
+        ("value", "value", gettext_lazy("value")),
     ),
     "action": (
-        ("action", "action", gettext_lazy("Action")),
+        ("action", "action", gettext_lazy("action")),
         ("target", "target", gettext_lazy("On what")),
         ("written", "text", gettext_lazy("With which text")),
     ),
@@ -62,12 +62,12 @@ class MilestoneForm(forms.Form):
     """One milestone."""
 
     name = forms.CharField(
-        label=gettext_lazy("Milestone"),
+        label=gettext_lazy("milestone"),
         max_length=MAX_NAME,
         error_messages={"required": gettext_lazy("State what is true once it is reached.")},
     )
     weight = forms.FloatField(
-        label=gettext_lazy("Weight"),
+        label=gettext_lazy("weight"),
         initial=1,
         max_value=MAX_WEIGHT,
         widget=forms.NumberInput(attrs={"step": "any", "min": "0"}),

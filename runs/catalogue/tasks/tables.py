@@ -86,7 +86,7 @@ class TaskTable(tables.Table):
 
     class Meta:
         orderable = False
-        attrs = {"class": "table list", "aria-label": _("Tasks")}
+        attrs = {"class": "table list", "aria-label": _("tasks")}
         default = ""
 
     is_partial = True

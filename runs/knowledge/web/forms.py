@@ -25,9 +25,9 @@ MOST_OFFERED = 200
 class LearnForm(forms.Form):
     """Which model is asked, and what that may cost."""
 
-    model = forms.ChoiceField(label=_("Model"))
+    model = forms.ChoiceField(label=_("model"))
     max_cost = CostLimitField(
-        help_text=_("Empty: none. At the limit, work stops and can be resumed.")
+        help_text=_("Leave empty for no limit. At the limit, work stops and can be resumed.")
     )
 
     def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:
@@ -47,7 +47,7 @@ class ExtractForm(LearnForm):
     field_order = ("name", "source", "then_summarise", "model", "max_cost")
 
     name = forms.CharField(
-        label=_("Name"),
+        label=_("name"),
         max_length=200,
         help_text=_("Each site gets a set of this name, or a new version of it."),
     )
@@ -100,15 +100,15 @@ class ExtractForm(LearnForm):
 class EntryForm(forms.Form):
     """The words of an entry."""
 
-    intent = forms.CharField(label=_("Intent"), max_length=LONGEST_TEXT)
+    intent = forms.CharField(label=_("intent"), max_length=LONGEST_TEXT)
     ok = forms.CharField(
-        label=_("Works"),
+        label=_("works"),
         required=False,
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     ng = forms.CharField(
-        label=_("Does not work"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs={"rows": 3})
+        label=_("does not work"), max_length=LONGEST_TEXT, widget=forms.Textarea(attrs={"rows": 3})
     )
 
     def words(self) -> Entry:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
@@ -37,11 +38,11 @@ class ExperimentForm(forms.Form):
     step_limits = tuple(MAX_STEPS.values())
 
     name = forms.CharField(
-        label=_("Name"),
+        label=_("name"),
         max_length=200,
         error_messages={"required": _("Enter a name.")},
     )
-    task_set = forms.ChoiceField(label=_("Task set"))
+    task_set = forms.ChoiceField(label=_("task set"))
     sites = forms.MultipleChoiceField(
         label=_("Sites"), required=False, widget=forms.CheckboxSelectMultiple
     )
@@ -87,7 +88,7 @@ class ExperimentForm(forms.Form):
         ),
     )
     max_steps = forms.CharField(
-        label=_("Step limit"),
+        label=_("step limit"),
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"list": "step-limits"}),
@@ -107,7 +108,7 @@ class ExperimentForm(forms.Form):
     )
     policy = forms.ModelChoiceField(
         queryset=RetryPolicy.objects.none(),
-        label=_("Retry policy"),
+        label=_("retry policy"),
         required=False,
         empty_label=_("none: default settings"),
     )
@@ -116,7 +117,7 @@ class ExperimentForm(forms.Form):
         required=False,
         min_value=1,
         max_value=1000,
-        help_text=_("Empty: one per browser."),
+        help_text=_("Leave empty for one per browser."),
     )
     in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
     waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)
@@ -239,5 +240,5 @@ def first_problem(form: forms.Form) -> str | None:
             continue
         words = " ".join(errors[0].messages)
         is_ours = errors[0].code is None or name not in form.fields
-        return words if is_ours else f"{form.fields[name].label}: {words}"
+        return words if is_ours else f"{capfirst(str(form.fields[name].label))}: {words}"
     return None

@@ -90,7 +90,7 @@ class HintExperimentForm(ExperimentForm):
     """Tasks, one agent, the hints, and which of them are compared."""
 
     job = forms.ChoiceField(
-        label=_("Hints"), help_text=_("Conditions use the sources and levels of these hints.")
+        label=_("hints"), help_text=_("Conditions use the sources and levels of these hints.")
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
@@ -108,7 +108,7 @@ class HintExperimentForm(ExperimentForm):
         ),
     )
     agents = forms.ChoiceField(  # type: ignore[assignment]  # one instead of several
-        label=_("Agent"), required=False, widget=forms.RadioSelect
+        label=_("agent"), required=False, widget=forms.RadioSelect
     )
     more_agents = forms.CharField(
         label=_("Or another configuration"),
@@ -126,7 +126,7 @@ class HintExperimentForm(ExperimentForm):
         self._offer("agents", hint_agent_choices(user))
         # One agent is compared with itself: its limits are no arms.
         self.fields["max_steps"].help_text = _(
-            "Common: 30, 50 and 100. Empty: as the task or the agent says."
+            "Usually 30, 50 or 100. Leave empty to use the limit of the task or agent."
         )
         self.fields["budgets"].help_text = _(
             "Of an agent that has web knowledge; none gives all entries. Empty: as configured."

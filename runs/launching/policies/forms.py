@@ -76,7 +76,7 @@ class PolicyForm(forms.Form):
     """All of a policy but its rules of reruns. Its field names are those of the document."""
 
     name = forms.CharField(
-        label=gettext_lazy("Name"),
+        label=gettext_lazy("name"),
         max_length=100,
         error_messages={"required": gettext_lazy("Enter a name.")},
     )
@@ -88,7 +88,7 @@ class PolicyForm(forms.Form):
     )
 
     retries = forms.ChoiceField(
-        label=gettext_lazy("Infrastructure errors"),
+        label=gettext_lazy("infrastructure errors"),
         widget=forms.RadioSelect,
         choices=[
             (Retries.AS_SET, gettext_lazy("default settings")),
@@ -193,14 +193,14 @@ class PolicyForm(forms.Form):
         gettext_lazy("Milliseconds between checks"), _WATCH.settle_ms, min_value=1, max_value=60_000
     )
 
-    run_steps = _number(gettext_lazy("Steps"), min_value=1, max_value=10_000)
-    run_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
+    run_steps = _number(gettext_lazy("steps"), min_value=1, max_value=10_000)
+    run_tokens = _number(gettext_lazy("tokens"), min_value=1, max_value=10**12)
     run_dollars = _dollars()
-    run_seconds = _number(gettext_lazy("Seconds"), min_value=1, max_value=10**8)
-    batch_runs = _number(gettext_lazy("Runs"), min_value=1, max_value=10**9)
-    batch_tokens = _number(gettext_lazy("Tokens"), min_value=1, max_value=10**12)
+    run_seconds = _number(gettext_lazy("seconds"), min_value=1, max_value=10**8)
+    batch_runs = _number(gettext_lazy("runs"), min_value=1, max_value=10**9)
+    batch_tokens = _number(gettext_lazy("tokens"), min_value=1, max_value=10**12)
     batch_dollars = _dollars()
-    batch_seconds = _number(gettext_lazy("Total seconds"), min_value=1, max_value=10**8)
+    batch_seconds = _number(gettext_lazy("total seconds"), min_value=1, max_value=10**8)
 
     RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")
     LOOK_FIELDS = ("on_loop", "loop_shortest", "loop_longest", "on_false_completion")

@@ -50,7 +50,7 @@ class DryRunForm(forms.Form):
     """A policy and the runs it is asked about: of a study, of an experiment, or named by `run`."""
 
     policy = forms.ChoiceField(label=gettext_lazy("Policy"))
-    source = forms.ChoiceField(label=gettext_lazy("Runs"))
+    source = forms.ChoiceField(label=gettext_lazy("runs"))
     token = forms.UUIDField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, data: Any, *, user: User) -> None:

@@ -36,8 +36,8 @@ class RuleForm(forms.Form):
         label=gettext_lazy("Rerun when"),
         choices=[(when.value, words) for when, words in WHEN.items()],
     )
-    evaluator = forms.ChoiceField(label=gettext_lazy("Evaluator"), required=False)
-    cause = forms.ChoiceField(label=gettext_lazy("Cause"), required=False)
+    evaluator = forms.ChoiceField(label=gettext_lazy("evaluator"), required=False)
+    cause = forms.ChoiceField(label=gettext_lazy("cause"), required=False)
     faults = forms.MultipleChoiceField(
         label=gettext_lazy("Only these errors"),
         choices=Run.Fault.choices,
@@ -48,7 +48,7 @@ class RuleForm(forms.Form):
     at_most = WholeNumberField(
         label=gettext_lazy("Maximum reruns"), min_value=1, max_value=20, initial=1
     )
-    agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
+    agent = forms.ChoiceField(label=gettext_lazy("agent"), required=False)
     new_seed = forms.BooleanField(label=gettext_lazy("with a new seed"), required=False)
 
     def __init__(self, *args: Any, agents: OfferedAgents, **options: Any) -> None:

@@ -29,12 +29,12 @@ class RerunForm(forms.Form):
         SAME, NEW, FIXED = "same", "new", "fixed"
 
     agent = forms.ChoiceField(
-        label=_("Agent"),
+        label=_("agent"),
         required=False,
         error_messages={"required": _("Choose the agent that is to run.")},
     )
     seeds = forms.ChoiceField(
-        label=_("Seed"),
+        label=_("seed"),
         widget=forms.RadioSelect,
         choices=[
             (Seeds.SAME, _("as before")),
@@ -48,20 +48,20 @@ class RerunForm(forms.Form):
     )
     trials = WholeNumberField(label=_("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1)
     max_steps = WholeNumberField(
-        label=_("Step limit"),
+        label=_("step limit"),
         required=False,
         widget=forms.TextInput(attrs={"list": "step-limits"}),
         min_value=1,
         max_value=1000,
-        help_text=_("Empty: as before."),
+        help_text=_("Leave empty to keep the old value."),
     )
     policy = forms.ChoiceField(
-        label=_("Retry policy"),
+        label=_("retry policy"),
         required=False,
         help_text=_("How broken or stuck runs are handled, and their limits."),
     )
     experiment = forms.CharField(
-        label=_("Experiment"),
+        label=_("experiment"),
         required=False,
         max_length=200,
         help_text=_("Optional name for the new runs."),

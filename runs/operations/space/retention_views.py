@@ -86,7 +86,7 @@ class LimitsForm(forms.Form):
 class DeletionForm(forms.Form):
     """Why runs go, and the name of their experiment once more."""
 
-    reason = forms.CharField(label=_("Reason"), max_length=200)
+    reason = forms.CharField(label=_("reason"), max_length=200)
     name = forms.CharField(label=_("Type the experiment's name to confirm"), max_length=200)
 
     def __init__(self, *args: Any, experiment: Experiment, **kwargs: Any) -> None:

@@ -125,7 +125,7 @@ def test_starting_what_needs_files_says_what_to_do() -> None:
     replication.refresh_from_db()
     assert "start it with manage.py replicate" in replication.problem
     page = client.get(address("detail", replication.pk)).content.decode()
-    assert "stands still" in page
+    assert "stopped" in page
 
 
 def test_the_api_gives_the_same_tables(replication: Replication) -> None:

@@ -110,7 +110,7 @@ def test_launching_makes_every_condition_once(job: LearningJob) -> None:
     assert first["Location"] == reverse("judging:hint_report", args=[experiment.pk])
     assert Run.objects.filter(experiment=experiment).count() == 6 * 3 * 3
     run = Run.objects.filter(experiment=experiment, agent__config__has_key="hints")[0]
-    assert "with a hint" in text(client, "runs:run_detail", run.pk)
+    assert "with hint" in text(client, "runs:run_detail", run.pk)
 
 
 def test_what_was_paid_before_a_kill_is_there_and_resuming_pays_only_the_rest(
