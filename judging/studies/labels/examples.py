@@ -9,11 +9,11 @@ from judging.studies.access import record_unblindings
 from judging.studies.blinding import is_blinded_to, items_with_open_labels
 from runs.models import User
 
-SHOWN = 3
+SHOWN, LOOKED_AT = 3, 20
 
 
 def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
-    """Settled runs of other tasks that the person labelled in this study, the newest first.
+    """Settled runs of other tasks that the person labelled in this study, the newest of each.
 
     None of a run that the person is to judge, or is judging again, anywhere. That they have seen
     these is recorded: none of them is shown to them again as a hidden repeat. Each has
@@ -29,11 +29,15 @@ def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
     others = settled.exclude(run__task=task.pk).exclude(
         run__task__external_id=task.external_id, run__task__task_set__name=task.task_set.name
     )
-    found: list[StudyItem] = list(
+    newest = list(
         others.exclude(is_blinded_to("run", user))
         .select_related("verdict", "run__task")
         .prefetch_related(Prefetch("labels", own, to_attr="own_labels"))
-        .order_by("-verdict__decided_at", "-pk")[:SHOWN]
+        .order_by("-verdict__decided_at", "-pk")[:LOOKED_AT]
     )
+    by_task: dict[str, StudyItem] = {}
+    for item in newest:
+        by_task.setdefault(item.run.task.external_id, item)
+    found = list(by_task.values())[:SHOWN]
     record_unblindings(user=user, items=found, reason="examples beside the guidelines")
     return found

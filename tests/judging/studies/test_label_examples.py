@@ -77,6 +77,21 @@ def test_a_settled_run_of_another_task_is_shown_and_that_it_was_seen_recorded(
     assert Unblinding.objects.count() == 1
 
 
+def test_of_each_task_the_newest_is_shown_and_three_at_most(study: Study) -> None:
+    user = annotators_of(study)[0]
+    again = make_run(task=item_of(study, "agreed").run.task, pictures=False, goal="newer goal")
+    runs = [again, *(run_of(f"more {n}") for n in range(3))]
+    for place, run in enumerate(runs):
+        item = study.items.create(run=run, position=10 + place)
+        for each in annotators_of(study):
+            make_label(item, each)
+    page = beside(study, user)
+    assert page.count("<li>") == 3
+    assert "more 0" in page
+    assert "goal of agreed" not in page
+    assert Unblinding.objects.count() == 3
+
+
 def test_what_is_open_or_disputed_is_not_shown(study: Study) -> None:
     first, second = annotators_of(study)
     make_label(item_of(study, "later"), first)

@@ -15,7 +15,7 @@ from judging.analysis.audits.explanations import Segment, decided_by, difference
 from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging.analysis import audited
-from tests.runs.factories import client_of
+from tests.runs.factories import client_of, make_run
 from webagent import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
@@ -224,6 +224,28 @@ def test_details_of_any_form_are_shown_somehow(item: StudyItem, details: object)
     assert explain(evaluation).checks == []
     assert isinstance(decided_by(details), str)
     assert "odd" in pane(audited.auditor(), item.run)
+
+
+def test_the_pane_reads_in_one_order(item: StudyItem) -> None:
+    """Verdicts of people, reference and evaluators; why; progress; lineage."""
+    rerun = make_run(task=item.run.task, rerun_of=item.run, pictures=False)
+    auditor = audited.auditor()
+    page = pane(auditor, item.run)
+    parts = ["People", "Reference verdict", "Evaluators", 'id="failure"', "run-progress", "Lineage"]
+    assert sorted(parts, key=page.index) == parts
+    assert str(rerun.pk) in page.split("Lineage")[1]
+    assert "Mark as failed?" in page  # people call it a success, whatever a matcher says
+    other = pane(auditor, rerun).split("Lineage")[1]
+    assert str(item.run_id) in other
+    assert "Original" in other
+
+
+def test_lineage_tells_the_blind_nothing(item: StudyItem) -> None:
+    rerun = make_run(task=item.run.task, rerun_of=item.run, pictures=False)
+    reopen(item)
+    page = pane(User.objects.get(username="ann"), item.run)
+    assert "Lineage" not in page
+    assert str(rerun.pk) not in page
 
 
 def test_queries_do_not_grow_with_the_evaluators(item: StudyItem) -> None:
