@@ -139,10 +139,11 @@ def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, 
     found = [row for row in _rows(report) if _fits(row, wanted)]
     if len(found) != 1:
         chosen = ", ".join(f"{name} = {value}" for name, value in wanted.items())
-        raise NoFigureError(
-            _("%(n)s rows of %(report)s have %(chosen)s; it takes one")
-            % {"n": len(found), "report": place.report, "chosen": chosen or "—"}
-        )
+        words = _("%(report)s has no row with %(chosen)s")
+        if found:
+            words = _("%(n)s rows of %(report)s have %(chosen)s; it takes one")
+        told = {"n": len(found), "report": place.report, "chosen": chosen or "—"}
+        raise NoFigureError(words % told)
     url = found[0].urls.get(key) or sources.page(place)
     return _amount(found[0], key, report, _scale(column.unit)), url
 

@@ -109,22 +109,28 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         _amounts("ours", _("ours, computed"), _("ours")),
         in_files("missing_because", _("no figure because")),
         _amounts("difference", _("ours less published"), _("difference"), show=_show_difference),
-        text("deviations", _("deviations")),
+        text("deviations", _("deviations"), show=_on_one_line),
         in_files("report", _("report that ours stands in")),
         in_files("of", _("arm or judging")),
     ]
     return Report(
         columns=columns,
-        rows=[_row(each, facts.deviations) for each in figures],
+        rows=[_row(each, facts) for each in figures],
         notes=_notes(table, figures),
     )
 
 
-def _row(figure: Figure, deviations: Sequence[Deviation]) -> list[Any]:
+def _on_one_line(marks: str) -> Shown:
+    return Shown(marks.replace(" ", "\u00a0"))
+
+
+def _row(figure: Figure, facts: ReplicationFacts) -> list[Any]:
     unit = figure.column.unit
     place = figure.place
     touched = {place.arm, place.versus, place.judging} - {""}
-    marks = [each.mark for each in deviations if not each.about or touched & set(each.about)]
+    found = facts.deviations
+    marks = [each.mark for each in found if not each.about or touched & set(each.about)]
+    listed = f"{facts.replication.get_absolute_url()}#part-{DEVIATIONS}"
     return [
         figure.row.name,
         figure.column.name or figure.column.key,
@@ -133,7 +139,7 @@ def _row(figure: Figure, deviations: Sequence[Deviation]) -> list[Any]:
         Cell((figure.ours, unit), figure.url),
         figure.ours.why or None,
         (figure.difference, unit),
-        ", ".join(marks),
+        Cell(", ".join(marks), listed if marks else ""),
         place.report,
         " / ".join(each for each in (place.arm, place.versus, place.judging) if each),
     ]

@@ -19,7 +19,7 @@ from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown
-from judging.analysis.wording import p_words
+from judging.analysis.wording import DASH, p_words
 from judging.statistics.comparison import difference_of_shares
 from judging.statistics.figures import Share
 from runs.interface.words import VERDICTS
@@ -43,7 +43,7 @@ _NAMES: Mapping[str, Promise | str] = {
 
 
 def _one_of(words: Mapping[str, Any]) -> Any:
-    return lambda key: Shown(str(words.get(key, key)))
+    return lambda key: Shown(DASH if key is None else str(words.get(key, key)))
 
 
 def _sides(facts: TwoStudies) -> list[tuple[str, str]]:

@@ -79,10 +79,10 @@ MISNAMED = (
     ('report = "matrices"', 'report = "matrixes"', "there is no report matrixes"),
     ('report = "matrices"', 'report = "triangle"', "triangle is a list of runs"),
     ('{ key = "tp" }', '{ key = "tp", column = "true" }', "matrices has no column true"),
-    ('evaluator = "before"', 'evaluator = "nobody"', "0 rows of matrices have"),
+    ('evaluator = "before"', 'evaluator = "nobody"', "matrices has no row with"),
     ('evaluator = "before"', 'name = "before"', "has no column name to choose a row by"),
     ('{ key = "tp" }', '{ key = "tp", column = "evaluator" }', "before is no number"),
-    ('place = "Table 1"', 'place = "Table 1"\nsplit = "dev"', "0 rows"),
+    ('place = "Table 1"', 'place = "Table 1"\nsplit = "dev"', "no row with"),
 )
 
 

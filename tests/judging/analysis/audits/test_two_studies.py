@@ -205,3 +205,12 @@ def test_the_command_prints_the_tables_of_the_page(
             said(*both, *bad)
     with pytest.raises(CommandError, match="beside itself"):
         said(studies[0].name, "--beside", str(studies[0].pk))
+
+
+def test_a_run_without_partner_has_dashes_beside_it(studies: tuple[Study, Study]) -> None:
+    alone = audited.study("alone")
+    alone.add("success", of=audited.run(audited.task("only here")))
+    address = reverse("judging:audit_beside", args=[studies[0].pk])
+    page = client_of(audited.auditor()).get(address, {"with": alone.study.pk}).content.decode()
+    assert "only here" in page
+    assert "None" not in page
