@@ -6,7 +6,7 @@ Intervals that resample whole tasks take longer than all counts: pages fetch the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -55,6 +55,7 @@ PASSED_BY_VERDICT: Mapping[str, bool | None] = {
     Evaluation.Verdict.PASSED.value: True,
     Evaluation.Verdict.FAILED.value: False,
 }
+WITHOUT_VERDICT = (Evaluation.Verdict.ERROR, Evaluation.Verdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,12 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
     population = population_of(study, split, infeasible)
     counted = counted_items(study, split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
-    silent: set[tuple[int, str]] = set()
     for reference in (SUCCESS, FAILURE):
         for evaluator, verdict, n in _verdicts(counted.filter(verdict__verdict=reference)):
             passed = PASSED_BY_VERDICT.get(verdict)
             cells[evaluator][cell(reference == SUCCESS, passed)] += n
-            if passed is None:
-                silent.add((evaluator, verdict))
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for evaluator, reason, n in _reasons(counted, silent):
+    for evaluator, reason, n in _reasons(counted, cells):
         reasons[evaluator][reason or NO_REASON] += n
     audits = [
         replace(
@@ -183,16 +181,14 @@ def _verdicts(items: QuerySet[StudyItem]) -> QuerySet[Evaluation, tuple[int, str
 
 
 def _reasons(
-    items: QuerySet[StudyItem], silent: Collection[tuple[int, str]]
+    items: QuerySet[StudyItem], evaluators: Iterable[int]
 ) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """The items' runs without a verdict by evaluator and reason, of the evaluators and the kinds
-    of none that are known to occur: the database then looks where there is something.
-    """
+    """The items' runs without a verdict by evaluator and reason."""
     return (
         Evaluation.objects.filter(
             run__in=items.order_by().values("run"),
-            evaluator__in={evaluator for evaluator, _verdict in silent},
-            verdict__in={verdict for _evaluator, verdict in silent},
+            evaluator__in=evaluators,
+            verdict__in=WITHOUT_VERDICT,
             is_current=True,
         )
         .values_list("evaluator", "reason")
@@ -300,7 +296,7 @@ def resampled(audit: Audit) -> Resampled:
         each.evaluator.pk: evaluator_intervals(
             _scored(each, by_evaluator[each.evaluator.pk] if shares_tasks else single_trials(each)),
             BOOTSTRAPPED if shares_tasks else NO_SHARES,
-            seed=audit.study.sample_seed,
+            seed=audit.study.pk,
         )
         for each in (audit.evaluators if audit.no_verdict_is_wrong else audit.speaking)
     }

@@ -5,12 +5,12 @@ corrects most of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -33,7 +33,7 @@ from judging.analysis.causes.sums import UNTAGGED, CauseAudit
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.wording import DASH
-from judging.models import EvaluatorVersion, Repair, Study
+from judging.models import EvaluatorVersion, Repair, Study, StudyItem
 
 MOST_ERRORS = 5_000
 """Errors that are read for what decided them."""
@@ -253,22 +253,30 @@ class Decider(NamedTuple):
         return decider_words(self.key) or gettext("not stored")
 
 
-def deciders(study: Study, evaluators: Iterable[EvaluatorVersion]) -> dict[int, list[Decider]]:
-    """By evaluator, what decided its errors, in one query; what decided most comes first."""
+def _errors(study: Study, evaluators: Iterable[EvaluatorVersion]) -> QuerySet[StudyItem]:
+    """The counted items that one of the evaluators gets wrong, once for each that does."""
     wrong = Q(verdict__verdict=SUCCESS, run__evaluations__verdict=FAILED)
     wrong |= Q(verdict__verdict=FAILURE, run__evaluations__verdict=PASSED)
-    rows = (
+    named = [each.pk for each in evaluators]
+    return (
         counted_items(study)
-        .filter(
-            wrong,
-            run__evaluations__is_current=True,
-            run__evaluations__evaluator__in=[each.pk for each in evaluators],
-        )
+        .filter(wrong, run__evaluations__is_current=True, run__evaluations__evaluator__in=named)
         .order_by()
-        .values_list(
-            "run__evaluations__evaluator", "run__evaluations__details", "verdict__verdict"
-        )[:MOST_ERRORS]
     )
+
+
+def worst_of(study: Study, evaluators: Sequence[EvaluatorVersion]) -> EvaluatorVersion | None:
+    """The one that errs most, the first of equals; in one query."""
+    rows = _errors(study, evaluators).values_list("run__evaluations__evaluator")
+    errors = dict(rows.annotate(n=Count("*")))
+    return max(evaluators, key=lambda each: errors.get(each.pk, 0), default=None)
+
+
+def deciders(study: Study, evaluators: Iterable[EvaluatorVersion]) -> dict[int, list[Decider]]:
+    """By evaluator, what decided its errors, in one query; what decided most comes first."""
+    rows = _errors(study, evaluators).values_list(
+        "run__evaluations__evaluator", "run__evaluations__details", "verdict__verdict"
+    )[:MOST_ERRORS]
     counts: defaultdict[int, defaultdict[str, Counter[str]]] = defaultdict(
         lambda: defaultdict(Counter)
     )

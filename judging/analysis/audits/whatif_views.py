@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.matrices import audit_of
 from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.repairs import worst_of
 from judging.analysis.audits.views import as_part
 from judging.analysis.audits.whatif import compare, levers
 from judging.analysis.audits.whatif_pages import (
@@ -106,10 +106,8 @@ def _setting(
     without any.
     """
     wanted = request.GET.get("evaluator", "")
-    named = [each for each in versions if str(each.pk) == wanted]
-    if not named and len(versions) > 1:
-        named = [each.evaluator for each in audit_of(study).by_errors if each.evaluator in versions]
-    version = next(iter([*named, *versions]), None)
+    named = next((each for each in versions if str(each.pk) == wanted), None)
+    version = named or worst_of(study, versions)
     return None if version is None else read_setting(version, request.GET.dict())
 
 
