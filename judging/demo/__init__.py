@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import JsonValue
 
 RUNS_FILE = Path(__file__).parent / "runs.zip"
 PLAN_FILE = Path(__file__).parent / "plan.json"
@@ -13,32 +15,17 @@ TASK_PATCH_FILE = Path(__file__).parent / "larkfield-1.json"
 MILESTONES_FILE = Path(__file__).parent / "milestones.json"
 
 
-@dataclass(frozen=True, slots=True)
-class DemoStudy:
-    """What a demo study is called, what it shows, and which judges say something there."""
-
-    name: str
-    description: str
-    asking: tuple[str, ...]
-    """Evaluators that ask a model; the demo's own stand-in answers them."""
-
-
-STUDIES = {
-    "questions": DemoStudy(
-        "Demo: questions about a library",
-        "Demo data. A scripted agent answered questions on a small site of our own, in three"
-        " ways: to the point, in a sentence, and carelessly. The strict matcher misses right"
-        " answers here, and lets wrong ones pass; repaired matcher and patched tasks put that"
-        " right. Where a language model would judge, a stub of fixed rules answered.",
-        asking=("before", "after", "two-stage-judge"),
-    ),
-    "clicks": DemoStudy(
-        "Demo: clicks and forms",
-        "Demo data. Scripted agents on MiniWoB++ pages: some solve the task, some click wrongly,"
-        " go round in circles, or stop too early.",
-        asking=("before", "after"),
-    ),
-}
+NAME = "Demo: four sites of a small town"
+DESCRIPTION = (
+    "Demo data. Scripted agents answered questions and did errands in a library, a shop, a forum"
+    " and on a map of our own: to the point, in whole sentences, and carelessly. The strict matcher"
+    " misses right answers here, and lets wrong ones pass; repaired matcher and patched tasks put"
+    " that right. Where a language model would judge, a stub of fixed rules answered."
+)
+EXPERIMENT = "Demo: Larkfield"
+"""Of the study's runs."""
+ASKING = ("before", "after", "two-stage-judge")
+"""Evaluators that ask a model; the demo's own stand-in answers them."""
 
 GUIDELINES = """\
 **Success** means that the task is done when the run ends: what was asked for is on the page, or
@@ -52,9 +39,39 @@ in the agent's answer, and nothing was done that nobody asked for.
 """
 
 
-def read_plan() -> list[dict[str, Any]]:
-    """One entry a run: task, agent, config, seed, experiment; labels where people gave any, and
-    tags where an auditor says why evaluators are wrong.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One run of the study: how it is made, and what people say of it, where they do.
+
+    `tags` is where an auditor says why evaluators are wrong.
     """
-    plan: list[dict[str, Any]] = json.loads(PLAN_FILE.read_text(encoding="utf-8"))
-    return plan
+
+    task: str
+    agent: str = "resident"
+    style: str = ""
+    max_steps: int | None = None
+    crash_after: int | None = None
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    decision: dict[str, str] = field(default_factory=dict)
+    tags: tuple[dict[str, Any], ...] = ()
+    teaches: str = ""
+    """`hints` or `knowledge`, where they are written from it."""
+
+    @property
+    def name(self) -> str:
+        """The task's whole name."""
+        return f"larkfield.{self.task}"
+
+    @property
+    def config(self) -> dict[str, JsonValue]:
+        """The agent's configuration."""
+        return {"style": self.style} if self.style else {}
+
+    def label_of(self, person: str) -> dict[str, Any] | None:
+        """What this annotator says; `both` stands for the same words of both."""
+        return self.labels.get(person) or self.labels.get("both")
+
+
+def read_plan() -> list[Entry]:
+    """The study's runs, in the order in which they are recorded."""
+    return [Entry(**entry) for entry in json.loads(PLAN_FILE.read_text(encoding="utf-8"))]

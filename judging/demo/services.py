@@ -1,4 +1,4 @@
-"""Putting the demo into an empty installation: accounts, runs, two studies, labels.
+"""Putting the demo into an empty installation: accounts, runs, a study, labels.
 
 Everything goes through the services that people's own clicks go through, so the demo holds
 whatever they hold. The runs were recorded by this project's own agents in a real browser; the
@@ -18,11 +18,16 @@ from django.utils import timezone
 
 from judging.analysis.causes.services import Tagging, tag_errors
 from judging.demo import (
+    ASKING,
+    DESCRIPTION,
+    EXPERIMENT,
     GUIDELINES,
     MILESTONES_FILE,
+    NAME,
     RUNS_FILE,
-    STUDIES,
     TASK_PATCH_FILE,
+    Entry,
+    lessons,
     read_plan,
     recovery,
 )
@@ -60,10 +65,12 @@ ACCOUNTS = {
     "adjudicator": Role.ADJUDICATOR,
     "engineer": Role.ENGINEER,
 }
+WRONG_MOST = ("webarena-strict", "before")
+"""Whose error a tag explains where it names no evaluators."""
+ANNOTATORS = ("annotator1", "annotator2")
 SAMPLE_SEED = 20261121
+Runs = list[tuple[Entry, Run]]
 TAXONOMY = [{"key": key, "name": name} for key, name in DEFAULT_CAUSES.items()]
-
-Entry = dict[str, Any]
 
 
 class DemoError(Exception):
@@ -76,12 +83,12 @@ def demo_password(name: str) -> str:
 
 
 def is_loaded() -> bool:
-    """Whether the demo's studies are here."""
+    """Whether the demo's study is here."""
     return Study.objects.filter(is_demo=True).exists()
 
 
-def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
-    """The demo's studies, with everything around them. Import first, then one transaction.
+def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
+    """The demo's study, with everything around it. Import first, then one transaction.
 
     The experiment comes with its policy, which must be there before its runs are.
 
@@ -94,23 +101,27 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> list[Study]:
         on_run(number)
     _set_milestones()
     _patch_tasks()
+    runs = _shipped_runs()
     with transaction.atomic():
         people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
-        studies = [_study(key, people) for key in STUDIES]
+        study = _study(runs, people)
         Experiment.objects.filter(name=recovery.NAME).update(
             description=recovery.DESCRIPTION, created_by=people["engineer"]
         )
-    for key, study in zip(STUDIES, studies, strict=True):
-        evaluators = _evaluators(key)
-        for evaluator in evaluators:
-            for _tally in evaluate_study(study=study, evaluator=evaluator):
-                pass
-        _tag_errors(study, evaluators, people["engineer"])
-    return studies
+    evaluators = _evaluators()
+    for evaluator in evaluators:
+        for _tally in evaluate_study(study=study, evaluator=evaluator):
+            pass
+    _tag_errors(study, runs, evaluators, people["engineer"])
+    try:
+        lessons.write_lessons(runs, people["engineer"])
+    except lessons.NotWrittenError as error:
+        raise DemoError(str(error)) from error
+    return study
 
 
 def _import_shipped_runs() -> Iterator[ImportedRun]:
-    for file in (RUNS_FILE, recovery.RECOVERY_FILE):
+    for file in (recovery.RECOVERY_FILE, RUNS_FILE):
         with open_runs(file, bounds=import_bounds(), label=file.name) as source:
             for item in import_runs(source):
                 if not isinstance(item, ImportedRun):
@@ -119,7 +130,7 @@ def _import_shipped_runs() -> Iterator[ImportedRun]:
 
 
 def _set_milestones() -> None:
-    """How far a run of the library's tasks came; one task has none, one needs a person to say."""
+    """How far a run came; some tasks have none, one needs a person to say."""
     try:
         file = read_file(MILESTONES_FILE.read_bytes())
         named = {"task_set__name": file.task_set.name, "task_set__version": file.task_set.version}
@@ -136,12 +147,9 @@ def _patch_tasks() -> None:
         raise DemoError(str(error)) from error
 
 
-def _evaluators(key: str) -> list[Evaluator]:
+def _evaluators() -> list[Evaluator]:
     """Those that need no model, then those that ask one: the stub answers them."""
-    asking = [
-        evaluator_named(name, model=MODEL, language_model=StubJudge())
-        for name in STUDIES[key].asking
-    ]
+    asking = [evaluator_named(name, model=MODEL, language_model=StubJudge()) for name in ASKING]
     return [*predefined_evaluators(), *asking]
 
 
@@ -150,42 +158,38 @@ def _account(name: str, role: Role) -> User:
     return found or create_user(name=name, role=role, password=demo_password(name), for_demo=True)
 
 
-def _study(key: str, people: dict[str, User]) -> Study:
-    entries = [(entry, _run_of(entry)) for entry in read_plan() if entry["study"] == key]
+def _study(runs: Runs, people: dict[str, User]) -> Study:
     study = create_study(
-        name=STUDIES[key].name,
-        description=STUDIES[key].description,
-        run_ids=[run.pk for _entry, run in entries],
+        name=NAME,
+        description=DESCRIPTION,
+        run_ids=[run.pk for _entry, run in runs],
         protocol=Protocol(taxonomy=TAXONOMY),
         guidelines=GUIDELINES,
         created_by=people["engineer"],
         seed=SAMPLE_SEED,
         is_demo=True,
     )
-    for name in ("annotator1", "annotator2"):
+    for name in ANNOTATORS:
         set_member(study=study, user=people[name], part=StudyMember.Part.ANNOTATOR)
     set_member(study=study, user=people["adjudicator"], part=StudyMember.Part.ADJUDICATOR)
-    for entry, run in entries:
+    for entry, run in runs:
         _judge(study.items.get(run=run), entry, people)
     return study
 
 
-def _tag_errors(study: Study, evaluators: Sequence[Evaluator], user: User) -> None:
+def _tag_errors(study: Study, runs: Runs, evaluators: Sequence[Evaluator], user: User) -> None:
     """Why evaluators are wrong about some runs, as an auditor tags it; others are left to do."""
     versions = {evaluator.identity.name: version_of(evaluator) for evaluator in evaluators}
     items = {item.run_id: item for item in study.items.all()}
-    tagged = [entry for entry in read_plan() if "tags" in entry]
-    for entry in tagged:
-        item = items.get(_run_of(entry).pk)
-        if item is None:
-            continue
-        for tag in entry["tags"]:
+    for entry, run in runs:
+        item = items[run.pk]
+        for tag in entry.tags:
             tagging = Tagging(
                 causes=frozenset(map(Cause, tag["causes"])),
                 repair=Repair(tag["repair"]),
                 note=tag["note"],
             )
-            for name in tag["evaluators"]:
+            for name in tag.get("evaluators", WRONG_MOST):
                 tag_errors(
                     user=user,
                     study=study,
@@ -195,34 +199,35 @@ def _tag_errors(study: Study, evaluators: Sequence[Evaluator], user: User) -> No
                 )
 
 
-def _run_of(entry: Entry) -> Run:
-    found = Run.objects.latest_attempts().filter(
-        task__external_id=entry["task"],
-        agent__name=entry["agent"],
-        seed=entry["seed"],
-        experiment__name=entry["experiment"],
-    )
-    for run in found.select_related("agent"):
-        if entry["config"].items() <= run.agent.config.items():
-            return run
-    raise DemoError(f"no shipped run is {entry['task']} by {entry['agent']}")
+def _shipped_runs() -> Runs:
+    """Every entry of the plan with its run."""
+    runs = Run.objects.latest_attempts().filter(experiment__name=EXPERIMENT)
+    found = {
+        (run.task.external_id, run.agent.name, run.agent.config.get("style", "")): run
+        for run in runs.select_related("agent", "task")
+    }
+    try:
+        return [(entry, found[entry.name, entry.agent, entry.style]) for entry in read_plan()]
+    except KeyError as error:
+        raise DemoError(f"no shipped run is {error}") from None
 
 
 def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
     """Labels as the annotators submit them, and the decision where they differ."""
-    for name, label in entry.get("labels", {}).items():
-        _label(item, people[name], label)
-    if "decision" in entry:
+    for name in ANNOTATORS:
+        if label := entry.label_of(name):
+            _label(item, people[name], label)
+    if entry.decision:
         dispute = Dispute.objects.get(item=item)
         decide(
             dispute=dispute,
             adjudicator=people["adjudicator"],
             version=dispute.version,
-            **entry["decision"],
+            **entry.decision,
         )
 
 
-def _label(item: StudyItem, user: User, label: Entry) -> None:
+def _label(item: StudyItem, user: User, label: dict[str, Any]) -> None:
     now = timezone.now()
     assignment = Assignment.objects.create(
         item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)

@@ -72,12 +72,16 @@ def learns(kind: LearningJob.Kind, learning: Learning) -> None:
     _kinds[kind] = learning
 
 
-def carry_out(job_id: UUID) -> bool:
-    """Work on a job until it is through or has to stop; False if it was not there to be had."""
+def carry_out(job_id: UUID, *, language_model: LanguageModel | None = None) -> bool:
+    """Work on a job until it is through or has to stop; False if it was not there to be had.
+
+    Args:
+        language_model: answers in the place of the model that the job names.
+    """
     job = LearningJob.objects.claim(job_id, lease_s=settings.ENV.LEASE_S)
     if job is None:
         return False
-    _Learner(job).carry_out()
+    _Learner(job, language_model=language_model).carry_out()
     return True
 
 

@@ -83,8 +83,15 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
     at_once_without_model: ClassVar[int] = 1
     """So many items are done and stored in one piece where no model is asked."""
 
-    def __init__(self, work: WorkT, watcher: Watcher[WorkT] | None = None) -> None:
+    def __init__(
+        self,
+        work: WorkT,
+        watcher: Watcher[WorkT] | None = None,
+        *,
+        language_model: LanguageModel | None = None,
+    ) -> None:
         self.work = work
+        self._given = language_model
         self._watcher = watcher or Watcher()
         self._hold = WorkLease(work)
         self._meter: Meter | None = None
@@ -182,10 +189,10 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
 
     @contextmanager
     def _asked_model(self) -> Iterator[LanguageModel | None]:
-        """The model with a meter before it, None where none is asked."""
+        """The model with a meter before it, the one that was given, or None where none is asked."""
         work = self.work
-        if not work.model:
-            yield None
+        if self._given is not None or not work.model:
+            yield self._given
             return
         entry, budget = self.entry(), None
         if entry.prices is not None or work.max_cost is not None:

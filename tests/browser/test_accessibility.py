@@ -17,11 +17,11 @@ from django.urls import reverse
 from playwright.sync_api import Page, Request
 
 from judging.analysis.audits.population import Shown, items_in_cells
-from judging.demo import recovery
+from judging.demo import EXPERIMENT, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
 from judging.models import Dispute, EvaluatorVersion, Study
-from runs.models import Experiment, RetryPolicy, Run, Task, User
+from runs.models import Experiment, Hint, KnowledgeSet, RetryPolicy, Run, Task, User
 from tests.browser.conftest import OpenPage
 
 Screen = tuple[Literal["light", "dark"], int, int, Sequence[str]]
@@ -55,7 +55,7 @@ class Visibility:
 def sights() -> Iterator[Visibility]:
     """Each page once, with content wherever the demo has some."""
     yield Visibility(None, reverse("login"))
-    study = Study.objects.get(name__contains="library")
+    study = Study.objects.get(is_demo=True)
     for name in ("annotator1", "adjudicator"):
         yield Visibility(name, reverse("judging:home"))
         yield Visibility(name, reverse("judging:study_detail", args=[study.pk]))
@@ -80,8 +80,7 @@ def judging_pages(study: Study) -> Iterator[tuple[str, str]]:
         yield reverse("judging:audit_cells", args=[study.pk, strict.pk, cell]), ""
     for page in ("triangle", "compare", "people", "causes", "evaluate", "failures", "progress"):
         yield reverse(f"judging:audit_{page}", args=[study.pk]), ""
-    clicks = Study.objects.get(name__contains="clicks")
-    yield reverse("judging:audit_detectors", args=[clicks.pk]), ""
+    yield reverse("judging:audit_detectors", args=[study.pk]), ""
     yield reverse("judging:what_if", args=[study.pk]) + "?off=sentence", ""
     yield reverse("runs:run_detail", args=[error]) + walk, ""
     yield reverse("judging:cause_tag", args=[study.pk, strict.pk, error]) + walk, ""
@@ -107,20 +106,25 @@ def run_pages() -> Iterator[tuple[str, str]]:
 
 def experiment_pages() -> Iterator[tuple[str, str]]:
     experiment = Experiment.objects.get(name=recovery.NAME)
-    other = Experiment.objects.get(name__contains="MiniWoB")
+    other = Experiment.objects.get(name=EXPERIMENT)
     policy = RetryPolicy.objects.get(name=recovery.POLICY)
     rules = RetryPolicy.objects.get(name="Rerun what failed")
     for page in ("experiment_list", "experiment_new", "hint_experiment_new"):
         yield reverse(f"runs:{page}"), ""
     for page in ("policy_list", "policy_new", "hint_list", "knowledge_list"):
         yield reverse(f"runs:{page}"), ""
+    hint = Hint.objects.earliest("pk")
+    yield reverse("runs:hint_job", args=[hint.job_id]), ""
+    yield reverse("runs:hint_detail", args=[hint.pk]), ""
+    for knowledge in KnowledgeSet.objects.filter(site="larkfield-shop"):
+        yield reverse("runs:knowledge_detail", args=[knowledge.pk]), ""
     for page in ("experiment_detail", "experiment_runs", "experiment_progress_rates"):
         yield reverse(f"judging:{page}", args=[experiment.pk]), ""
     for part in ("recovery", "trials", "failures", "controls"):
         yield reverse("judging:experiment_part", args=[experiment.pk, part]), ""
     yield reverse("judging:experiment_compare") + f"?a={other.pk}&b={experiment.pk}", ""
     yield reverse("runs:policy_detail", args=[policy.pk]), ""
-    study = Study.objects.get(name__contains="clicks")
+    study = Study.objects.get(is_demo=True)
     yield reverse("runs:policy_reruns") + f"?policy={rules.pk}&source=study:{study.pk}", ""
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from judging.demo import NAME
 from tests.browser.installation import Installation, installation
 
 pytestmark = [pytest.mark.browser, pytest.mark.worker, pytest.mark.timeout(900)]
 
-STUDY = "Demo: questions about a library"
 SAMPLES = Path(__file__).parents[1] / "data" / "agentlab"
-HIDDEN = re.compile(r"librarian|webarena|list_everything|imported-reward|careless", re.IGNORECASE)
+HIDDEN = re.compile(r"resident|webarena|list_everything|imported-reward|careless", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def log_in(chromium: Browser, site: Installation, name: str) -> Page:
 
 
 def start_labelling(page: Page) -> None:
-    page.get_by_role("link", name=STUDY).first.click()
+    page.get_by_role("link", name=NAME).first.click()
     expect(page).to_have_url(re.compile("/annotate/"))
 
 
@@ -110,7 +110,7 @@ def adjudicator_settles_one(page: Page) -> None:
 
 def engineer_opens_a_false_negative(page: Page) -> None:
     page.goto("/audit/")
-    page.get_by_role("link", name=STUDY).first.click()
+    page.get_by_role("link", name=NAME).first.click()
     matrix = page.get_by_role("article", name="webarena-strict")
     matrix.locator("a[href*='/cells/fn/']").first.click()
     expect(page).to_have_url(re.compile("/cells/fn/"))

@@ -14,15 +14,27 @@ from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.whatif import Change, compare
 from judging.analysis.audits.whatif_settings import read_setting
 from judging.analysis.causes.sums import Counted, causes_of
-from judging.demo import STUDIES, recovery
+from judging.demo import ASKING, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
 from judging.demo.stub_judge import MODEL, OWN_WORDS
 from judging.evaluators.registry import evaluator_choices, usable_entry
-from judging.models import CauseTag, Evaluation, EvaluatorVersion, Repair, Study
+from judging.models import Cause, CauseTag, Evaluation, EvaluatorVersion, Repair, Study
 from runs.catalogue.agents.choices import ModelUnavailableError
-from runs.models import Event, RetryPolicy, Run, Task, TaskRevision, User
+from runs.models import (
+    Event,
+    Hint,
+    KnowledgeSet,
+    RetryPolicy,
+    Run,
+    Task,
+    TaskRevision,
+    User,
+)
 from tests.runs.operations.integrity import everything_holds
+from webagent.environment.larkfield import HOSTS
+from webagent.knowledge.entries import Level
+from webagent.llm.registry import is_stub
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests the demo"), pytest.mark.slow]
 
@@ -35,7 +47,7 @@ Cells = tuple[int, int, int, int, int]
 @pytest.fixture(scope="module")
 def demo(kept_rows: None) -> Study:
     """Loaded once for all tests here, which only look at it."""
-    return load_demo()[0]
+    return load_demo()
 
 
 @pytest.fixture
@@ -83,13 +95,13 @@ def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
     }
     assert shown == counted_by_hand(study)
     assert shown == {
-        "webarena-strict": (8, 5, 5, 2, 0),
-        "webarena-repaired": (13, 0, 7, 0, 0),
-        "before": (8, 5, 5, 2, 0),
-        "after": (13, 0, 7, 0, 0),
-        "two-stage-judge": (10, 0, 5, 0, 5),
-        "imported-reward": (0, 0, 0, 0, 20),
-        "milestones-mechanical": (12, 0, 5, 1, 2),
+        "webarena-strict": (25, 23, 31, 6, 4),
+        "webarena-repaired": (40, 8, 33, 4, 4),
+        "before": (27, 23, 33, 6, 0),
+        "after": (50, 0, 37, 2, 0),
+        "two-stage-judge": (27, 8, 19, 2, 33),
+        "imported-reward": (0, 0, 0, 0, 89),
+        "milestones-mechanical": (22, 0, 19, 1, 47),
     }
 
 
@@ -105,7 +117,7 @@ def test_what_after_repairs_of_before_has_a_cause(study: Study) -> None:
     tagged = CauseTag.objects.filter(
         item__study=study, evaluator_name="before", error=CauseTag.Error.FN, is_current=True
     ).exclude(repair="")
-    assert len(repaired) == 5
+    assert len(repaired) == 23
     assert repaired == set(tagged.values_list("item__run", flat=True))
 
 
@@ -113,27 +125,41 @@ def test_what_after_repairs_of_before_has_a_cause(study: Study) -> None:
 def test_real_errors_are_repaired_and_their_causes_tagged(study: Study, name: str) -> None:
     causes = {each.audit.evaluator.name: each for each in causes_of(study)}
     before = causes[name]
-    assert (before.errors.fn, before.errors.fp) == (5, 2)
+    assert before.errors == Counted(23, 6)
     assert before.repairable.fn == before.errors.fn
-    assert before.by_repair[Repair.TASK_DATA].fn == 2
-    assert before.by_repair[Repair.EVALUATION_LOGIC].fn == 3
+    assert before.by_repair[Repair.TASK_DATA] == Counted(12, 3)
+    assert before.by_repair[Repair.EVALUATION_LOGIC] == Counted(11, 2)
     assert before.untagged == CAUSES_LEFT
-    for repaired in ("webarena-repaired", "after"):
-        assert causes[repaired].errors == Counted(0, 0)
+    rules_alone = causes["webarena-repaired"]
+    assert rules_alone.by_repair[Repair.TASK_DATA] == Counted(7, 3)
+    assert causes["after"].errors == Counted(0, 2)
+
+
+def test_every_kind_of_cause_stands_beside_a_false_negative(study: Study) -> None:
+    tags = CauseTag.objects.filter(item__study=study, error=CauseTag.Error.FN, is_current=True)
+    told = {cause for causes in tags.values_list("causes", flat=True) for cause in causes}
+    assert told == {
+        Cause.OUTPUT_FORMAT,
+        Cause.WRONG_REFERENCE,
+        Cause.SEVERAL_ANSWERS,
+        Cause.URL_FORM,
+        Cause.TOO_STRICT,
+        Cause.AMBIGUOUS_TASK,
+    }
 
 
 def test_switching_the_rules_on_repairs_the_strict_matcher(study: Study) -> None:
     strict = EvaluatorVersion.objects.get(name="webarena-strict")
     compared = compare(study, read_setting(strict, {"off": "none"}))
-    assert len(compared.flips[Change.FIXED_FN]) == 5
+    assert len(compared.flips[Change.FIXED_FN]) == 15
     assert set(compared.flips) == {Change.FIXED_FN, Change.FIXED_FP}
 
 
 def test_the_tasks_are_patched_each_with_its_reason_and_after_judges_by_them(study: Study) -> None:
     revisions = TaskRevision.objects.filter(task__task_set__name="larkfield")
     assert Counter(revisions.values_list("category", flat=True)) == {
-        "output_format": 6,
-        "reference": 2,
+        "output_format": 9,
+        "reference": 8,
     }
     assert all(len(revision.why) > 40 for revision in revisions)
     for name, version in (("before", "1"), ("after", "repaired-1")):
@@ -143,7 +169,7 @@ def test_the_tasks_are_patched_each_with_its_reason_and_after_judges_by_them(stu
 
 
 def test_the_stub_owns_up_wherever_it_answered(study: Study) -> None:
-    assert {each.name for each in stubs_of(study)} == set(STUDIES["questions"].asking)
+    assert {each.name for each in stubs_of(study)} == set(ASKING)
     stages = [
         stage
         for said in Evaluation.objects.filter(evaluator__config__model=MODEL)
@@ -217,3 +243,29 @@ def test_runs_that_fail_still_came_some_way(study: Study) -> None:
     )
     rates = sorted((one.verdict, one.details["progress"]["final"]) for one in said)
     assert rates == [("failed", 50.0), ("passed", 100.0)]
+
+
+def test_all_forty_tasks_are_run_and_a_few_runs_are_left_to_label(study: Study) -> None:
+    runs = Run.objects.filter(study_items__study=study)
+    assert runs.values("task__goal").distinct().count() == 40
+    assert {site for sites in runs.values_list("task__sites", flat=True) for site in sites} == set(
+        HOSTS
+    )
+    assert study.items.count() == 101
+    assert study.items.filter(verdict__isnull=True).count() == 12
+
+
+def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
+    hints = Hint.objects.all()
+    assert Counter(hint.level for hint in hints) == {level.value: 3 for level in Level}
+    own = OWN_WORDS.rstrip(":")
+    assert all(own in hint.text and is_stub(hint.model) for hint in hints)
+    sets = KnowledgeSet.objects.all()
+    assert Counter((one.site, one.kind) for one in sets) == {
+        (site, kind): 1
+        for site in ("larkfield-forum", "larkfield-shop")
+        for kind in ("raw", "summarised")
+    }
+    entries = [entry for one in sets for entry in one.entries.all()]
+    assert len(entries) == 8
+    assert all(own in entry.ng and not entry.problem for entry in entries)

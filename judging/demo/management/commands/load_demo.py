@@ -7,14 +7,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from judging.demo import read_plan, recovery
+from judging.demo import EXPERIMENT, read_plan, recovery
 from judging.demo.services import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
 from judging.models import Study
 from runs.models import Run
 
 
 class Command(BaseCommand):
-    help = "Load the demo: recorded runs, two studies, four accounts. Not in production."
+    help = "Load the demo: recorded runs, a study, four accounts. Not in production."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--if-empty", action="store_true", help="only where no study is")
@@ -46,6 +46,5 @@ class Command(BaseCommand):
 
 def _is_in_use() -> bool:
     """Whether somebody has begun work of their own here."""
-    demo = {entry["experiment"] for entry in read_plan()} | {recovery.NAME}
-    mine = Run.objects.exclude(experiment__name__in=demo)
+    mine = Run.objects.exclude(experiment__name__in=[EXPERIMENT, recovery.NAME])
     return Study.objects.exists() or mine.exists()

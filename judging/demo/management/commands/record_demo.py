@@ -1,4 +1,4 @@
-"""Record the demo's runs afresh: real agents in a real browser, then one file."""
+"""Record the demo's runs afresh: real agents in a real browser, then two small files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.demo import RUNS_FILE, read_plan
-from judging.demo.recovery import RECOVERY_FILE, demo_policy, plan_of, stubbed_generic
+from judging.demo import EXPERIMENT, RUNS_FILE, Entry, read_plan, recovery
+from judging.demo.pictures import shrink
 from runs.exports.services import export_runs
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.reruns.services import queue_run
@@ -20,6 +20,9 @@ from webagent.agents.registry import register_agent
 from webagent.environment.browser import end_own_browsers
 from webagent.trajectory.records import StepRecord
 
+SEED = 1
+"""Nothing on the sites is drawn by lot."""
+
 
 class Command(BaseCommand):
     """For whoever changes an agent or the plan; users never need it. Wants an empty database."""
@@ -27,38 +30,42 @@ class Command(BaseCommand):
     help = "Record the runs of the demo into the files that are shipped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("part", choices=["studies", "recovery"])
-        parser.add_argument("--out", type=Path, help="instead of the shipped file")
+        parser.add_argument("--out", type=Path, help="folder for the files, instead of the demo's")
+        parser.add_argument("--task", default="", help="only tasks of the study with this in them")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if Run.objects.exists():
             raise CommandError("There are runs here already: set DATA_DIR to an empty folder.")
-        if options["part"] == "studies":
-            self._record_studies()
-            out = options["out"] or RUNS_FILE
-        else:
-            self._record_recovery()
-            out = options["out"] or RECOVERY_FILE
-        export_runs(out, Run.objects.all())
-        size = out.stat().st_size
-        self.stdout.write(f"{Run.objects.count()} runs, {size / 1e6:.2f} MB: {out}")
-
-    def _record_studies(self) -> None:
         for entry in read_plan():
-            run = queue_run(
-                task=entry["task"],
-                agent=entry["agent"],
-                agent_config=entry["config"],
-                seed=entry["seed"],
-                max_steps=entry.get("max_steps"),
-                experiment=entry["experiment"],
-            )
-            self._carry_out(run, crash_after=entry.get("crash_after"))
+            if options["task"] in entry.task:
+                self._record(entry)
+        self._write(RUNS_FILE, EXPERIMENT, options["out"])
+        if not options["task"]:
+            self._record_recovery()
+            self._write(recovery.RECOVERY_FILE, recovery.NAME, options["out"])
+
+    def _write(self, file: Path, experiment: str, folder: Path | None) -> None:
+        out = folder / file.name if folder else file
+        runs = Run.objects.filter(experiment__name=experiment)
+        export_runs(out, runs)
+        shrink(out)
+        self.stdout.write(f"{runs.count()} runs, {out.stat().st_size / 1e6:.2f} MB: {out}")
+
+    def _record(self, entry: Entry) -> None:
+        run = queue_run(
+            task=entry.name,
+            agent=entry.agent,
+            agent_config=entry.config,
+            seed=SEED,
+            max_steps=entry.max_steps,
+            experiment=EXPERIMENT,
+        )
+        self._carry_out(run, crash_after=entry.crash_after)
 
     def _record_recovery(self) -> None:
         """The experiment, as its page would launch it; stubs answer for the models."""
-        register_agent(stubbed_generic())
-        plan = plan_of(demo_policy())
+        register_agent(recovery.stubbed_generic())
+        plan = recovery.plan_of(recovery.demo_policy())
         launch_experiment(plan=plan, token=uuid.uuid4(), user=None)
         while execute_next():
             self._show(Run.objects.latest("ended_at"))

@@ -31,8 +31,8 @@ from webagent.trajectory.reading import open_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
-RECORDED = Path(__file__).parents[4] / "judging" / "demo" / "runs.zip"
-TASKS = {f"miniwob.{name}" for name in ("login-user", "enter-text", "enter-date", "search-engine")}
+RECORDED = Path(__file__).parents[4] / "judging" / "demo" / "recovery.zip"
+TASKS = {f"miniwob.{name}" for name in ("login-user", "search-engine", "simple-arithmetic")}
 FILLED, CLICKED = "a field is filled", "a button is clicked"
 
 

@@ -1,0 +1,78 @@
+"""Smaller pictures in a recorded archive: few colours, which plain pages have anyway."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from webagent.trajectory.bundles import BlobSource, RunBundle
+from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.reading import open_runs
+from webagent.trajectory.records import StepRecord
+
+COLOURS = 48
+
+
+def shrink(archive: Path) -> None:
+    """Write the archive anew, with smaller screenshots of the same size in pixels."""
+    with open_runs(archive) as source, tempfile.TemporaryDirectory(dir=archive.parent) as folder:
+        out = Path(folder) / archive.name
+        write_zip(out, _smaller(source))
+        os.replace(out, archive)
+
+
+def _smaller(source: Any) -> Iterator[RunBundle]:
+    for item in source:
+        if not isinstance(item, RunBundle):
+            raise TypeError(f"not a run that can be read: {item}")
+        blobs = _Pictures(item.blobs)
+        steps = tuple(
+            StepRecord.model_validate(blobs.replaced(step.model_dump(mode="json")))
+            for step in item.steps
+        )
+        yield replace(item, steps=steps, blobs=blobs)
+
+
+class _Pictures:
+    """The blobs of a run, its pictures among them in fewer colours."""
+
+    def __init__(self, source: BlobSource) -> None:
+        self._source = source
+        self._made: dict[str, bytes] = {}
+        self._known: dict[str, str] = {}
+
+    def read(self, sha256: str) -> bytes:
+        return self._made.get(sha256) or self._source.read(sha256)
+
+    def replaced(self, value: Any) -> Any:
+        """The record with the smaller picture's hash and length wherever a picture is named."""
+        if isinstance(value, list):
+            return [self.replaced(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("media_type") == "image/png" and "sha256" in value:
+            sha256 = self._small(value["sha256"])
+            return value | {"sha256": sha256, "bytes": len(self._made[sha256])}
+        return {key: self.replaced(each) for key, each in value.items()}
+
+    def _small(self, sha256: str) -> str:
+        if sha256 not in self._known:
+            content = _in_few_colours(self._source.read(sha256))
+            self._known[sha256] = hashlib.sha256(content).hexdigest()
+            self._made[self._known[sha256]] = content
+        return self._known[sha256]
+
+
+def _in_few_colours(content: bytes) -> bytes:
+    out = io.BytesIO()
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()
