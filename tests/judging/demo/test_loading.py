@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.demo import loading, read_plan
+from judging.demo import EXPERIMENT, loading
 from judging.demo.services import DemoError
 from judging.models import Study
 from runs.models import AuditEntry
@@ -52,7 +52,7 @@ def test_it_is_asked_for_once_and_counts_the_runs_that_are_here(
     client: Client, asked: list[str]
 ) -> None:
     assert "every 1s" not in part(client)
-    make_run(experiment=make_experiment(read_plan()[0]["experiment"]), pictures=False)
+    make_run(experiment=make_experiment(EXPERIMENT), pictures=False)
     for _ in range(2):
         assert "every 1s" in part(client, "post")
     assert asked == [loading.LOAD]
