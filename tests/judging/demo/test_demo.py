@@ -195,7 +195,7 @@ def test_pages_mark_the_stub_and_nobody_can_ask_it(study: Study, client: Client)
         for name in ("audit", "audit_triangle", "audit_compare", "audit_causes", "what_if")
     ]
     for address in pages:
-        shown = client.get(address).content.decode()
+        shown = client.get(address, follow=True).content.decode()
         assert re.search(r"a stub\s+of fixed rules answered", shown), address
     pane = client.get(reverse("judging:run_judgements", args=[run.pk])).content.decode()
     assert "answered by a stub" in pane
