@@ -71,7 +71,7 @@ class TestMeasuring:
         page = client.get("/storage/").content.decode()
         assert "Garden" in page
         assert "every 2s" not in page
-        assert "free on the disk" in page
+        assert "Free on the disk" in page
         blobs = Blob.objects.all()
         assert (measured.n_files, measured.stored) == (
             len(blobs),
