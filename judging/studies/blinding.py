@@ -42,7 +42,7 @@ class StudyPolicy:
         are part of the study.
         """
         if user.has_perm("runs.view_run"):
-            return Q()
+            return Q() if only is None else Q(pk__among=list(only))
         present = StudyMember.objects.filter(user=user, left_at=None)
         assigned = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
         labelled = Label.objects.filter(annotator=user, item__study__in=present.values("study"))
@@ -56,7 +56,12 @@ class StudyPolicy:
         # One list and no choice between lists, which would have the database look at every run.
         listed = assigned.order_by().values("item__run")
         own = labelled.order_by().values("item__run"), adjudicated.order_by().values("run")
-        return Q(pk__in=listed.union(*own, all=True))
+        own_runs = listed.union(*own, all=True)
+        if only is not None and len(only) > 1:
+            # Looked up now: as part of a query, PostgreSQL goes through a whole study for each.
+            return Q(pk__among=sorted({run for (run,) in own_runs.values_list("item__run")}))
+        own_q = Q(pk__in=own_runs)
+        return own_q if only is None else Q(pk__among=list(only)) & own_q
 
     def blind(self, user: User) -> Q | None:
         """Runs under judgement, their retries and reruns, and what they were retried or rerun of.

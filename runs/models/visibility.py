@@ -28,7 +28,7 @@ class RunPolicy(Protocol):
         """Runs that the person may open at all.
 
         Args:
-            only: the runs that will be asked about, where they are few.
+            only: the runs that will be asked about, where they are few; no other is visible then.
         """
         ...
 
@@ -97,7 +97,4 @@ def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibilit
             may be long, and a page of rows or a single run is far quicker without it.
     """
     policy = run_policy()
-    visible = policy.visible(user, only)
-    if only is not None:
-        visible = Q(pk__among=list(only)) & visible
-    return Visibility(user, visible, *policy.hidden(user, only))
+    return Visibility(user, policy.visible(user, only), *policy.hidden(user, only))
