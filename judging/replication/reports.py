@@ -39,10 +39,6 @@ class ReplicationFacts:
         self.replication = replication
         self.sources = Sources(replication, user)
 
-    @property
-    def file(self) -> Any:
-        return self.sources.file
-
     @cached_property
     def deviations(self) -> list[Deviation]:
         return deviations_of(self.sources)
@@ -63,7 +59,9 @@ class ReplicationFacts:
                 **tables,
                 PLAN: Entry(_("Plan"), _plan),
                 DEVIATIONS: Entry(_("Deviations from the paper"), _deviations),
-                VERSIONS: Entry(_("Versions, seeds and hashes"), _versions),
+                VERSIONS: Entry(
+                    _("Versions, seeds and hashes"), lambda facts: versions(facts.sources)
+                ),
             }
         )
 
@@ -298,7 +296,3 @@ def _deviations(facts: ReplicationFacts) -> Report:
             )
         ],
     )
-
-
-def _versions(facts: ReplicationFacts) -> Report:
-    return versions(facts.sources)
