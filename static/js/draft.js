@@ -102,7 +102,7 @@ export class Draft {
   show() {
     if (this.isDirty) this.saved.textContent = this.text.textUnsaved;
     else if (this.savedAt) {
-      const clock = new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: "short" });
+      const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
       this.saved.textContent = this.text.textSaved.replace("%t", clock.format(new Date(this.savedAt)));
     }
   }
