@@ -264,7 +264,8 @@ def shown() -> Iterator[set[str]]:
 
 def everywhere(world: World, overseer: User) -> Iterator[tuple[User, Visit]]:
     """Each address without a query, as somebody who sees everything and as somebody who labels."""
-    for user, rooms in ((overseer, ""), (world.annotator, "judging:annotate")):
+    labelling = ("judging:annotate", "judging:label_examples")
+    for user, rooms in ((overseer, ("",)), (world.annotator, labelling)):
         for name, visit in visits(world, 99):
             if name not in LEAVES and name.startswith(rooms):
                 yield user, visit
