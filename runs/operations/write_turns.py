@@ -37,20 +37,24 @@ def queue_writers(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Have transactions of the connection begin in turn, where it is one to a file of SQLite."""
     if connection.vendor != "sqlite":
         return
-    # A driver's connection is new each time, Django's stays with its thread.
-    is_queued = any(isinstance(each, _InTurn) for each in connection.execute_wrappers)
     files = connection.connection.execute("PRAGMA database_list").fetchall()
     path = next(file for _, name, file in files if name == "main")
-    if path and not is_queued:  # not one in memory
-        connection.execute_wrappers.insert(0, _InTurn(connection, path + QUEUE_FILE))
+    queue = path and path + QUEUE_FILE  # one in memory has none
+    # A driver's connection is new each time, Django's stays with its thread.
+    turn = next((each for each in connection.execute_wrappers if isinstance(each, _InTurn)), None)
+    if turn is not None:
+        turn.queue = queue
+    elif queue:
+        connection.execute_wrappers.insert(0, _InTurn(connection, queue))
 
 
 class _InTurn:
     """Runs each statement of a connection; one that begins a transaction, in turn."""
 
-    def __init__(self, connection: BaseDatabaseWrapper, path: str) -> None:
+    def __init__(self, connection: BaseDatabaseWrapper, queue: str) -> None:
         self._connection = connection
-        self._path = path
+        self.queue = queue
+        """The lock's file, beside the database that is open now."""
         self._timeout_s = connection.settings_dict["OPTIONS"]["timeout"]
 
     def __call__(
@@ -61,7 +65,7 @@ class _InTurn:
         many: bool,
         context: dict[str, Any],
     ) -> Any:
-        if sql != BEGIN:
+        if sql != BEGIN or not self.queue:
             return execute(sql, params, many, context)
         with self._turn(), self._without_sleep():
             deadline = time.monotonic() + self._timeout_s
@@ -76,7 +80,11 @@ class _InTurn:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         # Opened anew each time: threads, and processes that were forked, then wait for each other.
-        queue = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            queue = os.open(self.queue, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError:  # no room for it, for instance: out of turn
+            yield
+            return
         try:
             fcntl.flock(queue, fcntl.LOCK_EX)
             yield

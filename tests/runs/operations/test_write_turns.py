@@ -49,6 +49,28 @@ def test_a_connection_that_is_made_anew_queues_once():
     assert len(queued) == 1
 
 
+def test_the_queue_is_that_of_the_database_that_is_open(tmp_path, monkeypatch):
+    connection.ensure_connection()
+    connection.close()
+    other = str(tmp_path / "other.sqlite3")
+    with monkeypatch.context() as patched:
+        patched.setitem(connection.settings_dict, "NAME", other)
+        with transaction.atomic():
+            assert os.path.exists(other + write_turns.QUEUE_FILE)
+        connection.close()
+    with transaction.atomic():
+        User.objects.create(username="here again")
+
+
+def test_without_a_file_for_the_queue_it_goes_on(tmp_path, monkeypatch):
+    connection.ensure_connection()
+    [turn] = [each for each in connection.execute_wrappers if hasattr(each, "queue")]
+    monkeypatch.setattr(turn, "queue", str(tmp_path / "gone" / "queue"))
+    with transaction.atomic():
+        User.objects.create(username="written")
+    assert User.objects.exists()
+
+
 def test_who_came_first_writes_first():
     """Each comes while another writes; SQLite alone lets whoever looks next go first."""
     order: list[int] = []
