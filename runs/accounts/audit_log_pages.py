@@ -84,6 +84,12 @@ class AuditLogFilter(forms.Form):
         choices = [("", _("all")), *((kind.name, kind.words) for kind in kinds)]
         self.fields["did"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
+    @property
+    def are_log_ins(self) -> bool:
+        """Whether only log-ins are asked for."""
+        self.is_valid()
+        return self.cleaned_data.get("show") == LOG_INS and not self.cleaned_data.get("did")
+
     def chosen(self, viewer: User) -> AuditEntryQuerySet:
         """The entries asked for, of those that the viewer may know of; the newest first."""
         self.is_valid()
@@ -105,11 +111,10 @@ class AuditLogFilter(forms.Form):
             # The person's entries under whatever name they had; names of commands are only names.
             users = list(User.objects.filter(username=who).values_list("pk", flat=True))
             entries = entries.filter(user__in=users) if users else entries.filter(name=who)
-        log_ins = Q(kind__in=[kind.name for kind in KINDS.values() if kind.is_log_in])
-        if "did" not in wanted and (
-            tab := {CHANGES: ~log_ins, LOG_INS: log_ins}.get(str(wanted.get("show")))
-        ):
-            entries = entries.filter(tab)
+        if "did" not in wanted and wanted.get("show") == CHANGES:
+            entries = entries.exclude(kind__in=_log_in_kinds())
+        if self.are_log_ins:
+            entries = entries.filter(kind__in=_log_in_kinds())
         for name, column in (("did", "kind"), ("about", "about_kind"), ("about_id", "about_id")):
             if name in wanted:
                 entries = entries.filter(**{column: wanted[name].strip()})
@@ -118,6 +123,10 @@ class AuditLogFilter(forms.Form):
         if until := wanted.get("until"):
             entries = entries.filter(at__lt=_midnight(until) + timedelta(days=1)).latest_first()
         return entries
+
+
+def _log_in_kinds() -> list[str]:
+    return [kind.name for kind in KINDS.values() if kind.is_log_in]
 
 
 def _midnight(day: object) -> datetime:
@@ -169,7 +178,7 @@ def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
     form = AuditLogFilter(query)
     with_details = reads_details(viewer)
     oldest = read_number(query.get("before", ""))
-    found = list(form.chosen(viewer).before(oldest)[: PER_PAGE + 1])
+    found = _newest(form.chosen(viewer), oldest, _log_in_kinds() if form.are_log_ins else ())
     entries = found[:PER_PAGE]
     asked = {name: value for name, value in query.items() if value and name != "before"}
     return {
@@ -183,6 +192,18 @@ def page_context(query: Mapping[str, str], viewer: User) -> dict[str, object]:
         "asked": urlencode(asked),
         "older": urlencode({**asked, "before": entries[-1].pk}) if len(found) > PER_PAGE else "",
     }
+
+
+def _newest(
+    chosen: AuditEntryQuerySet, oldest: int | None, kinds: Iterable[str]
+) -> list[AuditEntry]:
+    """The entries of a page and one more; of several kinds, each read in the order of its index."""
+    parts = [chosen.filter(kind=kind) for kind in kinds] or [chosen]
+    found = [entry for part in parts for entry in part.before(oldest)[: PER_PAGE + 1]]
+    if len(parts) > 1:
+        by_time = bool(chosen.query.order_by)
+        found.sort(key=lambda each: (each.at if by_time else each.pk, each.pk), reverse=True)
+    return found[: PER_PAGE + 1]
 
 
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}

@@ -87,6 +87,7 @@ GROWING = {
         ("judging:home", ""): UNDER_WAY,
         ("judging:study_create", "trajectory"): NONE_FITS,
         ("runs:run_list", "q"): WORDS,
+        ("runs:run_count", "q"): WORDS,
         ("runs:run_facets", "q"): WORDS,
         ("runs:run_matching", "q"): WORDS,
         ("runs:task_list", "q"): WORDS,
