@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
@@ -12,9 +13,26 @@ from judging.models import Study, StudyMember
 from judging.studies.protocols import MAX_CHARS, default_lines, parse_lines
 from judging.studies.services import MAX_RUNS, Protocol, new_seed
 from runs.models import User
+from runs.models.parsing import read_number
+
+if TYPE_CHECKING:
+    Chosen = forms.ModelMultipleChoiceField[User]
+else:
+    Chosen = forms.ModelMultipleChoiceField
 
 MAX_SEED = 2**53
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class PeopleField(Chosen):
+    """People by their numbers; one that no row can have is refused as unknown."""
+
+    def clean(self, value: Any) -> Any:
+        for number in value or ():
+            if read_number(str(number)) is None:
+                words = self.error_messages["invalid_pk_value"]
+                raise ValidationError(words, "invalid_pk_value", {"pk": number})
+        return super().clean(value)
 
 
 class StudyForm(forms.Form):
@@ -73,14 +91,14 @@ class StudyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 12}),
         help_text=_("Markdown. When does a run count as a success? What about doubtful cases?"),
     )
-    annotators = forms.ModelMultipleChoiceField(
+    annotators = PeopleField(
         widget=forms.CheckboxSelectMultiple,
         queryset=User.objects.filter(is_active=True).order_by("username"),
         label=_("annotators"),
         required=False,
         help_text=_("At least as many as labels per run. You can add people later."),
     )
-    adjudicators = forms.ModelMultipleChoiceField(
+    adjudicators = PeopleField(
         widget=forms.CheckboxSelectMultiple,
         queryset=User.objects.none(),
         label=_("Adjudicators"),
@@ -95,7 +113,7 @@ class StudyForm(forms.Form):
         self.fields["seed"].initial = new_seed
         self.fields["causes"].initial = default_lines
         may_adjudicate = User.objects.with_perm("judging.adjudicate", backend=BACKEND)
-        people = cast("forms.ModelMultipleChoiceField[User]", self.fields["adjudicators"])
+        people = cast("PeopleField", self.fields["adjudicators"])
         people.queryset = may_adjudicate.order_by("username")
 
     @property

@@ -296,7 +296,7 @@ def resampled(audit: Audit) -> Resampled:
         each.evaluator.pk: evaluator_intervals(
             _scored(each, by_evaluator[each.evaluator.pk] if shares_tasks else single_trials(each)),
             BOOTSTRAPPED if shares_tasks else NO_SHARES,
-            seed=audit.study.pk,
+            seed=audit.study.sample_seed,
         )
         for each in (audit.evaluators if audit.no_verdict_is_wrong else audit.speaking)
     }

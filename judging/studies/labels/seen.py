@@ -7,6 +7,7 @@ In words such as `0-3 7 end answer`: steps by number, `end` where the last one i
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
 ANSWER, END, NOTHING = "answer", "end", "nothing"
 MAX_SEEN = 5000
@@ -35,7 +36,7 @@ def read_seen(text: str, steps: frozenset[int]) -> str:
         return ""
     if len(text) > MAX_SEEN:
         raise ValueError("too long")
-    seen, before = set[int](), -1
+    seen, before, ordered = set[int](), -1, sorted(steps)
     for word in words:
         if word in _WORDS:
             continue
@@ -45,7 +46,7 @@ def read_seen(text: str, steps: frozenset[int]) -> str:
         first, last = int(span[1]), int(span[2] or span[1])
         if first not in steps or last not in steps or not before < first <= last:
             raise ValueError(word)
-        seen.update(steps.intersection(range(first, last + 1)))
+        seen.update(ordered[bisect_left(ordered, first) : bisect_right(ordered, last)])
         before = last
     told = _spans(seen, steps)
     told += [END] if steps and max(steps) in seen else []

@@ -102,6 +102,10 @@ GROWING = {
     },
     "postgresql": {
         ("runs:task_list", "site"): SORTED,
+        ("runs:run_list", "q"): SORTED,
+        ("runs:run_facets", "q"): SORTED,
+        ("runs:run_matching", "q"): SORTED,
+        ("runs:run_count", "status"): PLANNED,
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
         ("judging:audit_home", ""): PLANNED,
