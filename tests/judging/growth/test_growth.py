@@ -88,8 +88,6 @@ GROWING = {
         ("judging:study_create", "trajectory"): NONE_FITS,
         ("runs:run_list", "q"): WORDS,
         ("runs:run_count", "q"): WORDS,
-        ("runs:run_facets", "q"): WORDS,
-        ("runs:run_matching", "q"): WORDS,
         ("runs:task_list", "q"): WORDS,
         ("api:list_runs", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
