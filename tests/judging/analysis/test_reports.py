@@ -20,7 +20,7 @@ from judging.models import Study
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of
 
-pytestmark = pytest.mark.sqlite_only("tests what pages show")
+pytestmark = [pytest.mark.sqlite_only("tests what pages show"), pytest.mark.slow]
 
 HOSTILE = '=HYPERLINK("http://evil")|*a*_b_ {x} \\cite % & # $ ^ ~ <i>\nnext, "quoted"'
 

@@ -19,7 +19,11 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import client_of, make_experiment, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages link to")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages link to"),
+    pytest.mark.slow,
+]
 DOCUMENT = Path(__file__).parents[3] / "docs" / "interface.md"
 ROW = re.compile(r"^\| `(/[^`]*)` \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
 ROLES = ("annotator", "adjudicator", "engineer")

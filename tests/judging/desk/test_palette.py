@@ -10,7 +10,11 @@ from runs.models import User
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import client_of, make_experiment, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 def addresses(user: User, typed: str) -> list[str]:

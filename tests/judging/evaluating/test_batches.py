@@ -28,6 +28,7 @@ from webagent.llm.interface import Reply, Usage
 
 # Judges work in threads, each with a connection of its own.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("test_batch_workers.py works through batches on PostgreSQL"),
 ]

@@ -14,7 +14,7 @@ from judging.models import Evaluation
 from runs.models import Task
 from tests.runs.factories import make_run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests matching")]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests matching"), pytest.mark.slow]
 FIXTURE = Path(__file__).resolve().parent.parent.parent / "data" / "webarena" / "tasks.json"
 HOSTS = {
     site: f"http://shop.test:{port}"

@@ -38,7 +38,7 @@ from tests.runs.operations.integrity import rows_hold
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import open_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 STUDY = "Published labels"
 DATA = Path(__file__).parent.parent.parent / "data" / "agentrewardbench"
 COLUMNS = "task_set,task,agent,annotator,evaluator,verdict,failure_step,rationale"

@@ -16,6 +16,7 @@ from tests.judging.replication.test_work import LEVERS
 from tests.runs.knowledge.lever_world import inhabited
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("its parts are tested on both"),
 ]

@@ -16,7 +16,11 @@ from tests.judging.replication import files
 from tests.runs.api.asking import Caller
 from tests.runs.factories import client_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 READER = ("runs.view_experiment", "judging.view_audit")
 RUNNER = (*READER, "runs.rerun_run", "judging.add_study", "judging.add_evaluation")
 

@@ -17,7 +17,11 @@ from judging.statistics.figures import Share
 from tests.judging.analysis import papers
 from tests.judging.replication import files
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what reports say")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what reports say"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture

@@ -20,7 +20,11 @@ from runs.exports.run_bundles import bundles_of
 from runs.models import Run
 from tests.runs.factories import client_of, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("figures, alike on both")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("figures, alike on both"),
+    pytest.mark.slow,
+]
 FILE = Path(__file__).parents[3] / "data" / "annotations" / "made_up.csv"
 WANTED = {
     # question, whether "unsure" counts: runs, Cohen's kappa, Krippendorff's alpha

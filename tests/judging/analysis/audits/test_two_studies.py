@@ -21,7 +21,11 @@ from tests.judging.analysis import audited
 from tests.runs.api.asking import Caller
 from tests.runs.factories import client_of, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("figures, alike on both")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("figures, alike on both"),
+    pytest.mark.slow,
+]
 N = 75
 FIRST_SUCCESSES, FIRST_MISSED = range(39), range(23, 39)
 SECOND_SUCCESSES, SECOND_MISSED = [*range(36), *range(39, 44)], [0]
