@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[1]
 CODE = ("runs", "judging", "webagent", "scripts", "manage.py")

@@ -30,6 +30,7 @@ from webagent.environment.browser import OWNER_VARIABLE
 from webagent.trajectory.records import RunRecord
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.sqlite_only("asks no database anything special; test_execution.py runs on both"),
 ]

@@ -12,6 +12,8 @@ from tests.webagent.moody_site import MoodySite
 from tests.webagent.sites import Sites
 from webagent.environment.probing import SiteState, probe_sites, tile_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def sites() -> Iterator[Sites]:

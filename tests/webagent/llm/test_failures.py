@@ -12,6 +12,8 @@ from webagent.llm.client import Client, RetryLimits
 from webagent.llm.failures import retry_after
 from webagent.llm.interface import FailureKind, Message, ModelFailure, Request
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "The trajectory says something private."
 ONCE = RetryLimits(max_tries=1)
 every_model = pytest.mark.parametrize("name", NAMES)

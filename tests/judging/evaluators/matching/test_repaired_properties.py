@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from judging.evaluators.matching.strict import StrictMatcher
 from tests.judging.evaluators.matching.factories import answered, ended_at, string_task, url_task
 from tests.judging.evaluators.matching.test_repaired_answers import RIGHT_ANSWERS, WRONG_ANSWERS
 from tests.judging.evaluators.matching.test_repaired_urls_and_pages import RIGHT_PAGES, WRONG_PAGES
+
+pytestmark = pytest.mark.slow
 
 REPAIRED = RepairedMatcher()
 ALL_OFF = RepairedMatcher(rules=frozenset())
