@@ -13,12 +13,12 @@ from decimal import Decimal
 
 from django.utils import timezone
 
+import runs.knowledge.web.jobs  # noqa: F401 (declares what extraction and summaries are)
 from judging.analysis.experiments.sources import Source
 from judging.demo import Entry
 from judging.demo.stub_judge import OWN_WORDS
 from runs.knowledge.hints.writing import HintParams
 from runs.knowledge.learning import carry_out
-from runs.knowledge.web import jobs as _  # noqa: F401 (what extraction and summaries are)
 from runs.models import LearningJob, Run, User
 from webagent.knowledge.entries import Level
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Request, TextPart

@@ -38,7 +38,7 @@ class CountColumn(tables.Column):  # type: ignore[misc]  # the library has no ty
         return str(value[self.counted])
 
 
-class ActionColumn(tables.Column):  # type: ignore[misc]
+class ActionColumn(tables.Column):  # type: ignore[misc]  # the library has no types
     """A button; the heading is there for screen readers alone."""
 
     @property
@@ -46,7 +46,7 @@ class ActionColumn(tables.Column):  # type: ignore[misc]
         return format_html('<span class="visually-hidden">{}</span>', gettext("Actions"))
 
 
-class StudyTable(tables.Table):  # type: ignore[misc]
+class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """One `StudyRow` a row; without columns that say nothing to this person."""
 
     name = tables.Column(

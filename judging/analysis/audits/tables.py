@@ -40,7 +40,7 @@ FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
 
 
 # The library has no types; a class of it is Any.
-class CellTable(tables.Table):  # type: ignore[misc]
+class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """One run a row, in the study's order unless sorted otherwise."""
 
     is_partial = True
@@ -172,7 +172,7 @@ SHORT_ANSWER = 44
 _JUDGE = EvaluatorVersion.Kind.JUDGE
 
 
-class _LabelColumn(tables.Column):  # type: ignore[misc]
+class _LabelColumn(tables.Column):  # type: ignore[misc]  # the library has no types
     """The label of one person, or the nth label of a run where many people share a study."""
 
     keeps_case = True
@@ -198,7 +198,7 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]
         return format_html('{} <span class="small muted">{}</span>', given, name)
 
 
-class _SourceColumn(tables.Column):  # type: ignore[misc]
+class _SourceColumn(tables.Column):  # type: ignore[misc]  # the library has no types
     """What an evaluator, or one step of it, said."""
 
     keeps_case = True
@@ -237,7 +237,7 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
     )
 
 
-class TriangleTable(tables.Table):  # type: ignore[misc]
+class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """Runs of a selection, with what everybody said of them."""
 
     is_partial = True

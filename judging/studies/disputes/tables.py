@@ -27,7 +27,7 @@ GOAL_CHARS = 120
 
 
 # The library has no types; a class of it is Any.
-class DisputeTable(tables.Table):  # type: ignore[misc]
+class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """One dispute a row; nothing of the run that may be hidden."""
 
     goal = tables.Column(

@@ -25,6 +25,7 @@ from runs.models import (
     Event,
     Hint,
     KnowledgeSet,
+    LearningJob,
     RetryPolicy,
     Run,
     Task,
@@ -269,3 +270,11 @@ def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
     entries = [entry for one in sets for entry in one.entries.all()]
     assert len(entries) == 8
     assert all(own in entry.ng and not entry.problem for entry in entries)
+
+
+def test_of_two_loads_at_once_the_second_makes_nothing_more(study: Study) -> None:
+    """As one that looked before the first had made the study."""
+    counted = (Study, Run, Evaluation, LearningJob)
+    before = [model.objects.count() for model in counted]
+    assert load_demo() == study
+    assert [model.objects.count() for model in counted] == before
