@@ -34,8 +34,8 @@ $(INSTALLED): requirements.txt scripts/install.sh
 	@scripts/install.sh requirements.txt
 	@touch $@
 
-$(INSTALLED_DEV): $(INSTALLED) requirements-dev.txt
-	@scripts/install.sh requirements-dev.txt
+$(INSTALLED_DEV): $(INSTALLED) requirements-dev.txt requirements-webarena.txt
+	@scripts/install.sh requirements-dev.txt requirements-webarena.txt
 	@touch $@
 
 check: $(INSTALLED_DEV) ## lint, types, import directions, migrations, messages, packages

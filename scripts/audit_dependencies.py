@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LISTS = ("requirements.txt", "requirements-dev.txt")
+LISTS = ("requirements.txt", "requirements-dev.txt", "requirements-webarena.txt")
 PIP_AUDIT = Path(sys.executable).with_name("pip-audit")
 SECONDS = 120
 

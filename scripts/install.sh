@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Makes the virtual environment and installs one pinned requirements file into it.
-# --no-deps: the file lists every package; BrowserGym's metadata would ask for an old Playwright.
+# Makes the virtual environment and installs pinned requirements files into it.
+# --no-deps: the files list every package; BrowserGym's metadata would ask for an old Playwright.
 # --require-hashes: nothing is installed that is not byte for byte what was locked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-file=$1
 
 find_python() {
     for name in python3.13 python3.12 python3.11 python3; do
@@ -34,7 +33,7 @@ make_venv() {
 }
 
 [ -x .venv/bin/python ] || { echo "Making the virtual environment …"; make_venv; }
-echo "Installing $file …"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r "$file"
+echo "Installing $* …"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes "${@/#/--requirement=}"
 # Compiled here on every processor, where pip would use one; the packages' own tests are left out.
 .venv/bin/python -m compileall -q -j 0 -x '[/]tests[/]' .venv/lib

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from runs.catalogue.patches.changes import read_patch
 from runs.catalogue.patches.files import SHIPPED, patch_path, patch_text
 from runs.models import Task, TaskRevision
 from tests.runs.factories import make_task
+from tests.webarena_tasks import TASK_FILE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests commands over few tasks")]
 
@@ -140,17 +140,9 @@ def test_shipped_patches_are_found_by_name_and_others_by_path(tmp_path):
     assert patch_path("none") == Path("none")
 
 
-def test_the_shipped_patch_passes_its_audit_where_its_tasks_are():
-    fixture = SHIPPED.parents[2] / "tests" / "data" / "webarena" / "tasks.json"
-    run("import_tasks", str(fixture))
-    said = run("audit_task_patch", "webarena-1")
-    assert "185 entries" in said
-    assert "No wrong outcome passes" in said
-
-
-@pytest.mark.skipif("WEBARENA_TASKS" not in os.environ, reason="names WebArena's own task file")
-def test_both_patches_pass_their_audit_on_the_benchmarks_file():
-    run("import_tasks", os.environ["WEBARENA_TASKS"], "--set", "webarena", "--version", "raw")
+def test_both_shipped_patches_pass_their_audit_on_all_tasks_of_the_benchmark():
+    run("import_tasks", str(TASK_FILE), "--set", "webarena", "--version", "raw")
+    assert Task.objects.count() == 812
     for name, entries in (("webarena-1", 185), ("webarena-2", 191)):
         said = run("audit_task_patch", name)
         assert f"{entries} entries" in said

@@ -28,11 +28,11 @@ from runs.catalogue.patches.services import TaskPatchError, apply_patch, take_ba
 from runs.catalogue.tasks.rows import task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet
 from tests.runs.factories import delete_run, make_run, make_task
+from tests.webarena_tasks import TASK_FILE, webarena_tasks
 from webagent.trajectory.records import TextPart
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 SHIPPED = ROOT / "runs" / "catalogue" / "patches" / "webarena-1.json"
-FIXTURE = ROOT / "tests" / "data" / "webarena" / "tasks.json"
 CHANGES: TypeAdapter[tuple[Change, ...]] = TypeAdapter(tuple[Change, ...])
 
 CONTENT: dict[str, Any] = {
@@ -428,15 +428,11 @@ def test_a_task_is_infeasible_if_a_patch_found_it_so():
 # Our own patch for WebArena
 
 
-def fixture_tasks() -> list[dict[str, Any]]:
-    return list(json.loads(FIXTURE.read_text()))
-
-
 def test_the_shipped_patch_names_a_reason_of_its_own_for_every_task():
     entries = read_patch(SHIPPED).entries
-    assert len(entries) >= 60
+    assert len(entries) == len({one.task for one in entries}) == 185
     assert len({one.why for one in entries}) == len(entries)
-    assert {one.task for one in entries} == {str(task["task_id"]) for task in fixture_tasks()}
+    assert {one.task for one in entries} < set(webarena_tasks())
 
 
 def test_the_shipped_patch_marks_what_cannot_be_done():
@@ -446,9 +442,9 @@ def test_the_shipped_patch_marks_what_cannot_be_done():
 
 def test_the_shipped_patch_does_not_give_answers_away():
     """A form that is stated must not say which answer is right: zero, for one."""
-    tasks = {str(task["task_id"]): task for task in fixture_tasks()}
+    tasks = webarena_tasks()
     for one in read_patch(SHIPPED).entries:
-        answers = tasks[one.task]["eval"].get("reference_answers", {})
+        answers = tasks[one.task]["eval"]["reference_answers"] or {}
         references = answers.get("must_include", [answers.get("exact_match", "")])
         stated = " ".join(change.text for change in one.changes if change.op == "append")
         for reference in references:
@@ -468,23 +464,22 @@ def test_the_shipped_patch_does_not_give_answers_away():
 
 
 def test_the_shipped_patch_adds_whole_sentences():
-    goals = {str(task["task_id"]): task["intent"] for task in fixture_tasks()}
+    tasks = webarena_tasks()
     for one in read_patch(SHIPPED).entries:
         for change in one.changes:
             if change.op == "append" and change.path == "/goal":
                 ending, _, added = change.text.partition(" ")
-                before = f"{goals[one.task]}{ending}".rstrip(" \"')")
+                before = f"{tasks[one.task]['intent']}{ending}".rstrip(" \"')")
                 assert before[-1] in ".?!" or added.startswith("("), one.task
 
 
 @pytest.mark.django_db
 def test_the_shipped_patch_fits_and_is_taken_back(tmp_path):
     out = io.StringIO()
-    call_command("import_tasks", str(FIXTURE), stdout=out)
+    call_command("import_tasks", str(TASK_FILE), stdout=out)
     before = [content_bytes(task_content(task)) for task in Task.objects.order_by("pk")]
     call_command("apply_task_patch", "webarena-1", stdout=out)
-    count = len(fixture_tasks())
-    assert f"webarena repaired-1 made ({count} of {count} tasks patched)" in out.getvalue()
+    assert "webarena repaired-1 made (185 of 812 tasks patched)" in out.getvalue()
     for revision in TaskRevision.objects.select_related("task__original"):
         restored = take_back_changes(
             task_content(revision.task), CHANGES.validate_python(revision.changes)
