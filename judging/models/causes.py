@@ -119,7 +119,7 @@ class CauseTag(HistoryEntry):
             ),
         ]
         ordering = ["item", "at", "id"]
-        verbose_name = _("cause of an error")
+        verbose_name = "cause of an error"
 
     def __str__(self) -> str:
         return f"{self.error} of {self.evaluator_name}: {', '.join(self.causes)}"
@@ -168,7 +168,7 @@ class FailureReview(HistoryEntry):
             ),
         ]
         ordering = ["run", "at", "id"]
-        verbose_name = _("word on a failure")
+        verbose_name = "word on a failure"
 
     def __str__(self) -> str:
         return f"{self.decision}: {', '.join(self.modes)}"
@@ -219,7 +219,7 @@ class FailureSample(models.Model):
 
     class Meta:
         ordering = ["experiment", "agent", "-id"]
-        verbose_name = _("sample of failures")
+        verbose_name = "sample of failures"
 
     def __str__(self) -> str:
         return f"sample {self.pk}"
@@ -273,7 +273,7 @@ class FailureCauseTag(HistoryEntry):
             ),
         ]
         ordering = ["run", "at", "id"]
-        verbose_name = _("cause of a failure")
+        verbose_name = "cause of a failure"
 
     def __str__(self) -> str:
         return self.cause or "taken back"

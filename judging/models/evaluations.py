@@ -48,7 +48,7 @@ class EvaluatorVersion(models.Model):
 
     class Meta:
         ordering = ["name", "version"]
-        verbose_name = _("evaluator")
+        verbose_name = "evaluator"
 
     def __str__(self) -> str:
         return f"{self.name} {self.full_version}"
@@ -154,7 +154,7 @@ class Evaluation(models.Model):
                 condition=models.Q(batch__isnull=False),
             ),
         ]
-        verbose_name = _("evaluation")
+        verbose_name = "evaluation"
 
     def __str__(self) -> str:
         return f"{self.evaluator_id}: {self.verdict}"
@@ -207,7 +207,7 @@ class EvaluationBatch(PaidWork):
     """Runs that somebody else evaluated meanwhile."""
 
     class Meta(PaidWork.Meta):
-        verbose_name = _("batch of evaluations")
+        verbose_name = "batch of evaluations"
         constraints = [
             models.UniqueConstraint(
                 fields=["model"],
@@ -270,7 +270,7 @@ class JudgeReply(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name = _("reply of a model")
+        verbose_name = "reply of a model"
 
     def __str__(self) -> str:
         return self.key

@@ -68,7 +68,7 @@ class Label(models.Model):
                 fields=["item", "annotator", "is_repeat"], name="one_label_per_person"
             ),
         ]
-        verbose_name = _("label")
+        verbose_name = "label"
 
     def __str__(self) -> str:
         return f"{self.success} by {self.annotator_id}"
@@ -145,7 +145,7 @@ class MilestoneTick(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["label", "milestone"], name="one_tick_per_milestone"),
         ]
-        verbose_name = _("tick of a milestone")
+        verbose_name = "tick of a milestone"
 
     def __str__(self) -> str:
         return f"{self.milestone_id}: {'reached' if self.achieved else 'not reached'}"
@@ -188,7 +188,7 @@ class Dispute(models.Model):
     objects = DisputeQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("dispute")
+        verbose_name = "dispute"
 
     def __str__(self) -> str:
         return f"dispute over {self.item_id}"
@@ -262,7 +262,7 @@ class ReferenceVerdict(models.Model):
                 condition=models.Q(is_authoritative=True, run_created_at=None),
             ),
         ]
-        verbose_name = _("reference verdict")
+        verbose_name = "reference verdict"
 
     def __str__(self) -> str:
         return self.verdict

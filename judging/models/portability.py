@@ -27,7 +27,7 @@ class StudyDownload(LeasedWork):
     size = models.BigIntegerField(default=0)
 
     class Meta(LeasedWork.Meta):
-        verbose_name = _("download of a study")
+        verbose_name = "download of a study"
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.study_id}"
@@ -79,7 +79,7 @@ class LabelImport(SentFile):
     only_looks = models.BooleanField(default=True)
 
     class Meta(SentFile.Meta):
-        verbose_name = _("import of labels")
+        verbose_name = "import of labels"
         indexes = [
             *SentFile.Meta.indexes,
             models.Index(fields=["created_by", "-created_at"], name="label_import_newest"),

@@ -21,7 +21,7 @@ _STATES = {
 class Replication(models.Model):
     """A study file as it was sent. What it made is known by `parts`; the rest follows from rows."""
 
-    name = models.CharField(_("name"), max_length=120, unique=True)
+    name = models.CharField("name", max_length=120, unique=True)
     file_name = models.CharField(max_length=200)
     content = models.TextField()
     """The file's text, byte for byte."""
@@ -40,7 +40,7 @@ class Replication(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-pk"]
-        verbose_name = _("replication")
+        verbose_name = "replication"
         indexes = [models.Index(fields=["-created_at", "-id"], name="replication_newest")]
 
     def __str__(self) -> str:

@@ -39,25 +39,25 @@ class StudyItemQuerySet(models.QuerySet["StudyItem"]):
 class Study(models.Model):
     """A sample of runs that people judge under one protocol."""
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
-    description = models.TextField(_("description"), blank=True)
+    name = models.CharField("name", max_length=200, unique=True)
+    description = models.TextField("description", blank=True)
     is_demo = models.BooleanField(default=False)
-    is_open = models.BooleanField(_("open"), default=True)
+    is_open = models.BooleanField("open", default=True)
     """Closing is for good: nobody labels any more, and nobody is blinded by it."""
     labels_per_run = models.PositiveSmallIntegerField(
-        _("labels per run"), default=2, validators=[MinValueValidator(2), MaxValueValidator(5)]
+        "labels per run", default=2, validators=[MinValueValidator(2), MaxValueValidator(5)]
     )
-    hides_identity = models.BooleanField(_("hide agent and model"), default=True)
+    hides_identity = models.BooleanField("hide agent and model", default=True)
     repeat_share = models.FloatField(
-        _("share of hidden repeats"),
+        "share of hidden repeats",
         default=0.0,
         validators=[MinValueValidator(0.0), MaxValueValidator(0.5)],
     )
-    asks_milestones = models.BooleanField(_("ask for milestones"), default=False)
+    asks_milestones = models.BooleanField("ask for milestones", default=False)
     """Whether annotators say of each milestone of a run's task if and where it was reached."""
-    asks_failure_details = models.BooleanField(_("ask for details of failures"), default=False)
+    asks_failure_details = models.BooleanField("ask for details of failures", default=False)
     """Whether a failure needs its step, a cause and a reason."""
-    taxonomy = models.JSONField(_("failure causes"), default=list)
+    taxonomy = models.JSONField("failure causes", default=list)
     """Causes of failure to choose from: [{"key", "name"}]."""
     run_filter = models.JSONField(default=dict)
     """The filter the sample was drawn from, as the query of the runs table."""
@@ -70,8 +70,8 @@ class Study(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name = _("study")
-        verbose_name_plural = _("studies")
+        verbose_name = "study"
+        verbose_name_plural = "studies"
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="study_newest"),
             models.Index(fields=["-is_open", "-created_at", "-id"], name="study_open_first"),

@@ -223,7 +223,7 @@ def _left_out(runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:
     apart = (RunResult.SUPERSEDED, RunResult.HIDDEN)
     for why, words in LEFT_OUT.items():
         if why not in apart and (n := found.get(why.value)):
-            yield Deviation(what=_("runs left out: %(why)s") % {"why": words}, ours=str(n))
+            yield Deviation(what=_("left out: %(why)s") % {"why": words}, ours=str(n))
 
 
 def _of_judgings(sources: Sources) -> Iterator[Deviation]:

@@ -102,14 +102,14 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
     columns = [
         text("row", _("row")),
         text("figure", _("figure")),
-        in_files("unit", _("unit")),
-        _amounts("published", _("published, typed in"), _("published")),
-        _amounts("ours", _("ours, computed"), _("ours")),
-        in_files("missing_because", _("no figure because")),
-        _amounts("difference", _("ours less published"), _("difference"), show=_show_difference),
+        in_files("unit"),
+        _amounts("published", _("published")),
+        _amounts("ours", _("ours")),
+        in_files("missing_because"),
+        _amounts("difference", _("difference"), show=_show_difference),
         text("deviations", _("deviations"), show=_on_one_line),
-        in_files("report", _("report that ours stands in")),
-        in_files("of", _("arm or judging")),
+        in_files("report"),
+        in_files("of"),
     ]
     return Report(
         columns=columns,
@@ -162,13 +162,9 @@ def _notes(table: Table, figures: Sequence[Figure]) -> list[str]:
     return notes
 
 
-def _amounts(key: str, name: Any, heading: Any, *, show: Any = None) -> Column:
-    parts = [
-        (key, name),
-        (f"{key}_low", _("lower end, 95 %")),
-        (f"{key}_high", _("upper end, 95 %")),
-    ]
-    return parted(parts, heading, spread=_spread, show=show or _show)
+def _amounts(key: str, name: Any, *, show: Any = None) -> Column:
+    parts = (key, f"{key}_low", f"{key}_high")
+    return parted(parts, name, spread=_spread, show=show or _show)
 
 
 def _spread(cell: tuple[Amount, Unit]) -> list[Value]:
@@ -236,10 +232,10 @@ def _plan(facts: ReplicationFacts) -> Report:
             text("part", _("part"), show=lambda kind: Shown(str(Kind(kind).label))),
             text("key", _("key")),
             text("what", _("what")),
-            Column("n", _("runs, labels or evaluations"), _("number")),
-            Column("seconds", _("seconds, about"), _("time"), show=_show_time),
+            Column("n", _("number")),
+            Column("seconds", _("time"), show=_show_time),
             parted(
-                (("cost", _("dollars, about")),),
+                ("cost",),
                 _("cost"),
                 spread=lambda line: (0.0 if line.is_free else line.cost,),
                 show=_show_cost,

@@ -72,7 +72,7 @@ class Experiment(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        verbose_name = _("experiment")
+        verbose_name = "experiment"
         indexes = [models.Index(fields=["-created_at", "-id"], name="experiment_newest")]
         permissions = [("manage_space", "Can archive and delete runs, and set quotas")]
 
@@ -100,7 +100,7 @@ class AgentConfiguration(models.Model):
 
     class Meta:
         ordering = ["name", "version"]
-        verbose_name = _("agent configuration")
+        verbose_name = "agent configuration"
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from runs.models.leased_work import LeasedWork
 
@@ -59,7 +58,7 @@ class ImportJob(SentFile):
     """The import whose file this one reads once more."""
 
     class Meta(SentFile.Meta):
-        verbose_name = _("import")
+        verbose_name = "import"
 
     def get_absolute_url(self) -> str:
         return reverse("runs:import_detail", args=[self.pk])

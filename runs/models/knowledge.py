@@ -112,7 +112,7 @@ class KnowledgeSet(models.Model):
 
     class Meta:
         ordering = ["site", "name", "kind", "-version"]
-        verbose_name = _("set of web knowledge")
+        verbose_name = "set of web knowledge"
         constraints = [
             models.UniqueConstraint(
                 fields=["name", "site", "kind", "version"], name="one_knowledge_set_version"
@@ -144,9 +144,9 @@ class KnowledgeEntry(models.Model):
 
     knowledge_set = models.ForeignKey(KnowledgeSet, models.CASCADE, related_name="entries")
     position = models.PositiveIntegerField()
-    intent = models.TextField(_("intent"))
-    ok = models.TextField(_("works"), blank=True)
-    ng = models.TextField(_("does not work"))
+    intent = models.TextField("intent")
+    ok = models.TextField("works", blank=True)
+    ng = models.TextField("does not work")
     is_enabled = models.BooleanField(default=True)
     problem = models.TextField(blank=True)
     """Why it was left out: what it tells of its sources. Empty where nothing is wrong."""
@@ -161,7 +161,7 @@ class KnowledgeEntry(models.Model):
 
     class Meta:
         ordering = ["knowledge_set", "position"]
-        verbose_name = _("entry of web knowledge")
+        verbose_name = "entry of web knowledge"
         constraints = [
             models.UniqueConstraint(
                 fields=["knowledge_set", "position"], name="one_knowledge_entry_per_place"

@@ -38,7 +38,7 @@ class LearningJob(PaidWork):
     """Items that nothing came of."""
 
     class Meta(PaidWork.Meta):
-        verbose_name = _("learning job")
+        verbose_name = "learning job"
         constraints = [
             models.UniqueConstraint(
                 fields=["model"],
@@ -158,7 +158,7 @@ class Hint(models.Model):
 
     class Meta:
         ordering = ["job", "source", "level"]
-        verbose_name = _("hint")
+        verbose_name = "hint"
         constraints = [
             models.UniqueConstraint(fields=["job", "source", "level"], name="one_hint_per_level"),
         ]
@@ -175,7 +175,7 @@ class HintSource(models.Model):
 
     class Meta:
         ordering = ["hint", "pk"]
-        verbose_name = _("further source of a hint")
+        verbose_name = "further source of a hint"
         constraints = [
             models.UniqueConstraint(fields=["hint", "run"], name="one_hint_source_per_run"),
         ]
@@ -200,7 +200,7 @@ class HintSet(models.Model):
 
     class Meta:
         ordering = ["-created_at", "pk"]
-        verbose_name = _("hint set")
+        verbose_name = "hint set"
 
     def __str__(self) -> str:
         return f"{self.get_level_display()}, {self.get_relatedness_display()}"
@@ -219,7 +219,7 @@ class HintChoice(models.Model):
 
     class Meta:
         ordering = ["hint_set", "task"]
-        verbose_name = _("choice of a hint")
+        verbose_name = "choice of a hint"
         constraints = [
             models.UniqueConstraint(fields=["hint_set", "task"], name="one_hint_per_task"),
         ]

@@ -51,7 +51,7 @@ class SavedView(models.Model):
 
     class Meta:
         ordering = ["name", "pk"]
-        verbose_name = _("saved view")
+        verbose_name = "saved view"
         constraints = [
             models.UniqueConstraint(fields=["owner", "name"], name="one_view_per_name"),
         ]
@@ -124,7 +124,7 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-pk"]
-        verbose_name = _("API token")
+        verbose_name = "API token"
 
     def __str__(self) -> str:
         return self.name
@@ -158,7 +158,7 @@ class ApiAnswer(models.Model):
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
-        verbose_name = _("answer of the API")
+        verbose_name = "answer of the API"
         constraints = [
             models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_key"),
         ]

@@ -7,7 +7,6 @@ from typing import Self
 from django.conf import settings
 from django.db import connections, models
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext_lazy as _
 
 from runs.models.parsing import read_number
 from webagent.recovery.retry_policy import (
@@ -55,9 +54,9 @@ class RetryPolicy(models.Model):
     next version. `body` is a `webagent.recovery.retry_policy.PolicyBody`.
     """
 
-    name = models.CharField(_("name"), max_length=100)
+    name = models.CharField("name", max_length=100)
     version = models.PositiveIntegerField(default=1)
-    description = models.TextField(_("description"), blank=True)
+    description = models.TextField("description", blank=True)
     body = models.JSONField()
     body_hash = models.CharField(max_length=64)
     """SHA-256 of the canonical body: equal for policies that do the same."""
@@ -68,7 +67,7 @@ class RetryPolicy(models.Model):
 
     class Meta:
         ordering = ["name", "-version"]
-        verbose_name = _("retry policy")
+        verbose_name = "retry policy"
         constraints = [
             models.UniqueConstraint(fields=["name", "version"], name="one_policy_version"),
         ]

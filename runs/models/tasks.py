@@ -174,7 +174,7 @@ class TaskSet(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["name", "version"], name="one_task_set_version"),
         ]
-        verbose_name = _("task set")
+        verbose_name = "task set"
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -239,7 +239,7 @@ class Task(models.Model):
             ),
         ]
         ordering = ["task_set", "external_id"]
-        verbose_name = _("task")
+        verbose_name = "task"
 
     def __str__(self) -> str:
         return self.external_id
@@ -264,7 +264,7 @@ class TaskRevision(models.Model):
     """The changes of the patch, in the form of its file."""
 
     class Meta:
-        verbose_name = _("task revision")
+        verbose_name = "task revision"
 
     def __str__(self) -> str:
         return f"{self.task_id}: {self.category}"
@@ -293,11 +293,11 @@ class Milestone(models.Model):
     task = models.ForeignKey(Task, models.CASCADE, related_name="milestones")
     position = models.PositiveIntegerField()
     """Its place among the task's milestones, from 1; those removed keep their last one."""
-    name = models.CharField(_("name"), max_length=200)
-    weight = models.FloatField(_("weight"), default=1.0)
-    is_ordered = models.BooleanField(_("in order"), default=False)
+    name = models.CharField("name", max_length=200)
+    weight = models.FloatField("weight", default=1.0)
+    is_ordered = models.BooleanField("in order", default=False)
     """Counts only once all ordered milestones before it were reached."""
-    rule = models.JSONField(_("mechanical check"), null=True, blank=True)
+    rule = models.JSONField("mechanical check", null=True, blank=True)
     """How to tell from the steps alone, as `webagent.milestones.checks.Rule` writes it, or None."""
     origin = models.CharField(max_length=10, choices=Origin, default=Origin.WRITTEN)
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
@@ -316,7 +316,7 @@ class Milestone(models.Model):
             ),
             models.CheckConstraint(condition=models.Q(weight__gt=0), name="milestone_weighs"),
         ]
-        verbose_name = _("milestone")
+        verbose_name = "milestone"
 
     def __str__(self) -> str:
         return self.name

@@ -153,7 +153,7 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
     )
     assert notes(page)[3:] == [
         "↪ branch 1",
-        "⇄ model-b takes over, steps 22–31",  # noqa: RUF001 (the same)
+        "⇄ model-b took over, steps 22–31",  # noqa: RUF001 (the same)
         "⇄ model-a continues",
         "✓ ended: task ended · recovered: success after 1 recovery",
     ]
@@ -220,7 +220,7 @@ def test_one_who_says_it_is_done_too_early_is_helped(open_page, two_models):
     assert notes(page)[2].startswith("↩ back to the start, continues before step 0")
     assert notes(page)[3:] == [
         "↪ branch 1",
-        "⇄ model-b takes over, step 4",
+        "⇄ model-b took over, step 4",
         "✓ ended: task ended · recovered: success after 1 recovery",
     ]
 

@@ -151,8 +151,8 @@ def comparison_report(study: Study, comparison: Comparison) -> Report:
             RUNS,
             *_FLIPS,
             *_P_VALUES,
-            *(in_files(f"first_{cell}", f"{cell.upper()} 1") for cell in _CELLS),
-            *(in_files(f"second_{cell}", f"{cell.upper()} 2") for cell in _CELLS),
+            *(in_files(f"first_{cell}") for cell in _CELLS),
+            *(in_files(f"second_{cell}") for cell in _CELLS),
         ],
         rows=rows,
         page_rows=rows[1:],
@@ -189,7 +189,7 @@ def steps(facts: AuditFacts, evaluators: Sequence[VerdictSource] | None = None) 
     return Report(
         columns=[
             source_column("evaluator", _("evaluator")),
-            in_files("step", _("step")),
+            in_files("step"),
             on_pages(_("step"), is_text=True),
             Column("asked", _("runs with a verdict")),
             *(Column(cell, cell.upper()) for cell in _CELLS),

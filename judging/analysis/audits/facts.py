@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.agreement import Agreement, agreement_of
@@ -23,7 +22,7 @@ from judging.analysis.audits.people import Ceiling, ceiling_of
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
-from judging.analysis.reports.report import Column, FileColumn
+from judging.analysis.reports.report import Column
 from judging.analysis.reports.showing import Shown
 from judging.analysis.wording import DASH
 from judging.models import Study
@@ -38,7 +37,7 @@ class AuditFacts:
 
     def title(self, about: str) -> str:
         name = f"{self.study.name} ({self.query.split})" if self.query.split else self.study.name
-        return gettext("%(study)s: %(about)s") % {"study": name, "about": about}
+        return f"{name}: {about}"
 
     @property
     def notes(self) -> list[str]:
@@ -85,7 +84,7 @@ class AuditFacts:
 EVALUATOR = Column(
     "evaluator",
     _("evaluator"),
-    parts=[FileColumn("evaluator", _("evaluator")), FileColumn("version", _("version"))],
+    parts=["evaluator", "version"],
     spread=lambda version: [version.name, version.full_version],
     is_text=True,
 )
@@ -104,11 +103,9 @@ def source_column(key: str, name: Promise) -> Column:
     )
 
 
-VALUE = FileColumn("value", _("value"))
-LOW, HIGH = FileColumn("low", _("lower end, 95 %")), FileColumn("high", _("upper end, 95 %"))
-COUNT, TOTAL = FileColumn("count", _("count")), FileColumn("total", _("of"))
-METHOD = FileColumn("method", _("interval"))
-UNDEFINED = FileColumn("undefined_because", _("undefined because"))
+ESTIMATE = ("value", "low", "high", "method")
+"""Keys of a figure with its interval, and how that was found."""
+UNDEFINED = "undefined_because"
 RUNS = Column("runs", _("runs"))
 NUMBER = Column("number", _("number"))
 RUN = Column("run", _("run"))

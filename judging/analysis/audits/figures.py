@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import (
-    COUNT,
+    ESTIMATE,
     EVALUATOR,
-    HIGH,
-    LOW,
-    METHOD,
-    TOTAL,
     UNDEFINED,
-    VALUE,
     AuditFacts,
 )
 from judging.analysis.audits.matrices import (
@@ -33,7 +29,7 @@ from judging.analysis.audits.query import NO_VERDICT_WORDS, NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
-from judging.analysis.reports.report import Column, FileColumn, Report, Value
+from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.showing import Shown, percent, percent_ends, show
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Share, Undefined
@@ -58,7 +54,7 @@ class Measure:
 MEASURES = (
     Measure(
         "coverage",
-        _("Coverage"),
+        capfirst(_("coverage")),
         "(TP + FN + TN + FP) / N",
         _("Share of the runs on which the evaluator gave a verdict."),
         "none",
@@ -89,14 +85,14 @@ MEASURES = (
     ),
     Measure(
         "precision",
-        _("Precision"),
+        capfirst(_("precision")),
         "TP / (TP + FP)",
         _("Share of the passed runs that are successes by the reference."),
         "tp-fp",
     ),
     Measure(
         "recall",
-        _("Recall"),
+        capfirst(_("recall")),
         "TP / (TP + FN)",
         _("Share of the successes that passed."),
         "tp-fn",
@@ -117,7 +113,7 @@ MEASURES = (
     ),
     Measure(
         "accuracy",
-        _("Accuracy"),
+        capfirst(_("accuracy")),
         "(TP + TN) / (TP + FN + TN + FP)",
         _("Share of the runs with a verdict on which the evaluator says what the reference says."),
         "tp-fn-tn-fp",
@@ -297,10 +293,7 @@ def _population_note(audit: Audit) -> str:
 
 def figures(facts: AuditFacts) -> Report:
     """One row a figure of an evaluator, with its intervals and what it was computed from."""
-    by_task = [
-        FileColumn("by_task_low", _("by task from")),
-        FileColumn("by_task_high", _("by task to")),
-    ]
+    by_task = ("by_task_low", "by_task_high")
     return Report(
         columns=[
             EVALUATOR,
@@ -308,8 +301,8 @@ def figures(facts: AuditFacts) -> Report:
             Column("formula", _("formula")),
             Column(
                 "value",
-                VALUE.name,
-                parts=[VALUE, LOW, HIGH, METHOD, *by_task, COUNT, TOTAL, UNDEFINED],
+                _("value"),
+                parts=[*ESTIMATE, *by_task, "count", "total", UNDEFINED],
                 spread=_spread_measured,
             ),
             Column("no_verdict", _("a run without a verdict")),
@@ -354,17 +347,13 @@ def corrected(facts: AuditFacts) -> Report:
             Column(
                 "passed",
                 passed,
-                parts=[
-                    FileColumn("passed", passed),
-                    TOTAL,
-                    FileColumn("pass_rate", _("pass rate")),
-                ],
+                parts=["passed", "total", "pass_rate"],
                 spread=lambda share: [share.count, share.total, number(share.value)],
             ),
             Column(
                 "value",
                 rate,
-                parts=[FileColumn("value", rate), LOW, HIGH, METHOD, UNDEFINED],
+                parts=[*ESTIMATE, UNDEFINED],
                 spread=lambda each: [*figure_values(each), why(each.value)],
                 show=_show_corrected,
             ),

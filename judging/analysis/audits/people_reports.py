@@ -13,12 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
 from judging.analysis.audits.detectors import CELLS, KINDS, DetectorCell
 from judging.analysis.audits.facts import (
-    HIGH,
-    LOW,
-    METHOD,
+    ESTIMATE,
     RUNS,
     UNDEFINED,
-    VALUE,
     AuditFacts,
     source_column,
 )
@@ -35,8 +32,9 @@ from judging.analysis.reports.columns import (
     text,
     value_and_ends,
     why,
+    with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, FileColumn, Layout, Report, Value
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown, show
 from judging.analysis.wording import figure_words, interval_words, why_undefined
 from judging.statistics.figures import Undefined
@@ -53,24 +51,21 @@ def agreement_report(found: Agreement) -> Report:
     rows = [row for each in found.questions for row in _on_question(each)]
     return Report(
         columns=[
-            in_files("kind", _("kind")),
+            in_files("kind"),
             text("annotators", _("annotators")),
             Column("runs", RUNS.name, per_row=True),
             text("figure", _("figure"), show=lambda key: Shown(str(COEFFICIENTS[key]))),
             Column(
                 "value",
-                VALUE.name,
-                parts=[VALUE, LOW, HIGH, METHOD, UNDEFINED],
+                _("value"),
+                parts=[*ESTIMATE, UNDEFINED],
                 spread=_spread_agreed,
                 show=_show_agreed,
             ),
             Column(
                 "question",
                 _("question"),
-                parts=[
-                    FileColumn("question", _("question")),
-                    FileColumn("categories", _("answers that could be given")),
-                ],
+                parts=["question", "categories"],
                 spread=lambda each: [each.question.key, len(each.question.categories)],
                 show=_show_question,
             ),
@@ -148,25 +143,20 @@ def people(facts: AuditFacts) -> Report:
     """
     return Report(
         columns=[
-            in_files("kind", _("kind")),
+            in_files("kind"),
             source_column("voice", _("who")),
             text("annotator", _("against"), show=_show_annotator),
-            in_files("runs", _("runs")),
-            Column(
-                "agreement",
-                _("agreement"),
-                parts=_with_ends("agreement", _("agreement")),
-                spread=value_and_ends,
-            ),
+            in_files("runs"),
+            with_ends("agreement", _("agreement")),
             Column(
                 "kappa",
                 _("Cohen's kappa"),
-                parts=_with_ends("kappa", _("Cohen's kappa")),
+                parts=["kappa", "kappa_low", "kappa_high"],
                 spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
                 show=_show_kappa,
             ),
             on_pages(_("they differ on")),
-            in_files(UNDEFINED.key, UNDEFINED.name),
+            in_files(UNDEFINED),
         ],
         rows=[
             [
@@ -184,14 +174,6 @@ def people(facts: AuditFacts) -> Report:
         notes=[gettext("Over the runs on which both say success or failure.")],
         layout=Layout(pivot="annotator"),
     )
-
-
-def _with_ends(key: str, name: Promise) -> list[FileColumn]:
-    return [
-        FileColumn(key, name),
-        FileColumn(f"{key}_low", LOW.name),
-        FileColumn(f"{key}_high", HIGH.name),
-    ]
 
 
 def _show_annotator(name: str) -> Shown:
@@ -243,7 +225,7 @@ def _rate(key: str, words: Promise) -> Column:
     return Column(
         key,
         words,
-        parts=[FileColumn(f"{key}{end}", words) for end in ends],
+        parts=[f"{key}{end}" for end in ends],
         spread=lambda share: [*value_and_ends(share), why(share.value)],
         show=lambda share: show(share if share.total else share.value),
     )

@@ -2,6 +2,7 @@
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -116,7 +117,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "tables": PEOPLE.names,
         "formats": FORMATS,
     }
-    return as_part(request, "audits/_audit_progress", context, _("Progress"), "people")
+    return as_part(request, "audits/_audit_progress", context, capfirst(_("progress")), "people")
 
 
 @require_safe

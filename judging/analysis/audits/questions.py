@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -30,7 +31,7 @@ IMPORTED: Mapping[str, tuple[str, ...]] = {
 }
 """Questions that labels from elsewhere may answer, with the answers that they offer."""
 _NAMES: Mapping[str, Promise] = {
-    SUCCESS: _("Success"),
+    SUCCESS: capfirst(_("success")),
     "side_effect": _("Side effects"),
     "optimality": _("Optimality"),
     "looping": _("Looping"),

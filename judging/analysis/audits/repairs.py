@@ -216,7 +216,7 @@ def before_and_after(found: Iterable[Finding]) -> SafeString | None:
         rows.append(_drawn(each, measure(each.audit, kind), names))
         if each.after is not None:
             rows.append(_drawn(each, measure(each.after, kind), names, is_after=True))
-    label = gettext("FN share before and after the repair: FN / N")
+    label = gettext("FN share before and after the repair")
     return interval_picture(rows, label=label, meaning="fn")
 
 

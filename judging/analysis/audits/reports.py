@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -55,43 +56,32 @@ def protocol(facts: AuditFacts) -> Report:
 
 AUDIT: Registry[AuditFacts] = Registry(
     {
-        "matrices": Entry(
-            _("Matrices"), matrices, about=_("evaluators against reference verdicts")
-        ),
+        "matrices": Entry(_("Matrices"), matrices),
         "figures": Entry(_("Figures"), figures),
-        "repairs": Entry(
-            _("What would repair them?"), repairs, about=_("what would repair the evaluators")
-        ),
+        "repairs": Entry(_("What would repair them?"), repairs),
         "corrected": Entry(
-            _("Runs without a reference verdict"),
+            capfirst(_("runs without a reference verdict")),
             corrected,
         ),
-        "agreement": Entry(
-            _("Agreement"), agreement, about=_("agreement of the annotators before adjudication")
-        ),
+        "agreement": Entry(capfirst(_("agreement")), agreement),
         "pairs": Entry(_("Evaluators compared"), pairs),
-        "steps": Entry(_("What steps add"), steps, about=_("what each step of an evaluator adds")),
+        "steps": Entry(_("What steps add"), steps),
         "people": Entry(
             _("Against annotators"),
             people,
-            about=_("evaluators and annotators against annotators"),
         ),
-        "triangle": Entry(
-            _("All verdicts"), verdicts, True, about=_("what everybody said of each run")
-        ),
+        "triangle": Entry(_("All verdicts"), verdicts, True),
         "causes": Entry(_("Causes of errors"), causes),
         "success_rates": Entry(
             _("Success rates if repaired"),
             success_rates,
-            about=_("success rates if tagged errors were repaired"),
         ),
         "tagged_errors": Entry(_("Tagged errors"), tagged_errors, True),
         "detectors": Entry(
             _("Detectors of anomalies"),
             detectors,
-            about=_("detectors of anomalies against annotators"),
         ),
-        "failure_modes": Entry(_("Failure modes"), failure_modes),
+        "failure_modes": Entry(capfirst(_("failure modes")), failure_modes),
     }
 )
 """Pages, downloads, the API and the command then have it."""
@@ -106,8 +96,7 @@ def check_split(facts: AuditFacts, name: str) -> None:
 
 
 _WHOLE: Registry[AuditFacts] = Registry(
-    {"protocol": Entry(_("Protocol"), protocol, about=_("protocol and population"))}
-    | dict(AUDIT.entries)
+    {"protocol": Entry(_("Protocol"), protocol)} | dict(AUDIT.entries)
 )
 """What a document and a folder of files hold."""
 

@@ -67,8 +67,8 @@ class TwoStudies:
         self._by = by
 
     def title(self, about: str) -> str:
-        names = {"first": self.sides[0].name, "second": self.sides[1].name, "about": about}
-        return gettext("%(first)s (1) and %(second)s (2): %(about)s") % names
+        first, second = (side.name for side in self.sides)
+        return f"{first} (1), {second} (2): {about}"
 
     @property
     def notes(self) -> list[str]:

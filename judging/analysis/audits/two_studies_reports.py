@@ -14,7 +14,7 @@ from judging.analysis.audits.figures import MEASURES
 from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.audits.two_studies import TwoStudies
 from judging.analysis.experiments.pairs import CELLS, Cell, Paired
-from judging.analysis.reports.columns import counted, parted, text, with_ends
+from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, Value
@@ -33,8 +33,6 @@ _FIGURES: Mapping[str, Promise] = {
     SUCCESS_RATE: _("success rate by reference verdict"),
     **{each.key: each.name for each in MEASURES},
 }
-_SHARE_KEYS = ("count", "n", "value", "low", "high")
-_SHARE_NAMES = (_("count"), _("of"), _("share"), _("lower end, 95 %"), _("upper end, 95 %"))
 _CELLS = [Verdict.TP, Verdict.FN, Verdict.TN, Verdict.FP, Verdict.NONE]
 _NAMES: Mapping[str, Promise | str] = {
     **{each.value: each.value.upper() for each in _CELLS[:4]},
@@ -82,11 +80,7 @@ def beside(facts: TwoStudies) -> Report:
 
 
 def _share(number: str, name: str) -> Column:
-    parts = [
-        (f"{key}_{number}", f"{words} ({number})")
-        for key, words in zip(_SHARE_KEYS, _SHARE_NAMES, strict=True)
-    ]
-    return parted(parts, name, spread=counted)
+    return share(name, keys=[f"{key}_{number}" for key in ("count", *SHARE_KEYS[1:])])
 
 
 def matrices(facts: TwoStudies) -> Report:
@@ -130,7 +124,7 @@ def pairs(facts: TwoStudies) -> Report:
     }
     p = p_words(test.tested_p)
     return Report(
-        columns=[text("pair", _("pair"), show=_one_of(words)), Column("n", _("pairs or runs"))],
+        columns=[text("pair", _("pair"), show=_one_of(words)), Column("n", _("runs or pairs"))],
         rows=rows,
         notes=[gettext("Success by the reference verdict of each study.")],
         remarks=[
@@ -197,7 +191,7 @@ def tasks(facts: TwoStudies) -> Report:
         for run in facts.pairing.only_in_second
     ]
     columns = [Column("task", _("task"), is_text=True)]
-    columns += [Column(f"run_{n}", f"{gettext('run')} {n}", "") for n in (1, 2)]
+    columns += [in_files(f"run_{n}") for n in (1, 2)]
     for n, _name in _sides(facts):
         columns += [
             text(f"reference_{n}", f"{gettext('reference')} ({n})", show=_one_of(VERDICTS)),
@@ -226,11 +220,11 @@ def _said(facts: TwoStudies, side: int, run: Paired, cell: Verdict | None) -> li
 
 TWO_STUDIES: Registry[TwoStudies] = Registry(
     {
-        "beside": Entry(_("Figures"), beside, about=_("figures")),
-        "matrices": Entry(_("Matrices"), matrices, about=_("matrices")),
-        "pairs": Entry(_("Paired tasks"), pairs, about=_("paired tasks")),
-        "joint": Entry(_("Joint matrix"), joint, about=_("joint matrix of the paired runs")),
-        "tasks": Entry(_("Task by task"), tasks, True, about=_("task by task")),
+        "beside": Entry(_("Figures"), beside),
+        "matrices": Entry(_("Matrices"), matrices),
+        "pairs": Entry(_("Paired tasks"), pairs),
+        "joint": Entry(_("Joint matrix"), joint),
+        "tasks": Entry(_("Task by task"), tasks, True),
     },
     prefix="studies-",
 )

@@ -22,7 +22,8 @@ from judging.analysis.audits.verdict_sources import (
     VerdictSources,
     step_verdict,
 )
-from judging.analysis.reports.report import Column, FileColumn, Report
+from judging.analysis.reports.columns import parted
+from judging.analysis.reports.report import Column, Report
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
 
@@ -160,11 +161,8 @@ def verdicts(
 def _column(source: VerdictSource) -> Column:
     # Two evaluators may share a name and a version, so the number tells them apart.
     key = f"{source.key}_{source.evaluator.name}" if source.evaluator else source.key
-    in_cell = _("%(name)s, cell") % {"name": source.name}
-    parts = [FileColumn(f"{key}_verdict", source.name), FileColumn(f"{key}_cell", in_cell)]
-    return Column(
-        key, source.name, parts=parts, spread=lambda said: [said.verdict or None, said.cell or None]
-    )
+    parts = [f"{key}_verdict", f"{key}_cell"]
+    return parted(parts, source.name, spread=lambda said: [said.verdict or None, said.cell or None])
 
 
 def _row(

@@ -24,9 +24,9 @@ from judging.models import EvaluatorVersion, Study
 from runs.models import TaskSet
 
 CHANGES: Mapping[Change, tuple[Promise, str]] = {
-    Change.FIXED_FN: (gettext_lazy("FN that would pass"), "right"),
-    Change.FIXED_FP: (gettext_lazy("FP that would not pass"), "right"),
-    Change.LOST_TP: (gettext_lazy("TP that would be lost"), "wrong"),
+    Change.FIXED_FN: (gettext_lazy("FN repaired"), "right"),
+    Change.FIXED_FP: (gettext_lazy("FP repaired"), "right"),
+    Change.LOST_TP: (gettext_lazy("TP lost"), "wrong"),
     Change.NEW_FP: (gettext_lazy("new FP"), "wrong"),
     Change.GAINED: (gettext_lazy("a verdict where there is none"), "open"),
     Change.LOST: (gettext_lazy("no verdict any more"), "open"),

@@ -62,7 +62,7 @@ class CauseForm(forms.Form):
         error_messages={"required": gettext_lazy("Choose at least one.")},
     )
     repair = forms.ChoiceField(
-        label=gettext_lazy("the repair belongs to"),
+        label=gettext_lazy("repair"),
         choices=Repair.choices,
         widget=forms.RadioSelect,
         error_messages={"required": gettext_lazy("Choose where the repair belongs, or neither.")},

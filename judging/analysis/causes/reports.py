@@ -9,20 +9,15 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import (
-    COUNT,
     EVALUATOR,
-    HIGH,
-    LOW,
     NUMBER,
     RUN,
     TASK,
-    TOTAL,
-    VALUE,
     AuditFacts,
 )
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, TagFilter, with_tags
-from judging.analysis.reports.columns import counted
+from judging.analysis.reports.columns import share
 from judging.analysis.reports.report import Column, Report
 
 
@@ -32,7 +27,7 @@ def causes(facts: AuditFacts) -> Report:
         columns=[
             EVALUATOR,
             Column("kind", _("kind")),
-            Column("value", VALUE.name),
+            Column("value", _("value")),
             Column("fn", "FN"),
             Column("fp", "FP"),
         ],
@@ -68,7 +63,7 @@ def success_rates(facts: AuditFacts) -> Report:
         columns=[
             EVALUATOR,
             Column("rate", _("success rate")),
-            Column("share", VALUE.name, parts=[COUNT, TOTAL, VALUE, LOW, HIGH], spread=counted),
+            share(_("value"), keys=("count", "total", "value", "low", "high")),
         ],
         rows=[
             [each.audit.evaluator, key, getattr(each.rates, rate)]

@@ -230,10 +230,10 @@ def pairs(facts: Facts) -> Report:
         columns=[
             text("first", _("first")),
             text("second", _("second")),
-            in_files("paired_by", _("paired by task and")),
+            in_files("paired_by"),
             *(Column(cell.value, CELLS[cell]) for cell in Cell),
-            Column("unpaired_first", _("unpaired runs of the first"), _("unpaired, first")),
-            Column("unpaired_second", _("unpaired runs of the second"), _("unpaired, second")),
+            Column("unpaired_first", _("unpaired, first")),
+            Column("unpaired_second", _("unpaired, second")),
             Column(
                 "union",
                 _("at least one succeeds"),

@@ -18,7 +18,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.selection import runs_url
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
-from judging.analysis.reports.columns import SHARE_NAMES, in_files, on_pages, share, text
+from judging.analysis.reports.columns import SHARE_KEYS, in_files, on_pages, share, text
 from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown
 from judging.models import Evaluation, EvaluatorVersion
@@ -125,10 +125,8 @@ def controls(facts: Facts) -> Report:
         columns=[
             text("verdicts_of", _("verdicts of")),
             text("control", _("control"), show=lambda key: Shown(str(CONTROLS[key]))),
-            share(
-                keys=("passed", "n", "value", "low", "high"), names=(_("passed"), *SHARE_NAMES[1:])
-            ),
-            in_files("no_verdict", _("no verdict")),
+            share(keys=("passed", *SHARE_KEYS[1:])),
+            in_files("no_verdict"),
             on_pages(_("all controls"), per_row=True),
         ],
         rows=[

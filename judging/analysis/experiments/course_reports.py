@@ -31,15 +31,14 @@ from judging.analysis.failure_modes.shares import (
 from judging.analysis.failure_modes.sources import NONE, ModeSource, with_modes
 from judging.analysis.reports.columns import (
     CONFIGURATION,
-    HIGH,
-    LOW,
+    SHARE_KEYS,
     figure,
     in_files,
     on_pages,
     share,
     text,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, Words
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown, percent, rate
 from judging.statistics.figures import Share
 from runs.interface.words import money, steps
@@ -64,16 +63,16 @@ def recovery(facts: Facts) -> Report:
             CONFIGURATION,
             share(""),
             Column("without_recovery", _("successes without recovery")),
-            Column("rescued", _("successes rescued by recovery"), _("rescued by recovery")),
-            in_files("recovered", _("runs with a recovery")),
-            in_files("detected", _("runs with an anomaly noticed")),
-            in_files("detected_successes", _("successes among them")),
+            Column("rescued", _("rescued by recovery")),
+            in_files("recovered"),
+            in_files("detected"),
+            in_files("detected_successes"),
             on_pages(_("success rate without recovery")),
             on_pages(_("success where an anomaly was noticed")),
             on_pages(_("success after a recovery")),
-            Column("stopped_early", _("runs stopped early"), _("stopped early, saved at most")),
-            in_files("steps_saved", _("steps saved by that, at most")),
-            in_files("dollars_saved", _("dollars saved by that, at most")),
+            Column("stopped_early", _("stopped early, saved at most")),
+            in_files("steps_saved"),
+            in_files("dollars_saved"),
         ],
         rows=[
             _recovery(facts, each, stopped.get(each.configuration.pk, StoppedEarly()))
@@ -171,9 +170,8 @@ def loops(facts: Facts) -> Report:
 
 def _loop_share(compare: Comparison) -> Column:
     loop = Run.Loop[compare.name]
-    keys = [f"{compare}_{part}" for part in ("runs", "n", "value", "low", "high")]
-    names = (_("runs"), _("n, runs looked at"), loop.label, LOW, HIGH)
-    return share(loop.label, keys=keys, names=names)
+    keys = [f"{compare}_{part}" for part in ("runs", *SHARE_KEYS[1:])]
+    return share(loop.label, keys=keys)
 
 
 def _loop_cell(facts: Facts, configuration: Configuration, found: Share, loop: Comparison) -> Cell:
@@ -186,12 +184,11 @@ def lengths(facts: Facts) -> Report:
         columns=[
             CONFIGURATION,
             on_pages(_("steps"), is_text=True),
-            in_files("first_step", _("steps from")),
-            in_files("last_step", _("steps to")),
+            in_files("first_step"),
+            in_files("last_step"),
             share(),
             figure(
                 "solved_within",
-                _("share solved with so many steps or fewer"),
                 _("solved within"),
                 show=rate,
             ),
@@ -278,19 +275,17 @@ def infrastructure(facts: Facts) -> Report:
     empty = (
         _("No attempt has ended yet.")
         if facts.experiment.plan  # what came in by import never has attempts
-        else _(
-            "No run of this experiment was carried out here; what came in by import does not say."
-        )
+        else _("Imported runs do not record attempts.")
     )
     return Report(
         columns=[
             CONFIGURATION,
             Column("attempts", _("attempts")),
-            Column("errors", _("infrastructure errors"), _("errors")),
+            Column("errors", _("errors")),
             Column("share", _("share"), show=lambda found: Shown(percent(found))),
-            in_files("low", LOW),
-            in_files("high", HIGH),
-            Column("never_through", _("runs that never got through")),
+            in_files("low"),
+            in_files("high"),
+            Column("never_through", _("never completed")),
             text("faults", _("of which")),
         ],
         rows=[
@@ -313,50 +308,50 @@ def infrastructure(facts: Facts) -> Report:
 
 
 _KNOWLEDGE = "record__extra__knowledge"
-_FIELDS: Sequence[tuple[str, str, Words]] = (
-    ("run", "pk", _("run")),
-    ("task_set", "task__task_set__name", _("task set")),
-    ("task_set_version", "task__task_set__version", _("version of the task set")),
-    ("task", "task__external_id", _("task")),
-    ("site", "task__site", _("site")),
-    ("template", "task__template", _("template")),
-    ("kind", "task__evaluation_kind", _("kind of evaluation")),
-    ("agent", "agent__name", _("agent")),
-    ("model", "agent__model", _("model")),
-    ("seed", "seed", _("seed")),
-    ("trial", "trial", _("trial")),
-    ("attempt", "attempt", _("attempt")),
-    ("standing", "standing", _("stands as")),
-    ("verdict", "said", _("verdict")),
-    ("outcome", "outcome", _("outcome")),
-    ("reward", "reward", _("reward")),
-    ("end_reason", "end_reason", _("end reason")),
-    ("max_steps", "max_steps", _("step limit")),
-    ("steps", "n_steps", _("steps")),
-    ("seconds", "seconds", _("seconds")),
-    ("cost", "cost", _("cost")),
-    ("detections", "detections", _("anomalies noticed")),
-    ("recoveries", "recoveries", _("recoveries")),
-    ("loop", "loop", _("loop: 1 by actions, 2 by actions and pages, empty if not looked at")),
+_FIELDS: Sequence[tuple[str, str, str]] = (
+    ("run", "pk", "run"),
+    ("task_set", "task__task_set__name", "task set"),
+    ("task_set_version", "task__task_set__version", "version of the task set"),
+    ("task", "task__external_id", "task"),
+    ("site", "task__site", "site"),
+    ("template", "task__template", "template"),
+    ("kind", "task__evaluation_kind", "kind of evaluation"),
+    ("agent", "agent__name", "agent"),
+    ("model", "agent__model", "model"),
+    ("seed", "seed", "seed"),
+    ("trial", "trial", "trial"),
+    ("attempt", "attempt", "attempt"),
+    ("standing", "standing", "stands as"),
+    ("verdict", "said", "verdict"),
+    ("outcome", "outcome", "outcome"),
+    ("reward", "reward", "reward"),
+    ("end_reason", "end_reason", "end reason"),
+    ("max_steps", "max_steps", "step limit"),
+    ("steps", "n_steps", "steps"),
+    ("seconds", "seconds", "seconds"),
+    ("cost", "cost", "cost"),
+    ("detections", "detections", "anomalies noticed"),
+    ("recoveries", "recoveries", "recoveries"),
+    ("loop", "loop", "loop: 1 by actions, 2 by actions and pages, empty if not looked at"),
     (
         "knowledge_budget",
         f"{_KNOWLEDGE}__budget_tokens",
-        _("budget of web knowledge, in tokens"),
+        "budget of web knowledge, in tokens",
     ),
-    ("knowledge_given", f"{_KNOWLEDGE}__given", _("entries of web knowledge given")),
+    ("knowledge_given", f"{_KNOWLEDGE}__given", "entries of web knowledge given"),
     (
         "knowledge_left_out",
         f"{_KNOWLEDGE}__left_out",
-        _("entries of web knowledge left out, by place from 0"),
+        "entries of web knowledge left out, by place from 0",
     ),
 )
 """Key, path in the database, and name of what a file says of each run."""
 
 
-_MODES: Sequence[tuple[str, str, Words]] = (
-    ("modes_by_rules", "by_rules", _("failure modes by fixed rules, empty if not looked at")),
-    ("modes_by_judge", "by_judge", _("failure modes by the judge, empty if not looked at")),
-    ("modes_by_people", "by_people", _("failure modes by people, empty if not looked at")),
+_MODES: Sequence[tuple[str, str, str]] = (
+    ("modes_by_rules", "by_rules", "failure modes by fixed rules, empty if not looked at"),
+    ("modes_by_judge", "by_judge", "failure modes by the judge, empty if not looked at"),
+    ("modes_by_people", "by_people", "failure modes by people, empty if not looked at"),
 )
 
 

@@ -33,51 +33,46 @@ def configurations(facts: Facts) -> Report:
     """One row a configuration: accuracy with both standard errors, and what its runs took."""
     columns = [
         CONFIGURATION,
-        in_files("agent", _("agent")),
-        in_files("version", _("version")),
-        in_files("model", _("model")),
+        in_files("agent"),
+        in_files("version"),
+        in_files("model"),
         share(_("accuracy")),
         figure(
             "se_naive",
-            _("SE, runs independent"),
             _("SE, naive"),
             show=lambda value: Shown("" if isinstance(value, Undefined) else f"± {percent(value)}"),
         ),
         parted(
-            (
-                ("se_by_task", _("SE, clustered by task")),
-                ("low_by_task", _("lower end, 95 %, by task")),
-                ("high_by_task", _("upper end, 95 %, by task")),
-            ),
+            ("se_by_task", "low_by_task", "high_by_task"),
             _("SE, by task"),
             spread=lambda each: (number(each.clustered.standard_error), *ends(each.by_task)),
             show=_by_task,
         ),
         on_pages("n"),
         Column("tasks", _("tasks")),
-        in_files("failures", _("failures")),
+        in_files("failures"),
         Column("no_verdict", _("no verdict")),
         *(
-            Column(f"left_out_{why}", words, None if facts.figures.standings[why] else "")
+            Column(f"left_out_{why}", words if facts.figures.standings[why] else "")
             for why, words in LEFT_OUT_BY_CONFIGURATION.items()
         ),
         _amount(
             _("time"),
             lambda amount: Shown(duration(amount.mean)),
-            ("mean_seconds", _("seconds per run")),
-            ("total_seconds", _("total seconds")),
-            ("timed", _("runs with a known time")),
+            "mean_seconds",
+            "total_seconds",
+            "timed",
         ),
-        in_files("wall_seconds", _("seconds from first start to last end")),
+        in_files("wall_seconds"),
         _amount(
             _("cost"),
             lambda amount: Shown(money(amount.mean)),
-            ("mean_cost", _("dollars per run")),
-            ("total_cost", _("dollars in all")),
-            ("priced", _("runs with a known cost")),
+            "mean_cost",
+            "total_cost",
+            "priced",
         ),
-        in_files("spent", _("dollars with errors and earlier attempts")),
-        Column("mean_steps", _("steps per run"), _("steps"), show=decimals(1)),
+        in_files("spent"),
+        Column("mean_steps", _("steps"), show=decimals(1)),
     ]
     return Report(
         columns=columns,
@@ -131,7 +126,7 @@ def _by_task(each: Configuration) -> Shown:
     return Shown(f"± {percent(error)}", percent_ends(each.by_task))
 
 
-def _amount(heading: Words, show: Callable[[Amount], Shown], *parts: tuple[str, Words]) -> Column:
+def _amount(heading: Words, show: Callable[[Amount], Shown], *parts: str) -> Column:
     """What runs took: the mean, the total, and of how many runs it is known."""
     return parted(
         parts,
@@ -181,7 +176,7 @@ def groups(facts: Facts) -> Report:
             on_pages(_("tasks"), per_row=True),
             CONFIGURATION,
             share(),
-            figure("se_by_task", _("SE, clustered by task"), ""),
+            figure("se_by_task", ""),
         ],
         rows=rows,
         page_rows=page_rows,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -36,16 +37,16 @@ EXPERIMENT: Registry[Facts] = Registry(
     {
         "configurations": Entry(_("Configurations"), outcomes.configurations),
         "groups": Entry(_("Sites, templates, levels, kinds"), outcomes.groups),
-        "recovery": Entry(_("Recovery"), course.recovery),
-        "detections": Entry(_("Anomalies noticed"), course.detections),
+        "recovery": Entry(capfirst(_("recovery")), course.recovery),
+        "detections": Entry(capfirst(_("anomalies noticed")), course.detections),
         "loops": Entry(_("Loops by comparison of steps"), course.loops),
         "lengths": Entry(_("Number of steps"), course.lengths),
-        "modes": Entry(_("Failure modes"), course.modes),
+        "modes": Entry(capfirst(_("failure modes")), course.modes),
         "endings": Entry(_("End reasons"), course.endings),
         "trials": Entry(_("Several trials"), trials.trials),
         "pairs": Entry(_("Configurations in pairs"), comparison.pairs),
         "controls": Entry(_("Controls"), controls.controls),
-        "infrastructure": Entry(_("Infrastructure errors"), course.infrastructure),
+        "infrastructure": Entry(capfirst(_("infrastructure errors")), course.infrastructure),
         "miniwob": Entry(_("MiniWoB++: success rates"), miniwob.rates),
         "miniwob_steps": Entry(
             _("MiniWoB++: one-step and many-step tasks"), miniwob.rates_by_steps

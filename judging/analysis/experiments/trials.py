@@ -140,14 +140,14 @@ def trials(facts: Facts) -> Report:
     """One row a configuration and k."""
     selector = facts.query.selector
     found = trials_of(facts.figures, facts.scope, selector)
-    best = None if selector else ""
+    best = _("best of k") if selector else ""
     return Report(
         columns=[
             CONFIGURATION,
             Column("k", "k"),
             figure("pass_at_k", "pass@k", show=rate),
             figure("pass_hat_k", "pass^k", show=rate),
-            figure("best_of_k", _("best of k"), best, show=rate),
+            figure("best_of_k", best, show=rate),
             Column("tasks", _("tasks with k trials or more")),
             Column("left_out", _("tasks with fewer")),
         ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -36,7 +37,7 @@ class FailureForm(forms.Form):
     """Modes, the side on which it went wrong, and a note. No mode says that none of them fits."""
 
     modes = forms.MultipleChoiceField(
-        label=gettext_lazy("Failure modes"),
+        label=capfirst(gettext_lazy("failure modes")),
         choices=[(mode.value, NAMES[mode]) for mode in Mode],
         required=False,
         widget=forms.CheckboxSelectMultiple,

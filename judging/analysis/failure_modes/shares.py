@@ -19,7 +19,7 @@ from judging.analysis.failure_modes.sources import (
     side_key,
     with_modes,
 )
-from judging.analysis.reports.columns import CONFIGURATION, in_files, share, text
+from judging.analysis.reports.columns import CONFIGURATION, SHARE_KEYS, in_files, share, text
 from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown, percent, percent_ends
 from judging.models import FailureReview
@@ -176,21 +176,11 @@ NOTE = _(
 )
 _COLUMNS = (
     CONFIGURATION,
-    in_files("by", _("source")),
+    in_files("by"),
     text("mode", _("failure mode"), show=lambda key: Shown(mode_words(key))),
-    share(
-        _("share"),
-        keys=("runs", "n", "value", "low", "high"),
-        names=(
-            _("runs"),
-            _("n, failures told of"),
-            _("share"),
-            _("lower end, 95 %, Wilson"),
-            _("upper end, 95 %, Wilson"),
-        ),
-    ),
-    in_files("failures", _("failures")),
-    in_files("not_told", _("not looked at yet")),
+    share(keys=("runs", *SHARE_KEYS[1:])),
+    in_files("failures"),
+    in_files("not_told"),
 )
 
 

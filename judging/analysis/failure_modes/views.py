@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -172,7 +173,9 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         "chosen_source": by,
         "definitions": definitions(),
     }
-    return as_part(request, "failure_modes/_audit_failures", context, _("Failure modes"), "people")
+    return as_part(
+        request, "failure_modes/_audit_failures", context, capfirst(_("failure modes")), "people"
+    )
 
 
 @require_safe

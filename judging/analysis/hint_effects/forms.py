@@ -77,10 +77,10 @@ class HintWritingForm(forms.Form):
         )
     )
     wording_name = forms.CharField(
-        label=gettext_lazy("Name of these words"),
+        label=gettext_lazy("Name of the prompt"),
         required=False,
         max_length=20,
-        help_text=gettext_lazy("Hints keep it, with a hash of the words."),
+        help_text=gettext_lazy("Stored with the hints, with a hash of the prompt."),
     )
     wording_system = _part(gettext_lazy("introduction"))
     wording_concrete = _part(HintLevel.CONCRETE.label)

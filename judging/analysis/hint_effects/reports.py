@@ -32,13 +32,10 @@ from webagent.knowledge.relevance import Ties
 
 BASELINE = "none"
 """Level and relatedness of trials without hints."""
-_LOW = _("lower end, 95 %, by task")
-_HIGH = _("upper end, 95 %, by task")
 _CONDITION = (
-    text("level", _("level"), _("hints"), show=lambda level: Shown(str(LEVELS[Level(level)]))),
+    text("level", _("hints"), show=lambda level: Shown(str(LEVELS[Level(level)]))),
     text(
         "relatedness",
-        _("relatedness"),
         _("source"),
         show=lambda each: Shown(", ".join(map(str, RELATEDNESSES[Relatedness(each)]))),
     ),
@@ -60,27 +57,25 @@ def cells(facts: Facts) -> Report:
         facts,
         [
             *_CONDITION,
-            Column("tasks", _("n, tasks that count"), _("n, tasks")),
-            Column("left_out", _("tasks left out"), _("left out")),
-            in_files("undecided", _("trials without a verdict")),
+            Column("tasks", _("n, tasks")),
+            Column("left_out", _("left out")),
+            in_files("undecided"),
             parted(
-                (("difference", _("difference of mean success rates")), ("low", _LOW))
-                + (("high", _HIGH),),
+                ("difference", "low", "high"),
                 _("success rate, points"),
                 show=_show_difference,
             ),
             parted(
-                (("best", _("difference if the best trial counts")), ("best_low", _LOW))
-                + (("best_high", _HIGH),),
+                ("best", "best_low", "best_high"),
                 _("best trial, points"),
                 show=_show_difference,
             ),
-            Column("improvements", _("successes won"), _("won"), show=_signed("+")),
-            in_files("improved", _("tasks that gained")),
-            Column("deteriorations", _("successes lost"), _("lost"), show=_signed("−")),
-            in_files("worsened", _("tasks that lost")),
-            Column("drawn", _("sources drawn by lot among equal BM25 scores"), _("drawn by lot")),
-            in_files("sources", _("n, sources of hints")),
+            Column("improvements", _("won"), show=_signed("+")),
+            in_files("improved"),
+            Column("deteriorations", _("lost"), show=_signed("−")),
+            in_files("worsened"),
+            Column("drawn", _("drawn by lot")),
+            in_files("sources"),
         ],
         [
             _cell(cell_url(facts.hints, condition), condition, cell, facts.hints.ties[condition])

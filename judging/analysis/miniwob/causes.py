@@ -186,11 +186,11 @@ def causes(facts: Facts) -> Report:
         ("failures", _("failures")),
         ("n", _("tagged")),
         ("value", _("share")),
-        ("low", _("low")),
-        ("high", _("high")),
+        ("low", ""),
+        ("high", ""),
         ("proposed", _("proposed")),
-        ("drawn", _("drawn")),
-        ("seed", _("seed")),
+        ("drawn", ""),
+        ("seed", ""),
     )
     samples = causes_of(facts.scope)
     rows: list[list[Value]] = [

@@ -50,7 +50,6 @@ from webagent.environment.miniwob_suite import (
 
 OWN, PUBLISHED = "own runs", "published"
 _EXCLUDED = "excluded"
-_LOW, _HIGH = _("low"), _("high")
 
 
 class Rate(NamedTuple):
@@ -88,14 +87,14 @@ _RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
 _STEPS = text("steps", _("task takes"), show=_show_steps)
 _RATE = [
     parted(
-        (("mean_rate", _("mean rate")), ("low", _LOW), ("high", _HIGH)),
+        ("mean_rate", "low", "high"),
+        _("mean rate"),
         spread=_rate_values,
         show=_show_rate,
     ),
     Column("tasks", _("tasks")),
     parted(
-        (("successes", _("successes")), ("n", "n"), ("pooled", _("share")))
-        + (("pooled_low", _LOW), ("pooled_high", _HIGH)),
+        ("successes", "n", "pooled", "pooled_low", "pooled_high"),
         "n",
         spread=lambda share: counted(share) if share else [None] * 5,
         show=lambda share: show(share and share.total),
@@ -186,8 +185,8 @@ def tasks(facts: Facts) -> Report:
             CONFIGURATION,
             text("task", _("task")),
             on_pages(_("steps"), is_text=True),
-            in_files("steps", _("task takes")),
-            in_files("n", "n"),
+            in_files("steps"),
+            in_files("n"),
             *(
                 _of_rule(rule, sign)
                 for rule, sign in ((Rule.POSITIVE, "> 0"), (Rule.BINARY, "= 1"))
@@ -292,9 +291,8 @@ def _rate(group: Group, rule: Rule) -> list[Any]:
 
 def _of_rule(rule: Rule, sign: str) -> Column:
     """Successes and their share with its interval; in files n stands before them."""
-    names = (("_successes", sign), ("", _("share")), ("_low", _LOW), ("_high", _HIGH))
     return parted(
-        [(f"{rule.value}{end}", words) for end, words in names],
+        [f"{rule.value}{end}" for end in ("_successes", "", "_low", "_high")],
         RULES[rule],
         spread=lambda share: [share.count, *value_and_ends(share)],
     )

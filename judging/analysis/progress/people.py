@@ -236,7 +236,7 @@ class PeopleFacts:
         return urlencode(query | ({"evaluator": self.against.evaluator.pk} if self.against else {}))
 
     def title(self, about: str) -> str:
-        return gettext("%(study)s: %(about)s") % {"study": self.study.name, "about": about}
+        return f"{self.study.name}: {about}"
 
     @property
     def notes(self) -> list[str]:

@@ -19,11 +19,8 @@ from judging.analysis.progress.correspondence import (
 )
 from judging.analysis.progress.people import PeopleFacts
 from judging.analysis.reports.columns import (
-    HIGH,
-    LOW,
     ends,
     figure,
-    in_files,
     number,
     parted,
     text,
@@ -120,51 +117,33 @@ def figures(facts: PeopleFacts) -> Report:
     agreement = gettext("agreement within %(n)s") % {"n": facts.query.tolerance}
     return Report(
         columns=[
-            text("runs", _("which runs"), _("runs")),
-            Column("n", _("n, runs or pairs of people"), "n"),
+            text("runs", _("runs")),
+            Column("n", "n"),
             parted(
-                (
-                    ("r", _("Pearson's r")),
-                    ("r_low", _("lower end, 95 %, Fisher")),
-                    ("r_high", _("upper end, 95 %, Fisher")),
-                    ("r_undefined_because", _("why there is no r")),
-                ),
+                ("r", "r_low", "r_high", "r_undefined_because"),
+                _("Pearson's r"),
                 spread=lambda found: [number(found.r), *ends(found.interval), why(found.r)],
                 show=_show_correlation,
             ),
             parted(
-                (
-                    ("agreement", _("share within the tolerance")),
-                    ("agreement_low", LOW),
-                    ("agreement_high", HIGH),
-                ),
+                ("agreement", "agreement_low", "agreement_high"),
                 agreement,
             ),
             parted(
-                (
-                    ("bias", _("bias: judge − people")),
-                    ("bias_low", _("lower end, 95 %, Student")),
-                    ("bias_high", _("upper end, 95 %, Student")),
-                    ("bias_low_by_task", _("lower end, 95 %, by task")),
-                    ("bias_high_by_task", _("upper end, 95 %, by task")),
-                ),
+                ("bias", "bias_low", "bias_high", "bias_low_by_task", "bias_high_by_task"),
                 _("bias"),
                 spread=_bias_values,
                 show=_show_bias,
             ),
             figure(
                 "mae",
-                _("mean absolute error"),
                 _("mean error"),
                 show=lambda value: Shown(
                     points_words(value).lstrip("+") if isinstance(value, float) else DASH
                 ),
             ),
             parted(
-                (
-                    ("lower_limit", _("lower limit of agreement")),
-                    ("upper_limit", _("upper limit of agreement")),
-                ),
+                ("lower_limit", "upper_limit"),
                 _("limits of agreement"),
                 spread=lambda gaps: [number(gaps.lower_limit), number(gaps.upper_limit)],
                 show=_show_limits,
@@ -200,7 +179,7 @@ _HEADINGS = {
     Cell.JUDGE: _("judge alone"),
     Cell.PEOPLE: _("people alone"),
     Cell.NEITHER: _("neither"),
-    Cell.DIVIDED: None,
+    Cell.DIVIDED: CELLS[Cell.DIVIDED],
 }
 
 
@@ -232,8 +211,8 @@ def milestones(facts: PeopleFacts) -> Report:
             text("milestone", _("milestone")),
             with_ends("precision", _("precision")),
             with_ends("recall", _("recall")),
-            with_ends("agreement", _("agreement"), ""),
-            *(Column(cell.value, CELLS[cell], heading) for cell, heading in _HEADINGS.items()),
+            with_ends("agreement", ""),
+            *(Column(cell.value, heading) for cell, heading in _HEADINGS.items()),
         ],
         rows=[row(each) for each in facts.milestones],
         page_rows=[row(each) for each in worst],
@@ -244,20 +223,20 @@ def milestones(facts: PeopleFacts) -> Report:
 def runs(facts: PeopleFacts) -> Report:
     """One row a run that both speak of: what the figures are computed from."""
     columns = [
-        ("position", _("number in the study")),
-        ("run", _("run")),
-        ("task", _("task")),
-        ("site", _("site")),
-        ("people", _("people's progress, mean of the highest")),
-        ("each_person", _("progress by each person, as a list")),
-        ("judge", _("the judge's progress, highest")),
-        ("difference", _("judge − people")),
-        ("people_at_end", _("people's progress, at the end")),
-        ("judge_at_end", _("the judge's progress, at the end")),
-        ("cost", _("dollars for judging")),
+        ("position", "number in the study"),
+        ("run", "run"),
+        ("task", "task"),
+        ("site", "site"),
+        ("people", "people's progress, mean of the highest"),
+        ("each_person", "progress by each person, as a list"),
+        ("judge", "the judge's progress, highest"),
+        ("difference", "judge − people"),
+        ("people_at_end", "people's progress, at the end"),
+        ("judge_at_end", "the judge's progress, at the end"),
+        ("cost", "dollars for judging"),
     ]
     return Report(
-        columns=[in_files(key, name) for key, name in columns],
+        columns=[Column(key, name) for key, name in columns],
         rows=[
             [
                 pair.ticked.position,

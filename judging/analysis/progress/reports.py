@@ -130,7 +130,7 @@ def difficulty(facts: Facts) -> Report:
         for each in facts.configurations
         if (of := list(parts_of(facts.rows_of(each), part).items()))
     ]
-    column = text("part", _("part"), _("tasks"), show=show)
+    column = text("part", _("tasks"), show=show)
     return _by_part(facts, column, part, choose, notes=[split.rule], sentences=found)
 
 
@@ -182,19 +182,19 @@ def runs(facts: Facts) -> Report:
     """One row a run that counts: what every other report is computed from."""
     names = {each.pk: each.name for each in facts.configurations}
     columns = [
-        ("run", _("run")),
-        ("task_set", _("task set")),
-        ("task", _("task")),
-        ("success", _("success: 1 or 0, empty without a verdict")),
-        ("progress", _("progress, highest")),
-        ("progress_at_end", _("progress, at the end")),
-        ("by_step", _("progress after each step, as a list")),
-        ("no_progress_because", _("why there is no progress")),
-        ("first_missed", _("first milestone not reached")),
-        ("steps", _("steps")),
-        ("max_steps", _("step limit")),
-        ("ended_by_limit", _("the step limit that ended it")),
-        ("milestones", _("milestones of the task")),
+        ("run", "run"),
+        ("task_set", "task set"),
+        ("task", "task"),
+        ("success", "success: 1 or 0, empty without a verdict"),
+        ("progress", "progress, highest"),
+        ("progress_at_end", "progress, at the end"),
+        ("by_step", "progress after each step, as a list"),
+        ("no_progress_because", "why there is no progress"),
+        ("first_missed", "first milestone not reached"),
+        ("steps", "steps"),
+        ("max_steps", "step limit"),
+        ("ended_by_limit", "the step limit that ended it"),
+        ("milestones", "milestones of the task"),
     ]
     return Report(
         columns=[CONFIGURATION, *(Column(key, name) for key, name in columns)],
@@ -242,19 +242,19 @@ def _columns(found: Sequence[Progressed]) -> list[Column]:
     missing = {why for each in found for why in each.missing}
     undecided = any(each.undecided for each in found)
     return [
-        in_files("runs", _("runs that count")),
-        in_files("n", _("n, runs with progress and verdict")),
+        in_files("runs"),
+        in_files("n"),
         on_pages(_("n with progress")),
-        with_ends("success", _("success rate"), _("success, these runs")),
-        with_ends("progress", _("mean progress, highest"), _HIGHEST),
-        with_ends("progress_at_end", _("mean progress, at the end"), _AT_END),
-        with_ends("hidden", _("hidden progress: progress − success"), _("hidden progress")),
-        with_ends("of_failures", _("mean progress of failures"), _("progress of failures")),
-        in_files("failures", _("failures with progress")),
-        Column("no_verdict", _("progress, but no verdict"), _("no verdict") if undecided else ""),
-        in_files("partial", _("n with some milestones unchecked")),
+        with_ends("success", _("success, these runs")),
+        with_ends("progress", _HIGHEST),
+        with_ends("progress_at_end", _AT_END),
+        with_ends("hidden", _("hidden progress")),
+        with_ends("of_failures", _("progress of failures")),
+        in_files("failures"),
+        Column("no_verdict", _("no verdict") if undecided else ""),
+        in_files("partial"),
         *(
-            Column(f"no_progress_{why.replace('-', '_')}", words, None if why in missing else "")
+            Column(f"no_progress_{why.replace('-', '_')}", words if why in missing else "")
             for why, words in MISSING.items()
         ),
     ]

@@ -57,14 +57,13 @@ def curve(facts: Facts) -> Report:
     return Report(
         columns=[
             CONFIGURATION,
-            Column("step", _("steps taken"), _("steps")),
+            Column("step", _("steps")),
             Column(
                 "progress",
-                _("mean progress, highest so far"),
                 _("progress, highest so far"),
                 show=rate,
             ),
-            Column("progress_held", _("mean progress, held"), _("progress, held"), show=rate),
+            Column("progress_held", _("progress, held"), show=rate),
             Column("going", _("runs that took this step")),
         ],
         rows=rows,
@@ -114,7 +113,7 @@ def stops(facts: Facts) -> Report:
             on_pages(_("of the task's runs"), per_row=True),
             CONFIGURATION,
             Column("stopped", _("runs that stopped there")),
-            in_files("of_task", _("runs of the task, by all configurations")),
+            in_files("of_task"),
         ],
         rows=[
             [
@@ -148,14 +147,13 @@ def limits(facts: Facts) -> Report:
         columns=[
             CONFIGURATION,
             Column("limit", _("step limit")),
-            with_ends("progress", _("mean progress, highest"), _("progress")),
-            with_ends("success", _("success rate"), _("success")),
-            figure("steps", _("mean steps used"), _("steps used"), show=decimals(1)),
-            in_files("n", _("n, runs with progress and verdict")),
-            Column("cut", _("runs that took more steps"), _("runs cut")),
+            with_ends("progress", _("progress")),
+            with_ends("success", _("success")),
+            figure("steps", _("steps used"), show=decimals(1)),
+            in_files("n"),
+            Column("cut", _("runs cut")),
             Column(
                 "unknown",
-                _("runs that a lower limit of their own ended"),
                 _("ended earlier by their own limit"),
             ),
         ],
@@ -199,11 +197,11 @@ def arms(facts: Facts) -> Report:
         columns=[
             CONFIGURATION,
             Column("limit", _("step limit")),
-            with_ends("progress", _("mean progress, highest"), _("progress")),
-            with_ends("success", _("success rate"), _("success")),
-            figure("steps", _("mean steps used"), _("steps used"), show=decimals(1)),
-            Column("n", _("n, runs with progress and verdict"), "n"),
-            Column("ended", _("runs that the limit ended"), _("ended by the limit")),
+            with_ends("progress", _("progress")),
+            with_ends("success", _("success")),
+            figure("steps", _("steps used"), show=decimals(1)),
+            Column("n", "n"),
+            Column("ended", _("ended by the limit")),
         ],
         rows=rows,
         # Where limits are no arms of the plan, they differ by task and say nothing of agents.
@@ -280,19 +278,14 @@ def scores(facts: Facts) -> Report:
     return Report(
         columns=[
             CONFIGURATION,
-            in_files("k", "k"),
-            in_files("alpha", _("alpha")),
-            figure("pass_at_k", "pass@k", f"pass@{query.k}", show=rate),
-            figure(
-                "of_failures", _("mean progress of failures"), _("progress of failures"), show=rate
-            ),
+            in_files("k"),
+            in_files("alpha"),
+            figure("pass_at_k", f"pass@{query.k}", show=rate),
+            figure("of_failures", _("progress of failures"), show=rate),
             Column("failures", _("failures with progress")),
             parted(
-                (
-                    ("score", _("adjusted score")),
-                    ("low", _("lower end, 95 %, bootstrap by task")),
-                    ("high", _("upper end, 95 %, bootstrap by task")),
-                ),
+                ("score", "low", "high"),
+                _("adjusted score"),
                 show=lambda found: Shown(percent(found.value), percent_ends(found.interval)),
             ),
             on_pages(_("failures without")),

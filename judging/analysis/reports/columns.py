@@ -7,14 +7,13 @@ from typing import Any, Protocol
 
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.report import Column, FileColumn, Value, Words
+from judging.analysis.reports.report import Column, Value, Words
 from judging.analysis.reports.showing import Shown, rate_interval, show
 from judging.analysis.wording import DASH, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean
 
-LOW, HIGH = _("lower end, 95 %, Wilson"), _("upper end, 95 %, Wilson")
-SHARE_NAMES = (_("successes"), _("n, runs with a verdict"), _("share"), LOW, HIGH)
+SHARE_KEYS = ("successes", "n", "value", "low", "high")
 
 
 class Estimate(Protocol):
@@ -33,59 +32,49 @@ def value_and_ends(found: Estimate | Mean) -> list[Value]:
     return [number(found.value), *ends(interval)]
 
 
-def text(key: str, name: Words, heading: Words | None = None, *, show: Any = None) -> Column:
+def text(key: str, name: Words, *, show: Any = None) -> Column:
     """Words. `show` says how a page puts a value that files hold as a key."""
     shown = show or (lambda value: Shown(DASH if value in (None, "") else str(value)))
-    return Column(key, name, heading, show=shown, is_text=True)
+    return Column(key, name, show=shown, is_text=True)
 
 
 CONFIGURATION = text("configuration", _("configuration"))
 
 
-def in_files(key: str, name: Words) -> Column:
+def in_files(key: str) -> Column:
     """A column that pages do not show."""
-    return Column(key, name, "")
+    return Column(key)
 
 
 def on_pages(
-    heading: Words, *, show: Any = show, is_text: bool = False, per_row: bool = False
+    name: Words, *, show: Any = show, is_text: bool = False, per_row: bool = False
 ) -> Column:
     """A column that files do not have: they hold its parts in columns of their own."""
-    return Column("", heading, parts=(), show=show, is_text=is_text, per_row=per_row)
+    return Column("", name, parts=(), show=show, is_text=is_text, per_row=per_row)
 
 
-def share(
-    heading: Words | None = None,
-    *,
-    keys: Sequence[str] = ("successes", "n", "value", "low", "high"),
-    names: Sequence[Words] = SHARE_NAMES,
-) -> Column:
+def share(name: Words | None = None, *, keys: Sequence[str] = SHARE_KEYS) -> Column:
     """A `Share`: in files its count, total and value, and the ends of Wilson's interval."""
-    parts = [FileColumn(key, name) for key, name in zip(keys, names, strict=True)]
-    return Column("share", names[2], heading, parts=parts, spread=counted)
+    shown = _("share") if name is None else name
+    return Column(keys[2], shown, parts=keys, spread=counted)
 
 
-def with_ends(key: str, name: Words, heading: Words | None = None, *, show: Any = show) -> Column:
+def with_ends(key: str, name: Words, *, show: Any = show) -> Column:
     """A share, mean or difference: in files itself, `…_low` and `…_high`."""
-    parts = [FileColumn(f"{key}{end}", name) for end in ("", "_low", "_high")]
-    return Column(key, name, heading, parts=parts, spread=value_and_ends, show=show)
+    parts = [f"{key}{end}" for end in ("", "_low", "_high")]
+    return Column(key, name, parts=parts, spread=value_and_ends, show=show)
 
 
 def parted(
-    parts: Sequence[tuple[str, Words]],
-    heading: Words | None = None,
-    *,
-    spread: Any = value_and_ends,
-    show: Any = show,
+    parts: Sequence[str], name: Words, *, spread: Any = value_and_ends, show: Any = show
 ) -> Column:
-    """A figure that is one column of a page and several of a file: their keys and names."""
-    columns = [FileColumn(*each) for each in parts]
-    return Column(*columns[0], heading, parts=columns, spread=spread, show=show)
+    """A figure that is one column of a page and several of a file, by their keys."""
+    return Column(parts[0], name, parts=parts, spread=spread, show=show)
 
 
-def figure(key: str, name: Words, heading: Words | None = None, *, show: Any = show) -> Column:
+def figure(key: str, name: Words, *, show: Any = show) -> Column:
     """A number that there may be none of; in files it is empty then."""
-    return Column(key, name, heading, spread=lambda value: (number(value),), show=show)
+    return Column(key, name, spread=lambda value: (number(value),), show=show)
 
 
 def number(figure: Figure | None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judging.analysis.reports.report import Cell, Column, Report
@@ -60,10 +60,10 @@ def _table(
     if report.layout.pivot:
         columns, rows = _pivoted(columns, rows, report.layout.pivot)
     most = report.layout.most or len(rows)
-    shown = [place for place, column in enumerate(columns) if column.title]
+    shown = [place for place, column in enumerate(columns) if column.name]
     return HtmlTable(
         caption=caption,
-        headings=[HtmlCell(text=columns[n].title, is_text=columns[n].is_text) for n in shown],
+        headings=[HtmlCell(text=str(columns[n].name), is_text=columns[n].is_text) for n in shown],
         rows=[_row(columns, row, shown) for row in rows[:most]],
         references=[_reference(columns, row, shown) for row in report.references],
         left_out=max(0, len(rows) - most),
@@ -103,8 +103,8 @@ def _pivoted(
     """Rows whose texts are the same as one, their figures beside each other by the pivot."""
     place = _place(columns, key)
     is_head = [column.is_text or column.per_row for column in columns]
-    heads = [n for n, column in enumerate(columns) if is_head[n] and column.title and n != place]
-    figures = [n for n, column in enumerate(columns) if not is_head[n] and column.title]
+    heads = [n for n, column in enumerate(columns) if is_head[n] and column.name and n != place]
+    figures = [n for n, column in enumerate(columns) if not is_head[n] and column.name]
     across = list(dict.fromkeys(_value(row[place]) for row in rows))
     found: dict[Row, dict[Any, Row]] = {}
     for row in rows:
@@ -124,9 +124,8 @@ def _pivoted(
 
 
 def _named(column: Column, name: str, is_first: bool) -> Column:
-    """The column under the name of the pivot: its first figure needs no heading of its own."""
-    heading = name if is_first else column.title
-    return Column(column.key, column.name, heading, show=column.show)
+    """The column under the name of the pivot: its first figure needs no name of its own."""
+    return replace(column, name=name) if is_first else column
 
 
 def _has_runs(value: Any) -> bool:

@@ -31,8 +31,6 @@ class Entry(NamedTuple):
     words: Words
     make: Callable[..., Report]
     lists_runs: bool = False
-    about: Words | None = None
-    """What its title says it is about, where that is not its name."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +54,13 @@ class Registry(Generic[F]):
         Raises:
             KeyError: there is none of that name.
         """
-        words, make, _lists_runs, about = self.entries[name]
+        words, make, _lists_runs = self.entries[name]
         report = make(facts, *chosen)
         counts = facts.notes if report.counts is None else report.counts
         return replace(
             report,
             name=f"{self.prefix}{name}",
-            title=facts.title(str(about or words)),
+            title=facts.title(str(words)),
             notes=[*counts, *report.notes],
         )
 

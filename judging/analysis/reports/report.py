@@ -22,7 +22,7 @@ class FileColumn(NamedTuple):
     """A column of a file: `key` names it to programs, `name` to people."""
 
     key: str
-    name: Words
+    name: str
 
 
 class Cell(NamedTuple):
@@ -40,17 +40,15 @@ def as_it_is(value: Any) -> Sequence[Value]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by its key and its name in a file.
+    """A column by its key and its name; a column without a name is for files alone.
 
-    `heading` is its name on a page: None for the same one, empty for a column of files alone.
-    `parts` are its columns in a file (empty for a column of pages alone) and `spread` gives their
-    values; `show` says how a page shows a value.
+    `parts` are the keys of its columns in a file (none for a column of pages alone) and `spread`
+    gives their values; `show` says how a page shows a value.
     """
 
     key: str
-    name: Words
-    heading: Words | None = None
-    parts: Sequence[FileColumn] | None = None
+    name: Words = ""
+    parts: Sequence[str] | None = None
     spread: Callable[[Any], Sequence[Value]] = as_it_is
     show: Callable[[Any], Shown] = show
     is_text: bool = False
@@ -58,13 +56,11 @@ class Column:
     """Whether it says the same whatever is pivoted."""
 
     @property
-    def title(self) -> str:
-        """Its heading on a page; empty where pages do not show it."""
-        return str(self.name if self.heading is None else self.heading)
-
-    @property
     def in_files(self) -> Sequence[FileColumn]:
-        return (FileColumn(self.key, self.name),) if self.parts is None else self.parts
+        """Its columns in a file. What pages do not show is called by its key."""
+        keys = (self.key,) if self.parts is None else self.parts
+        words = {self.key: str(self.name)} if self.name else {}
+        return [FileColumn(key, words.get(key, key.replace("_", " "))) for key in keys]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import AuditFacts
@@ -197,7 +198,7 @@ DATA_TABLES: Mapping[str, DataTable] = {
     for table in (
         DataTable(
             name="labels",
-            title=_("Labels"),
+            title=capfirst(_("labels")),
             columns=LABELS,
             rows=lambda contents: label_rows(contents.labelled),
             of_study=True,

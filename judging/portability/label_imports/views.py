@@ -41,25 +41,29 @@ _ALL, _LABEL, _VERDICT = (
     gettext_lazy("verdicts of evaluators"),
 )
 COLUMNS = (
-    (("run_id", "content_hash"), _ALL, gettext_lazy("the run; either will do")),
+    (("run_id", "content_hash"), _ALL, gettext_lazy("identifies the run")),
     (
         ("task", "task_set", "agent", "model", "seed", "trial"),
         _ALL,
-        gettext_lazy("the run where neither is given: as many as single one out, the task always"),
+        gettext_lazy("identify the run without run_id and content_hash; task is required"),
     ),
-    (("kind",), _ALL, gettext_lazy("label, verdict or adjudication; follows from the next two")),
-    (("annotator",), _LABEL, gettext_lazy("name of whoever labelled; needed")),
+    (
+        ("kind",),
+        _ALL,
+        gettext_lazy("label, verdict or adjudication; empty: by the next two"),
+    ),
+    (("annotator",), _LABEL, gettext_lazy("name of the annotator; required")),
     (
         ("evaluator", "version"),
         _VERDICT,
-        gettext_lazy("name of the evaluator, which is needed; its version"),
+        gettext_lazy("name (required) and version of the evaluator"),
     ),
     (
         ("verdict",),
         _ALL,
         gettext_lazy(
-            "needed. Labels: success, failure, unsure, not_executable; adjudications: the same"
-            " but unsure; evaluators: passed, failed, error, not_applicable"
+            "required. Labels: success, failure, unsure, not_executable; adjudications: "
+            "all of these but unsure; evaluators: passed, failed, error, not_applicable"
         ),
     ),
     (("confidence",), _LABEL, gettext_lazy("0 to 100")),
@@ -68,7 +72,7 @@ COLUMNS = (
         _LABEL,
         gettext_lazy("words between semicolons; a step of the run, counted from 0"),
     ),
-    (("by",), gettext_lazy("adjudications"), gettext_lazy("name of whoever decided")),
+    (("by",), gettext_lazy("adjudications"), gettext_lazy("name of the adjudicator")),
     (("rationale", "at"), _ALL, gettext_lazy("text; the time as ISO 8601")),
 )
 """Columns of the table that the form takes, in which rows they stand, and what they hold.

@@ -149,7 +149,7 @@ class DecidedMeanwhileError(DisputeError):
 class ClosedStudyError(DisputeError):
     """The study was closed before the dispute was decided."""
 
-    words = _("The study was closed before this was decided.")
+    words = _("The study was closed. Nothing was saved.")
 
 
 @transaction.atomic

@@ -73,8 +73,8 @@ class LabelForm(forms.Form):
         required=False,
         min_value=0,
         error_messages={
-            "invalid": _("Give the number of a step."),
-            "min_value": _("Give the number of a step."),
+            "invalid": _("This run has no such step."),
+            "min_value": _("This run has no such step."),
         },
     )
     confidence = forms.TypedChoiceField(

@@ -44,7 +44,7 @@ class LabelRefusedError(Exception):
 class NotAnnotatorError(LabelRefusedError):
     """The study is closed, or the person is no annotator of it (any more)."""
 
-    words = _("The study was closed, so this label was not saved.")
+    words = _("The study was closed. Nothing was saved.")
 
 
 class LeaseLostError(LabelRefusedError):

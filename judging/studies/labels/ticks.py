@@ -189,7 +189,7 @@ def drafted_ticks(data: QueryDict) -> dict[str, str]:
 
 
 def _step_field(label: str, part: str) -> forms.IntegerField:
-    words = _("Give the number of a step.")
+    words = _("This run has no such step.")
     return forms.IntegerField(
         label=label,
         required=False,

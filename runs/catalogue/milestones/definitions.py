@@ -84,7 +84,7 @@ _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "bool_type": lambda _said: _("Must be true or false."),
     "bool_parsing": lambda _said: _("Must be true or false."),
     "string_type": lambda _said: _("Must be a text."),
-    "string_too_short": lambda _said: _("Must not be empty."),
+    "string_too_short": lambda _said: _("Required."),
     "string_too_long": lambda said: (
         _("Longer than %(most)s characters.") % {"most": said["max_length"]}
     ),

@@ -9,6 +9,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import ModelOffer
@@ -92,8 +93,11 @@ class ExtractForm(LearnForm):
         chosen = [(SELECTION, _("the selected runs"))] if self._run_ids else []
         return [
             *chosen,
-            (_("Experiment"), [(f"experiment:{row.pk}", row.name) for row in experiments]),
-            (_("Task set"), [(f"set:{row.pk}", str(row)) for row in sets]),
+            (
+                capfirst(_("experiment")),
+                [(f"experiment:{row.pk}", row.name) for row in experiments],
+            ),
+            (capfirst(_("task set")), [(f"set:{row.pk}", str(row)) for row in sets]),
         ]
 
 

@@ -13,6 +13,7 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
@@ -107,7 +108,7 @@ class DryRunForm(forms.Form):
         studies = extension().judgements.studies(self._user)
         experiments = Experiment.objects.visible_to(self._user).order_by("-created_at", "-pk")
         grouped: list[tuple[str, Any]] = [
-            (_("Studies"), _offered(STUDY, studies, asked)),
+            (capfirst(_("studies")), _offered(STUDY, studies, asked)),
             (_("Experiments"), _offered(EXPERIMENT, experiments, asked)),
         ]
         if self.selected:

@@ -22,7 +22,7 @@ from runs.launching.policies.forms import PolicyForm, initial_of
 from runs.launching.policies.rerun_views import policy_numbered
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms
 from runs.launching.policies.services import PolicyError, save_policy
-from runs.launching.policies.words import Saving, in_words, saving_in, sentences
+from runs.launching.policies.words import Saving, in_words, lines, saving_in
 from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
@@ -67,10 +67,10 @@ def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
 
 
 def versions_of(name: str) -> list[dict[str, Any]]:
-    """All versions, newest first, with the sentences that differ from the version before."""
+    """All versions, newest first, with the lines that differ from the version before."""
     rows = list(RetryPolicy.objects.filter(name=name).select_related("created_by"))
     rows.sort(key=lambda row: row.version)
-    said = [sentences(body_of(row)) for row in rows]
+    said = [lines(body_of(row)) for row in rows]
     before: list[list[str]] = [said[0], *said[:-1]]
     return [
         {

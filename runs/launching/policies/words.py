@@ -1,4 +1,4 @@
-"""Retry policies in plain sentences, and what the page of a run shows of its policy."""
+"""Retry policies in the words of their form, and what the page of a run shows of its policy."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from django import forms
 from django.utils import formats
-from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import agent_in_words
+from runs.launching.policies.forms import PolicyForm, Retries, Watch
+from runs.launching.policies.rule_forms import WHEN, RuleForm
 from runs.models import Run
 from runs.models.extension import extension
 from runs.models.policies import body_of
@@ -22,292 +24,121 @@ from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
     AnomalyResponse,
     BatchLimits,
-    Comparison,
-    Fallback,
     Infrastructure,
     PolicyBody,
-    RecoveryPolicy,
-    RepeatedWrites,
     RerunRule,
     RerunWhen,
     RunLimits,
-    WaitingSteps,
 )
 from webagent.trajectory.faults import Fault
 
 if TYPE_CHECKING:
     from runs.models.runs.run import ShownRun
 
-_ON_LOOP: Mapping[AnomalyResponse, Promise] = {
-    AnomalyResponse.RECOVER: gettext_lazy(
-        "On a loop of %(shortest)d–%(longest)d steps (blocks of up to %(block)d): go back and "
-        "try again."
-    ),
-    AnomalyResponse.STOP: gettext_lazy(
-        "On a loop of %(shortest)d–%(longest)d steps (blocks of up to %(block)d): stop the run, "
-        "which saves the rest."
-    ),
-    AnomalyResponse.IGNORE: gettext_lazy("Loops (%(shortest)d–%(longest)d steps) are ignored."),
-}
-_ON_FALSE_COMPLETION: Mapping[AnomalyResponse, Promise] = {
-    AnomalyResponse.RECOVER: gettext_lazy(
-        "After %(at_least)d messages or waits in a row: go back and try again."
-    ),
-    AnomalyResponse.STOP: gettext_lazy(
-        "After %(at_least)d messages or waits in a row: stop the run, which saves the rest."
-    ),
-    AnomalyResponse.IGNORE: gettext_lazy("Messages or waits in a row (%(at_least)d) are ignored."),
-}
-_COMPARE: Mapping[Comparison, Promise] = {
-    Comparison.ACTIONS: gettext_lazy("Steps of a loop have equal actions, on any page."),
-    Comparison.ACTIONS_AND_PAGE: gettext_lazy("Steps of a loop have equal actions on equal pages."),
-}
-_WAITING: Mapping[WaitingSteps, Promise] = {
-    WaitingSteps.COUNTS: gettext_lazy("Steps that only wait count."),
-    WaitingSteps.EXEMPT: gettext_lazy("Steps that only wait do not count."),
-}
-_OTHERWISE: Mapping[Fallback, Promise] = {
-    Fallback.STOP: gettext_lazy("When stuck again, the run ends."),
-    Fallback.GO_ON: gettext_lazy("When stuck again, the run continues."),
-}
-_WRITES: Mapping[RepeatedWrites, Promise] = {
-    RepeatedWrites.REFUSE: gettext_lazy(
-        "Steps that look like writes (send, buy, delete …) are never "
-        "repeated; then the run cannot go back."
-    ),
-    RepeatedWrites.CONTINUE: gettext_lazy(
-        "Steps that look like writes (send, buy, delete …) are repeated too."
-    ),
-}
-_RUN_LIMITS: Mapping[str, Promise] = {
-    "steps": gettext_lazy("One run: at most %(value)s steps."),
-    "tokens": gettext_lazy("One run: at most %(value)s tokens."),
-    "dollars": gettext_lazy("One run: at most %(value)s."),
-    "seconds": gettext_lazy("One run: at most %(value)s."),
-}
-_BATCH_LIMITS: Mapping[str, Promise] = {
-    "runs": gettext_lazy("Runs launched together: at most %(value)s start."),
-    "tokens": gettext_lazy("Runs launched together: after %(value)s tokens no further one starts."),
-    "dollars": gettext_lazy("Runs launched together: after %(value)s no further one starts."),
-    "seconds": gettext_lazy(
-        "Runs launched together: after %(value)s, added up over all of them, no further one starts."
-    ),
-}
-_RERUNS: Mapping[RerunWhen, Promise] = {
-    RerunWhen.FAILED_OUTCOME: ngettext_lazy(
-        "Rerun failures, by the benchmark's outcome, up to %(at_most)d time with %(agent)s.",
-        "Rerun failures, by the benchmark's outcome, up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.FAILED_REFERENCE: ngettext_lazy(
-        "Rerun failures, by the reference verdict, up to %(at_most)d time with %(agent)s.",
-        "Rerun failures, by the reference verdict, up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.FAILED_EVALUATOR: ngettext_lazy(
-        "Rerun failures, by the evaluator %(subject)s, up to %(at_most)d time with %(agent)s.",
-        "Rerun failures, by the evaluator %(subject)s, up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.MARKED: ngettext_lazy(
-        "Rerun where annotators marked the cause “%(subject)s”, up to %(at_most)d time "
-        "with %(agent)s.",
-        "Rerun where annotators marked the cause “%(subject)s”, up to %(at_most)d times "
-        "with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.BROKE: ngettext_lazy(
-        "Rerun what the infrastructure broke (%(faults)s), up to %(at_most)d time with %(agent)s.",
-        "Rerun what the infrastructure broke (%(faults)s), up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.LOOPED: ngettext_lazy(
-        "Rerun where the agent was stuck in a loop, up to %(at_most)d time with %(agent)s.",
-        "Rerun where the agent was stuck in a loop, up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.FALSE_COMPLETION: ngettext_lazy(
-        "Rerun where the agent declared completion again and again, up to %(at_most)d time "
-        "with %(agent)s.",
-        "Rerun where the agent declared completion again and again, up to %(at_most)d times "
-        "with %(agent)s.",
-        "at_most",
-    ),
-    RerunWhen.AT_LIMIT: ngettext_lazy(
-        "Rerun where a limit of steps, tokens, money or time ended the run, "
-        "up to %(at_most)d time with %(agent)s.",
-        "Rerun where a limit of steps, tokens, money or time ended the run, "
-        "up to %(at_most)d times with %(agent)s.",
-        "at_most",
-    ),
-}
-
 
 class PartInWords(NamedTuple):
-    """One part of a policy: its heading, its sentences, and whether it asks for anything."""
+    """One part of a policy: its heading, its lines, and whether it asks for anything."""
 
     title: str
-    sentences: list[str]
+    lines: list[str]
     acts: bool
 
 
 def in_words(body: PolicyBody) -> list[PartInWords]:
-    """The whole policy, part by part."""
-    rules = [sentence for rule in body.reruns for sentence in _rule(rule)]
-    one, together = _limits(body.run, _RUN_LIMITS), _limits(body.batch, _BATCH_LIMITS)
-    limits = [
-        *(one or [_("One run: no limits.")]),
-        *(together or [_("Runs launched together: no limits.")]),
-    ]
-    tried = _infrastructure(body.infrastructure)
+    """The whole policy, part by part, in the words of its form."""
+    form = PolicyForm.base_fields
+    run, launch = _limits("run", body.run), _limits("batch", body.batch)
+    rules = [rule_in_words(rule) for rule in body.reruns]
+    nothing = [capfirst(_("none"))]
     return [
-        PartInWords(_("Infrastructure errors"), tried, body.infrastructure is not None),
-        PartInWords(_("Stuck agents"), list(_stuck(body)), body.recovery is not None),
-        PartInWords(_("Limits"), limits, bool(one or together)),
-        PartInWords(_("Reruns"), rules or [_("No reruns.")], bool(rules)),
+        PartInWords(
+            capfirst(str(form["retries"].label)),
+            _infrastructure(body.infrastructure),
+            body.infrastructure is not None,
+        ),
+        PartInWords(str(form["watch"].label), list(_stuck(body)), body.recovery is not None),
+        PartInWords(_("Limits per run"), run or nothing, bool(run)),
+        PartInWords(_("Limits per launch"), launch or nothing, bool(launch)),
+        PartInWords(_("Reruns"), rules or nothing, bool(rules)),
     ]
 
 
-def sentences(body: PolicyBody) -> list[str]:
-    """All its sentences in reading order."""
-    return [sentence for part in in_words(body) for sentence in part.sentences]
+def lines(body: PolicyBody) -> list[str]:
+    """All its lines in reading order, each with the heading of its part."""
+    return [f"{part.title}: {line}" for part in in_words(body) for line in part.lines]
 
 
 def rule_in_words(rule: RerunRule) -> str:
     """One rule of reruns."""
-    return " ".join(_rule(rule))
-
-
-def duration_in_words(seconds: float) -> str:
-    """Exactly so many seconds: 1 h 0 min 1 s."""
-    if seconds != int(seconds):
-        return _("%(n)s s") % {"n": formats.number_format(seconds)}
-    minutes, left = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = [(hours, _("%(n)s h")), (minutes, _("%(n)s min")), (left, _("%(n)s s"))]
-    said = [words % {"n": formats.number_format(n, use_l10n=True)} for n, words in parts if n]
-    return " ".join(said)
-
-
-def _infrastructure(part: Infrastructure | None) -> list[str]:
-    if part is None:
-        return [_("Infrastructure errors are retried by the default settings.")]
-    if part.attempts == 1 or not part.faults:
-        return [_("Infrastructure errors are not retried.")]
-    retried = ngettext(
-        "Retried after: %(faults)s. %(attempts)d attempt in all.",
-        "Retried after: %(faults)s. %(attempts)d attempts in all.",
-        part.attempts,
-    )
-    backoff = _(
-        "The second attempt waits about %(seconds)s, each further one twice as long, "
-        "at most %(cap)s."
-    )
-    waits = {
-        "seconds": duration_in_words(part.backoff_s),
-        "cap": duration_in_words(part.backoff_cap_s),
-    }
-    return [
-        retried % {"faults": _faults(part.faults), "attempts": part.attempts},
-        backoff % waits,
-    ]
-
-
-def _stuck(body: PolicyBody) -> Iterator[str]:
-    policy = body.recovery
-    if policy is None:
-        yield _("Stuck agents are ignored.")
-        return
-    window = {
-        "shortest": policy.loop_shortest,
-        "longest": policy.loop_longest,
-        "block": policy.loop_longest // 2,
-    }
-    yield _ON_LOOP[policy.on_loop] % window
-    yield str(_COMPARE[policy.compare])
-    completions = {"at_least": policy.false_completions}
-    yield _ON_FALSE_COMPLETION[policy.on_false_completion] % completions
-    yield str(_WAITING[policy.waiting])
-    if AnomalyResponse.RECOVER not in (policy.on_loop, policy.on_false_completion):
-        return
-    if policy.recoveries:
-        yield from _recovery(policy, body)
-    else:
-        yield _("Going back is not allowed.")
-        yield str(_OTHERWISE[policy.otherwise])
-
-
-def _recovery(policy: RecoveryPolicy, body: PolicyBody) -> Iterator[str]:
-    yield ngettext(
-        "Going back: the task restarts, and the steps up to %(steps)d step "
-        "before the problem are repeated.",
-        "Going back: the task restarts, and the steps up to %(steps)d "
-        "steps before the problem are repeated.",
-        policy.steps_before,
-    ) % {"steps": policy.steps_before}
-    yield _taking_over(policy, body)
-    yield ngettext(
-        "At most %(recoveries)d time in a run.",
-        "At most %(recoveries)d times in a run.",
-        policy.recoveries,
-    ) % {"recoveries": policy.recoveries}
-    yield str(_OTHERWISE[policy.otherwise])
-    yield str(_WRITES[policy.writes])
-    yield ngettext(
-        "A page that differs on replay is checked %(tries)d more time, %(milliseconds)d ms apart.",
-        "A page that differs on replay is checked %(tries)d more times, %(milliseconds)d ms apart.",
-        policy.settle_tries,
-    ) % {"tries": policy.settle_tries, "milliseconds": policy.settle_ms}
-    yield _("If it still differs, the run ends and says where.")
-
-
-def _taking_over(policy: RecoveryPolicy, body: PolicyBody) -> str:
-    if not policy.other_steps:
-        return _("Then the same agent tries again.")
-    if body.other_agent is None:
-        return _("No other agent: the same one tries again.")
-    return ngettext(
-        "Then %(agent)s takes %(steps)d step, and the first agent continues.",
-        "Then %(agent)s takes %(steps)d steps, and the first agent continues.",
-        policy.other_steps,
-    ) % {"agent": agent_in_words(body.other_agent), "steps": policy.other_steps}
-
-
-def _limits(limits: RunLimits | BatchLimits, words: Mapping[str, Promise]) -> list[str]:
-    return [
-        words[name] % {"value": _amount(name, value)} for name, value in limits if value is not None
-    ]
-
-
-def _amount(name: str, value: Any) -> str:
-    if name == "seconds":
-        return duration_in_words(float(value))
-    if isinstance(value, Decimal):
-        exponent = value.as_tuple().exponent
-        digits = max(2, -exponent) if isinstance(exponent, int) else 2
-        return f"${formats.number_format(value, digits)}"
-    return formats.number_format(str(value), use_l10n=True, force_grouping=True)
-
-
-def _rule(rule: RerunRule) -> Iterator[str]:
     subject = rule.subject
     if rule.when is RerunWhen.MARKED:
         subject = dict(extension().judgements.causes()).get(subject, subject)
-    # A lazy plural learns its number from the values, so it must not be a string before.
-    yield _RERUNS[rule.when] % {
-        "at_most": rule.at_most,
-        "agent": agent_in_words(rule.agent),
-        "subject": subject,
-        "faults": _faults(rule.faults or ()),
-    }
-    if rule.new_seed:
-        yield _("Each of these reruns has a new seed.")
+    form = RuleForm.base_fields
+    name = "cause" if rule.when is RerunWhen.MARKED else "evaluator"
+    said = [
+        capfirst(str(WHEN[rule.when])),
+        *([_line(form[name], subject)] if subject else []),
+        *([_line(form["faults"], _faults(rule.faults))] if rule.faults else []),
+        _line(form["at_most"], rule.at_most),
+        _line(form["agent"], agent_in_words(rule.agent)),
+        *([str(form["new_seed"].label)] if rule.new_seed else []),
+    ]
+    return " · ".join(said)
+
+
+def _line(field: forms.Field, value: Any) -> str:
+    """The label of a field and what is chosen in it."""
+    if isinstance(field, forms.ChoiceField):
+        value = _choice(field, value)
+    elif not isinstance(value, str):
+        value = formats.number_format(str(value), use_l10n=True, force_grouping=True)
+    return _("%(label)s: %(value)s") % {"label": capfirst(str(field.label)), "value": value}
+
+
+def _choice(field: forms.Field, value: str) -> str:
+    choices: Any = field.choices if isinstance(field, forms.ChoiceField) else ()
+    return str(dict(choices).get(value, value))
+
+
+def _infrastructure(part: Infrastructure | None) -> list[str]:
+    form = PolicyForm.base_fields
+    if part is None:
+        return [capfirst(_choice(form["retries"], Retries.AS_SET))]
+    if part.attempts == 1 or not part.faults:
+        return [capfirst(_choice(form["retries"], Retries.NEVER))]
+    return [
+        _line(form["faults"], _faults(part.faults)),
+        *(_line(form[name], getattr(part, name)) for name in PolicyForm.RETRY_FIELDS),
+    ]
+
+
+_DETECTION = (*PolicyForm.LOOK_FIELDS, "compare", "false_completions", "waiting")
+
+
+def _stuck(body: PolicyBody) -> Iterator[str]:
+    policy, form = body.recovery, PolicyForm.base_fields
+    if policy is None:
+        yield capfirst(_choice(form["watch"], Watch.NO))
+        return
+    shown = set(form if policy.may_recover else _DETECTION)
+    if AnomalyResponse.RECOVER in (policy.on_loop, policy.on_false_completion):
+        shown |= {"recoveries", "otherwise"}
+    for name, value in policy.model_dump(mode="json").items():
+        if name == "other_steps" and name in shown:
+            yield _line(form["other_agent"], agent_in_words(body.other_agent))
+        if name in shown:
+            yield _line(form[name], value)
+
+
+def _limits(part: str, limits: RunLimits | BatchLimits) -> list[str]:
+    form = PolicyForm.base_fields
+    return [_line(form[f"{part}_{name}"], value) for name, value in limits if value is not None]
 
 
 def _faults(faults: Iterable[Fault]) -> str:
     if faults == WORTH_RETRYING:
         return _("every temporary error")
-    return ", ".join(str(Run.Fault(fault).label) for fault in faults) or _("any error")
+    return ", ".join(str(Run.Fault(fault).label) for fault in faults)
 
 
 @dataclass(frozen=True, slots=True)

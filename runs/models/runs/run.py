@@ -190,7 +190,7 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        verbose_name = _("run")
+        verbose_name = "run"
         permissions = [
             ("rerun_run", "Can launch and cancel reruns"),
             ("import_run", "Can import runs"),

@@ -142,7 +142,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
         return _way_back(event, run, steps)
     if event.kind == Event.Kind.MODEL_SWITCH:
         name = None if hides_something(run) else switched_to(event)
-        words = _("%(name)s takes over") % {"name": name} if name else _("another model takes over")
+        words = _("%(name)s took over") % {"name": name} if name else _("another model took over")
         return f"{words}, {span}"
     if event.kind == Event.Kind.REPLAY_DIVERGED:
         return f"{_why_diverged(event)}, {span}"
@@ -226,7 +226,7 @@ def _why_diverged(event: Event) -> str:
         "page": _("the replay found another page than step %(n)s had seen"),
         "target": _("the replay found another element where step %(n)s had acted"),
         "ended": _("the task ended while step %(n)s was replayed"),
-    }.get(str(event.detail.get("why")), _("the replay came to another page")) % place
+    }.get(str(event.detail.get("why")), _("replay came to another page")) % place
 
 
 def switched_to(event: Event) -> str | None:

@@ -238,7 +238,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
     page = client.get(url, asked)
     text = page.content.decode()
     assert "1 of 2 runs would be rerun" in text
-    assert "Rerun failures, by the benchmark&#x27;s outcome" in text
+    assert "Failed by the benchmark&#x27;s outcome" in text
     token = page.context["form"]["token"].value()
     for _ in range(2):
         response = client.post(url, {**asked, "token": token, "launch": 1})

@@ -111,7 +111,7 @@ def test_other_methods_are_refused(study: Study) -> None:
         ({"success": "unsure", "rationale": ""}, "Give a reason."),
         ({"success": "not_executable", "rationale": "  "}, "Give a reason."),
         ({"success": "failure", "failure_step": "99"}, "This run has no such step."),
-        ({"success": "failure", "failure_step": "x"}, "Give the number of a step."),
+        ({"success": "failure", "failure_step": "x"}, "This run has no such step."),
     ],
 )
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
@@ -385,7 +385,7 @@ def test_a_closed_study_says_so(study: Study) -> None:
     close_study(study=study)
     assert "This study is closed" in client.get(url("annotate", study)).content.decode()
     page = client.post(url("annotate", study), form, follow=True).content.decode()
-    assert "so this label was not saved" in page
+    assert "The study was closed. Nothing was saved." in page
     assert not Label.objects.exists()
 
 

@@ -136,7 +136,7 @@ class TestFiles:
             ({"format": "other"}, "format: Must be 'crosscheck-milestones'."),
             (
                 _milestones({"name": ""}),
-                "task 1 “7”, milestone 1, name: Must not be empty.",
+                "task 1 “7”, milestone 1, name: Required.",
             ),
             (
                 _milestones({"name": "a"}, {"name": "The cart is open", "weight": 0}),

@@ -10,11 +10,13 @@ import pytest
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import ProtectedError
+from django.utils.text import capfirst
 
 from runs.catalogue.agents.runnable import NotRunnableError
 from runs.launching.experiments.starting import budget_of
+from runs.launching.policies.rule_forms import WHEN
 from runs.launching.policies.services import PolicyError, save_policy
-from runs.launching.policies.words import duration_in_words, in_words, rule_in_words, sentences
+from runs.launching.policies.words import in_words, lines, rule_in_words
 from runs.launching.running import carry_out, terms_of
 from runs.models import RetryPolicy, Run, RunStatus
 from runs.models.policies import READY, add_ready_policies, body_of
@@ -119,7 +121,7 @@ def test_a_policy_is_found_by_name_and_version() -> None:
 
 
 def said_of_stuck_agents(**recovery: Any) -> list[str]:
-    return in_words(PolicyBody.model_validate({"recovery": recovery}))[1].sentences
+    return in_words(PolicyBody.model_validate({"recovery": recovery}))[1].lines
 
 
 @pytest.mark.parametrize("answer", AnomalyResponse)
@@ -142,60 +144,60 @@ def test_every_choice_has_words(
         otherwise=otherwise,
         other_steps=0,
     )
-    assert "%" not in " ".join(said)
-    assert len(said) == (11 if answer is AnomalyResponse.RECOVER else 4)
-    assert ("Then the same agent tries again." in said) == (answer is AnomalyResponse.RECOVER)
+    recovers = answer is AnomalyResponse.RECOVER
+    assert all(": " in line and "_" not in line for line in said)
+    assert len(said) == (15 if recovers else 7)
+    assert ("Agent that takes over: the same agent" in said) == recovers
 
 
 def test_without_recoveries_going_back_is_not_allowed() -> None:
     said = said_of_stuck_agents(recoveries=0, otherwise="go_on")
-    assert said[-2:] == ["Going back is not allowed.", "When stuck again, the run continues."]
+    assert said[-2:] == ["Maximum recoveries per run: 0", "When stuck again: continue"]
 
 
 @pytest.mark.parametrize("when", RerunWhen)
 def test_every_rule_has_words(when: RerunWhen) -> None:
     said = rule_in_words(RerunRule(when=when, subject="it" if when in NEEDS_SUBJECT else ""))
-    assert said.startswith("Rerun ")
-    assert "up to 1 time with the same agent." in said
+    assert said.startswith(capfirst(str(WHEN[when])))
+    assert said.endswith("Maximum reruns: 1 · Agent: the same agent")
 
 
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ({"infrastructure": {"attempts": 7}}, "7 attempts in all"),
-        ({"infrastructure": {"backoff_s": 17}}, "17 s"),
-        ({"infrastructure": {"backoff_cap_s": 3723}}, "1 h 2 min 3 s"),
+        ({"infrastructure": {"attempts": 7}}, "Total attempts: 7"),
+        ({"infrastructure": {"backoff_s": 17}}, "Seconds before the second attempt: 17"),
+        ({"infrastructure": {"backoff_cap_s": 3723}}, "Maximum seconds: 3,723"),
         ({"infrastructure": {"faults": ["http_429"]}}, "site limits requests (429)"),
-        ({"recovery": {"loop_shortest": 13}}, "13–25 steps"),
-        ({"recovery": {"false_completions": 12}}, "12 messages or waits"),
-        ({"recovery": {"steps_before": 1}}, "up to 1 step before"),
-        ({"recovery": {"recoveries": 1}}, "At most 1 time in a run"),
-        ({"recovery": {"settle_ms": 77}}, "77 ms"),
-        ({"recovery": {}, "other_agent": {"name": "oracle"}}, "Then oracle takes 10 steps"),
-        ({"recovery": {}}, "No other agent: the same"),
-        ({"run": {"steps": 1234}}, "1,234 steps"),
-        ({"run": {"tokens": 56789}}, "56,789 tokens"),
-        ({"run": {"dollars": "0.0035"}}, "$0.0035"),
-        ({"run": {"seconds": 61}}, "1 min 1 s"),
-        ({"batch": {"runs": 40}}, "at most 40 start"),
-        ({"batch": {"tokens": 4000}}, "after 4,000 tokens"),
-        ({"batch": {"dollars": "20"}}, "after $20.00"),
-        ({"batch": {"seconds": 3600}}, "after 1 h"),
-        ({"reruns": [{"when": "failed_outcome", "at_most": 2}]}, "up to 2 times with the same"),
-        ({"reruns": [{"when": "failed_evaluator", "subject": "judge-7"}]}, "evaluator judge-7"),
-        ({"reruns": [{"when": "marked", "subject": "environment"}]}, "“environment”"),
-        ({"reruns": [{"when": "broke"}]}, "(any error)"),
-        ({"reruns": [{"when": "looped", "agent": {"name": "oracle"}}]}, "with oracle"),
-        ({"reruns": [{"when": "looped", "new_seed": True}]}, "new seed"),
+        ({"infrastructure": {"faults": []}}, "Infrastructure errors: Never retry"),
+        ({}, "Infrastructure errors: Default settings"),
+        ({}, "Stuck agents: Ignore"),
+        ({"recovery": {"loop_shortest": 13}}, "Shortest loop, in steps: 13"),
+        ({"recovery": {"false_completions": 12}}, "Messages or waits in a row: 12"),
+        ({"recovery": {"steps_before": 1}}, "Steps to go back: 1"),
+        ({"recovery": {"recoveries": 1}}, "Maximum recoveries per run: 1"),
+        ({"recovery": {"settle_ms": 77}}, "Milliseconds between checks: 77"),
+        ({"recovery": {}, "other_agent": {"name": "oracle"}}, "Agent that takes over: oracle"),
+        ({"recovery": {}}, "Agent that takes over: the same agent"),
+        ({"run": {"steps": 1234}}, "Limits per run: Steps: 1,234"),
+        ({"run": {"tokens": 56789}}, "Limits per run: Tokens: 56,789"),
+        ({"run": {"dollars": "0.0035"}}, "Limits per run: US dollars: 0.0035"),
+        ({"run": {"seconds": 61}}, "Limits per run: Seconds: 61"),
+        ({"batch": {"runs": 40}}, "Limits per launch: Runs: 40"),
+        ({"batch": {"tokens": 4000}}, "Limits per launch: Tokens: 4,000"),
+        ({"batch": {"dollars": "20"}}, "Limits per launch: US dollars: 20"),
+        ({"batch": {"seconds": 3600}}, "Limits per launch: Total seconds: 3,600"),
+        ({}, "Limits per launch: None"),
+        ({"reruns": [{"when": "failed_outcome", "at_most": 2}]}, "Maximum reruns: 2"),
+        ({"reruns": [{"when": "failed_evaluator", "subject": "judge-7"}]}, "Evaluator: judge-7"),
+        ({"reruns": [{"when": "marked", "subject": "environment"}]}, "Cause: environment"),
+        ({"reruns": [{"when": "broke", "faults": ["http_429"]}]}, "Only these errors: site limits"),
+        ({"reruns": [{"when": "looped", "agent": {"name": "oracle"}}]}, "Agent: oracle"),
+        ({"reruns": [{"when": "looped", "new_seed": True}]}, "with a new seed"),
     ],
 )
 def test_every_number_is_in_the_words(part: dict[str, Any], said: str) -> None:
-    assert said in " ".join(sentences(PolicyBody.model_validate(part)))
-
-
-def test_seconds_are_said_exactly() -> None:
-    assert duration_in_words(0.5) == "0.5 s"
-    assert duration_in_words(7260) == "2 h 1 min"
+    assert said in " ".join(lines(PolicyBody.model_validate(part)))
 
 
 def test_an_attempt_carries_policy_launch_and_rule() -> None:

@@ -85,10 +85,10 @@ def test_the_list_says_every_policy_in_words(engineer: Client) -> None:
     make_policy(run={"steps": 5})
     make_policy(run={"steps": 6})
     page = engineer.get(reverse("runs:policy_list")).content.decode()
-    assert "On a loop of 15–25 steps (blocks of up to 12): go back and try again." in page
-    assert "One run: at most 6 steps." in page
-    assert "One run: at most 5 steps." not in page
-    assert "No reruns." not in page, "what a policy leaves alone is on its own page"
+    assert "On a loop: go back and try again" in page
+    assert "<li>Steps: 6</li>" in page
+    assert "<li>Steps: 5</li>" not in page
+    assert "Limits per launch" not in page, "what a policy leaves alone is on its own page"
 
 
 def test_a_form_that_is_left_alone_says_the_same_policy(engineer: Client) -> None:
@@ -111,11 +111,11 @@ def test_an_edit_makes_the_next_version_and_keeps_the_old(engineer: Client) -> N
     policy.refresh_from_db()
     assert body_of(policy).run.steps == 20
     versions = versions_of("Mine")
-    assert "One run: at most 21 steps." in versions[0]["added"]
-    assert "One run: at most 20 steps." in versions[0]["removed"]
+    assert "Limits per run: Steps: 21" in versions[0]["added"]
+    assert "Limits per run: Steps: 20" in versions[0]["removed"]
     page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
     assert "There is a newer version." in page
-    assert "<ins>One run: at most 21 steps.</ins>" in page
+    assert "<ins>Limits per run: Steps: 21</ins>" in page
 
 
 def test_a_new_policy_is_written_from_nothing(engineer: Client) -> None:
@@ -194,13 +194,13 @@ def test_the_preview_says_it_in_words_and_saves_nothing(engineer: Client) -> Non
     count = RetryPolicy.objects.count()
     url = reverse("runs:policy_preview")
     words = engineer.post(url, filled(watch="yes", loop_shortest=9)).content.decode()
-    assert "On a loop of 9–25 steps" in words
+    assert "Shortest loop, in steps: 9" in words
     assert "larkfield" in words
     wrong = engineer.post(url, filled(run_steps="x")).content.decode()
     assert "Correct the marked fields" in wrong
     assert "Steps: Enter a whole number from 1 to 10,000, or nothing." in wrong
     nameless = engineer.post(url, filled(name="", watch="yes")).content.decode()
-    assert "On a loop of 15–25 steps" in nameless
+    assert "Shortest loop, in steps: 15" in nameless
     assert RetryPolicy.objects.count() == count
 
 

@@ -71,7 +71,7 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
         "abandoned: steps 1–3",  # noqa: RUF001 (a dash between numbers)
         "loop, steps 1–3",  # noqa: RUF001 (the same)
         "back to the start, 1 step replayed, continues before step 1 ($0.1234 wasted)",
-        "secret-b takes over, steps 5–6",  # noqa: RUF001 (the same)
+        "secret-b took over, steps 5–6",  # noqa: RUF001 (the same)
         "secret-a continues",
     ]
     assert shown["data"]["events"][2]["to"] == 1
@@ -103,7 +103,7 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     words = str(shown["data"]) + str(shown["course"])
     for secret in ("secret", "0.1234", "recovered", "no recovery", "false_completion", "diverged'"):
         assert secret not in words
-    assert "another model takes over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
+    assert "another model took over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
     assert "the first model continues" in labels(run, engineer)
     assert shown["data"]["final"]["words"] == "end of the run"
 
@@ -152,7 +152,7 @@ class TestTheEnd:
             ("page", "the replay found another page than step 0 had seen"),
             ("target", "the replay found another element where step 0 had acted"),
             ("ended", "the task ended while step 0 was replayed"),
-            ("?", "the replay came to another page"),
+            ("?", "replay came to another page"),
         ],
     )
     def test_the_replay_went_astray(self, engineer, why, words):

@@ -68,7 +68,7 @@ def test_the_first_screen_says_what_repairing_brings(world: audited.Audited) -> 
     assert "strict misses 3 of 4 successes" in words
     assert "2 task data, 1 evaluation logic, 1 untagged" in words
     assert "loose corrects 3 and breaks 1: misses 1 of 4 successes" in words
-    assert "FN share, before and after the repair" in words
+    assert "FN share before and after the repair" in words
     assert "→ loose" in words, "the picture has whoever corrects below whom it corrects"
 
 

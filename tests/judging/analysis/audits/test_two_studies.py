@@ -186,9 +186,9 @@ def test_the_command_prints_the_tables_of_the_page(
 ) -> None:
     both = (studies[0].name, "--beside", studies[1].name)
     text = said(*both, "--format", "text")
-    assert "first: before 1 (1) and second: after 1 (2)" in text
-    assert "second: after 1 (2): joint matrix of the paired runs" in text
-    assert "task by task" not in text  # a document lists no runs
+    assert "first: before 1 (1), second: after 1 (2)" in text
+    assert "second: after 1 (2): Joint matrix" in text
+    assert "Task by task" not in text  # a document lists no runs
     client = client_of(audited.auditor())
     for name in TWO_STUDIES.entries:
         address = reverse("judging:audit_beside_file", args=[studies[0].pk, name, "csv"])
