@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from django.utils import formats
 from django.utils.functional import Promise
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from judging.statistics.figures import Figure, Interval, Reason, Undefined
 
@@ -55,7 +56,7 @@ def figure_words(value: Figure | None, *, is_share: bool) -> str:
     if value is None or isinstance(value, Undefined):
         return DASH
     if is_share:
-        return _("%(n)s %%") % {"n": formats.number_format(round(100 * value, 1), 1)}
+        return _("%(n)s %%") % {"n": _percent(value)}
     return _signed(value)
 
 
@@ -66,11 +67,18 @@ def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> 
     if interval.low == interval.high:
         return _("no spread")
     if is_share:
-        low, high = (
-            formats.number_format(round(100 * end, 1), 1) for end in (interval.low, interval.high)
-        )
-        return f"{low}–{high}"
+        return f"{_percent(interval.low)}–{_percent(interval.high)}"
     return range_words(_signed(interval.low), _signed(interval.high))
+
+
+def _percent(share: float) -> str:
+    return _tenths(round(100 * share, 1), get_language())
+
+
+@lru_cache(maxsize=10_000)
+def _tenths(value: float, language: str | None) -> str:
+    """A page of figures has hundreds of percentages, of which there are a thousand."""
+    return formats.number_format(value, 1)
 
 
 def range_words(low: str, high: str) -> str:

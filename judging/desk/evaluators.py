@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.matrices import EvaluatorAudit
+from judging.analysis.audits.population import Shown
 from judging.analysis.audits.views import listed_studies
 from judging.analysis.causes.sums import UNTAGGED
 from judging.models import Study
@@ -94,26 +94,23 @@ def evaluators_of(facts: AuditFacts) -> StudyEvaluators:
 def next_step(audits: Sequence[AuditFacts]) -> NextStep | None:
     """To explain the evaluator with the most errors of which nobody has said why."""
     unexplained = [
-        (cause.untagged.total, facts.study, cause.audit)
-        for facts in audits
-        for cause in facts.causes
+        (cause.untagged.total, cause.audit) for facts in audits for cause in facts.causes
     ]
-    n, study, evaluator = max(unexplained, key=lambda each: each[0], default=(0, None, None))
-    return _explain(study, evaluator, n) if study and evaluator and n else None
+    n, evaluator = max(unexplained, key=lambda each: each[0], default=(0, None))
+    return _explain(evaluator, n) if evaluator and n else None
 
 
-def _explain(study: Study, each: EvaluatorAudit, n: int) -> NextStep:
+def _explain(each: EvaluatorAudit, n: int) -> NextStep:
     text = ngettext(
         "Say why %(evaluator)s is wrong on %(n)d run",
         "Say why %(evaluator)s is wrong on %(n)d runs",
         n,
     )
     reason = _("The cause tells whether the task data or the evaluation logic needs repair.")
-    address = reverse("judging:audit_cells", args=[study.pk, each.evaluator.pk, "fn-fp"])
     return NextStep(
         text % {"evaluator": each.evaluator.title, "n": n},
         reason,
-        f"{address}?tag={UNTAGGED}",
+        f"{each.url(Shown.FN, Shown.FP)}?tag={UNTAGGED}",
     )
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
-from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from judging.analysis import wording
@@ -39,29 +39,61 @@ def stubs_of(study: Study) -> str:
 
 
 @register.simple_tag
-def matrix_cells(each: EvaluatorAudit, study: int, reference: str) -> SafeString:
-    """The cells of one evaluator on runs of this reference verdict, each leading to its runs."""
-    shares: list[tuple[Shown, Share]] = getattr(each, reference)
-    address = reverse("judging:audit_cells", args=[study, each.evaluator.pk, shares[0][0]])
-    first = f"/{shares[0][0]}/"
+def matrix_rows(each: EvaluatorAudit) -> SafeString:
+    """The rows of an evaluator's matrix, by reference verdict; each cell leads to its runs."""
+    rows = ((_("success"), each.success), (_("failure"), each.failure))
     return format_html_join(
-        "",
-        '<td class="matrix-cell {}{}"><a href="{}">{} <span class="figure">{}</span> '
-        '<span class="small muted num">{}{}</span></a></td>\n',
-        (
-            (
-                name,
-                "" if share.count else " zero",
-                f"{address.removesuffix(first)}/{name}/{each.runs_query}",
-                cell(name),
-                formats.number_format(share.count, use_l10n=True, force_grouping=True),
-                percent(share),
-                format_html(' <span class="ends">({})</span>', ends) if ends else "",
-            )
-            for name, share in shares
-            for ends in [interval(share)]
-        ),
+        "\n",
+        '<tr><th scope="row">{}</th>{}</tr>',
+        ((words, format_html_join("\n", _CELL, _cells(each, shares))) for words, shares in rows),
     )
+
+
+_CELL = (
+    '<td class="matrix-cell {}{}"><a href="{}">{} <span class="figure">{}</span> '
+    '<span class="small muted num">{}{}</span></a></td>'
+)
+_ENDS = ' <span class="ends">({})</span>'
+
+
+def _cells(each: EvaluatorAudit, shares: list[tuple[Shown, Share]]) -> Iterator[tuple[str, ...]]:
+    for name, share in shares:
+        ends = interval(share)
+        yield (
+            name,
+            "" if share.count else " zero",
+            each.url(name),
+            cell(name),
+            intcomma(share.count),
+            percent(share),
+            format_html(_ENDS, ends) if ends else "",
+        )
+
+
+@register.simple_tag
+def errors_of(each: EvaluatorAudit) -> SafeString:
+    """What an evaluator gets wrong and of what it says nothing; figures lead to their runs."""
+    parts = []
+    for share, url, words in (
+        (each.matrix.fnr, each.missed_url, _("misses %(n)s of %(total)s successes")),
+        (each.matrix.fpr, each.passed_url, _("passes %(n)s of %(total)s failures")),
+    ):
+        if share.total:
+            found = words % {"n": intcomma(share.count), "total": intcomma(share.total)}
+            parts.append(format_html(_ERRORS, url, found, with_ends(share)))
+    if each.matrix.no_verdict:
+        found = _("no verdict on %(n)s") % {"n": intcomma(each.matrix.no_verdict)}
+        parts.append(format_html('<a href="{}">{}</a>', each.no_verdict_url, found))
+    return mark_safe("\n· ".join(parts))  # noqa: S308 (of parts that are escaped)
+
+
+_ERRORS = '<a href="{}">{}</a> <span class="muted num">({})</span>'
+
+
+@register.filter
+def with_ends(share: Share) -> str:
+    """A share as a percentage with its interval, if it has one."""
+    return ", ".join(filter(None, (percent(share), interval(share))))
 
 
 @register.filter

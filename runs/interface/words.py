@@ -172,6 +172,11 @@ def stub_mark(run: "Run") -> SafeString:
 @register.simple_tag
 def cell(name: str) -> SafeString:
     """One of the cells tp, fn, tn, fp, none as a badge."""
+    return _cell(name, get_language())
+
+
+@lru_cache(maxsize=100)
+def _cell(name: str, language: str | None) -> SafeString:
     word = "—" if name == "none" else name.upper()
     return format_html('<abbr class="cell {}" title="{}">{}</abbr>', name, CELLS[name], word)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -162,6 +161,11 @@ class Measured:
         return self.measure.cells
 
     @property
+    def url(self) -> str:
+        """Where those runs are listed."""
+        return self.audit.url(self.cells)
+
+    @property
     def is_share(self) -> bool:
         """Whether it reads as a percentage; the others are bare coefficients."""
         return self.share is not None or self.measure.key == "f1"
@@ -206,11 +210,6 @@ def draw(
         url: where the runs of a figure are listed; on a page of the audit unless it is given.
     """
     kind = BY_KEY[key]
-
-    def cells(found: Measured) -> str:
-        place = [audit.study.pk, found.audit.evaluator.pk, found.cells]
-        return reverse("judging:audit_cells", args=place) + found.audit.runs_query
-
     names = short_names(each.evaluator for each in audit.speaking)
     rows = [
         figure_row(
@@ -219,7 +218,7 @@ def draw(
             found.interval,
             counted=found.share,
             by_task=found.by_task,
-            url=(url or cells)(found),
+            url=url(found) if url else found.url,
         )
         for each in audit.speaking
         for found in [measure(each, kind, resampled)]

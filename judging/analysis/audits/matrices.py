@@ -6,11 +6,13 @@ Intervals that resample whole tasks take longer than all counts: pages fetch the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlencode
 
 from django.db.models import Count, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext_noop
 
 from judging.analysis.audits.population import (
@@ -55,13 +57,17 @@ PASSED_BY_VERDICT: Mapping[str, bool | None] = {
     Evaluation.Verdict.PASSED.value: True,
     Evaluation.Verdict.FAILED.value: False,
 }
-WITHOUT_VERDICT = (Evaluation.Verdict.ERROR, Evaluation.Verdict.NOT_APPLICABLE)
 
 
-@dataclass(frozen=True, slots=True)
+ANY_CELLS = "cells-asked-for"
+"""Stands for cells where the address of all of an evaluator's is made."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class EvaluatorAudit:
     """One evaluator's cells over the shared population."""
 
+    study: Study
     evaluator: EvaluatorVersion
     matrix: ConfusionMatrix
     reasons: Sequence[tuple[str, int]]
@@ -70,10 +76,27 @@ class EvaluatorAudit:
     """Whether figures count a run without a verdict as judged wrongly, or leave it out."""
     split: str = ""
 
+    def url(self, *cells: str) -> str:
+        """Where the runs of its cells are listed."""
+        return self._any_cells.replace(ANY_CELLS, "-".join(cells))
+
+    @cached_property
+    def _any_cells(self) -> str:
+        place = [self.study.pk, self.evaluator.pk, ANY_CELLS]
+        query = f"?{urlencode({'split': self.split})}" if self.split else ""
+        return reverse("judging:audit_cells", args=place) + query
+
     @property
-    def runs_query(self) -> str:
-        """What the address of the runs behind its numbers ends with."""
-        return f"?{urlencode({'split': self.split})}" if self.split else ""
+    def missed_url(self) -> str:
+        return self.url(Shown.FN)
+
+    @property
+    def passed_url(self) -> str:
+        return self.url(Shown.FP)
+
+    @property
+    def no_verdict_url(self) -> str:
+        return self.url(Shown.NONE)
 
     @property
     def scored(self) -> ConfusionMatrix:
@@ -142,21 +165,31 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
     population = population_of(study, split, infeasible)
     counted = counted_items(study, split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
+    without_verdict: defaultdict[str, set[int]] = defaultdict(set)
     for reference in (SUCCESS, FAILURE):
         for evaluator, verdict, n in _verdicts(counted.filter(verdict__verdict=reference)):
             passed = PASSED_BY_VERDICT.get(verdict)
             cells[evaluator][cell(reference == SUCCESS, passed)] += n
+            if passed is None:
+                without_verdict[verdict].add(evaluator)
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for evaluator, reason, n in _reasons(counted, cells):
+    for evaluator, reason, n in _reasons(counted, without_verdict) if without_verdict else ():
         reasons[evaluator][reason or NO_REASON] += n
-    audits = [
-        replace(
-            _audit(version, cells[version.pk], reasons[version.pk], population),
-            no_verdict_is_wrong=no_verdict_is_wrong,
-            split=split,
+    audits = []
+    for version in in_order(of_success().filter(pk__in=cells)):
+        matrix = matrix_of(cells[version.pk], population.references)
+        missing = matrix.runs - cells[version.pk].total()
+        because = reasons[version.pk] + Counter({NOT_EVALUATED: missing})
+        audits.append(
+            EvaluatorAudit(
+                study=study,
+                evaluator=version,
+                matrix=matrix,
+                reasons=because.most_common(),
+                no_verdict_is_wrong=no_verdict_is_wrong,
+                split=split,
+            )
         )
-        for version in in_order(of_success().filter(pk__in=cells))
-    ]
     return Audit(
         study=study,
         population=population,
@@ -181,32 +214,24 @@ def _verdicts(items: QuerySet[StudyItem]) -> QuerySet[Evaluation, tuple[int, str
 
 
 def _reasons(
-    items: QuerySet[StudyItem], evaluators: Iterable[int]
+    items: QuerySet[StudyItem], evaluators: Mapping[str, set[int]]
 ) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """The items' runs without a verdict by evaluator and reason."""
+    """The items' runs without a verdict by evaluator and reason.
+
+    Args:
+        evaluators: who says so of any of them, by the verdict that is none.
+    """
     return (
         Evaluation.objects.filter(
             run__in=items.order_by().values("run"),
-            evaluator__in=evaluators,
-            verdict__in=WITHOUT_VERDICT,
+            evaluator__in=set().union(*evaluators.values()),
+            verdict__in=evaluators,
             is_current=True,
         )
         .values_list("evaluator", "reason")
         .annotate(n=Count("*"))
         .order_by()
     )
-
-
-def _audit(
-    version: EvaluatorVersion,
-    cells: Mapping[Cell, int],
-    reasons: Counter[str],
-    population: Population,
-) -> EvaluatorAudit:
-    matrix = matrix_of(cells, population.references)
-    if missing := matrix.runs - sum(cells.values()):
-        reasons = reasons + Counter({NOT_EVALUATED: missing})
-    return EvaluatorAudit(evaluator=version, matrix=matrix, reasons=reasons.most_common())
 
 
 def matrix_of(cells: Mapping[Cell, int], references: References) -> ConfusionMatrix:

@@ -81,7 +81,7 @@ class Finding:
 
     @property
     def errors_url(self) -> str:
-        return self.url(Shown.FN, Shown.FP)
+        return self.audit.url(Shown.FN, Shown.FP)
 
     @property
     def compare_url(self) -> str:
@@ -90,11 +90,6 @@ class Finding:
         address = reverse("judging:audit_compare", args=[self.study.pk])
         pair = {"first": self.audit.evaluator.pk, "second": self.correction.by.key}
         return f"{address}?{urlencode(pair)}"
-
-    def url(self, *cells: Shown) -> str:
-        """Where the runs of its cells are listed."""
-        place = [self.study.pk, self.audit.evaluator.pk, "-".join(cells)]
-        return reverse("judging:audit_cells", args=place) + self.audit.runs_query
 
 
 def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
@@ -224,15 +219,12 @@ def _drawn(
     found: Finding, share: Measured, names: Mapping[int, str], *, is_after: bool = False
 ) -> IntervalRow:
     name = names[share.audit.evaluator.pk]
-    cells = reverse(
-        "judging:audit_cells", args=[found.study.pk, share.audit.evaluator.pk, share.cells]
-    )
     return figure_row(
         f"→ {name}" if is_after else name,
         share.value,
         share.interval,
         counted=share.share,
-        url=found.compare_url if is_after else cells,
+        url=found.compare_url if is_after else share.url,
         meaning="evaluator" if is_after else "fn",
     )
 
@@ -310,10 +302,10 @@ def next_steps(found: Iterable[Finding]) -> list[NextStep]:
         words = ngettext("Open the missed run", "Open the %(n)s missed runs", n)
     else:
         words = ngettext("Open the run passed wrongly", "Open the %(n)s runs passed wrongly", n)
-    steps = [NextStep(words % {"n": n}, worst.url(cell))]
+    steps = [NextStep(words % {"n": n}, worst.audit.url(cell))]
     steps.append(_what_decides(worst, matrix.fn + matrix.fp))
     again = ngettext("Rerun it", "Rerun all %(n)s", n)
-    steps.append(NextStep(again % {"n": n}, f"{worst.url(cell)}#rerun"))
+    steps.append(NextStep(again % {"n": n}, f"{worst.audit.url(cell)}#rerun"))
     return steps
 
 
