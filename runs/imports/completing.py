@@ -6,12 +6,13 @@ that the part says, and more. A run that is judged here stays as it was, as in r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, QuerySet
 
 from runs.models import Run, RunStatus, User
 from runs.models.extension import Verdicts, extension
@@ -50,7 +51,10 @@ def make_way(bundle: RunBundle, experiment: str | None, user: User | None) -> Pa
     Returns:
         what stays of the part; None if no part is here, or it has to stay.
     """
-    for run in _of_its_name(bundle, experiment, user):
+    named = of_their_names([bundle], experiment, user).order_by("-created_at")
+    # Keys are asked for first: of most runs there is none.
+    for key in named.values_list("pk", flat=True)[:MOST]:
+        run = Run.objects.get(pk=key)
         if _is_part(run, bundle) and not why_kept(run):
             try:
                 with transaction.atomic():
@@ -73,22 +77,23 @@ def with_verdicts(read: RunBundle, said: Verdicts) -> RunBundle:
     )
 
 
-def _of_its_name(bundle: RunBundle, experiment: str | None, user: User | None) -> list[Run]:
-    run, task = bundle.run, bundle.task
-    found = Run.objects.filter(
-        task__external_id=task.external_id,
-        task__task_set__name=task.task_set.name,
-        task__task_set__version=task.task_set.version,
-        source_format=run.source.format,
+def of_their_names(
+    bundles: Sequence[RunBundle], experiment: str | None, user: User | None
+) -> QuerySet[Run]:
+    """Ended runs of the person that come from where one of these comes from."""
+    runs, tasks = [each.run for each in bundles], [each.task for each in bundles]
+    return Run.objects.filter(
+        task__external_id__in={task.external_id for task in tasks},
+        task__task_set__name__in={task.task_set.name for task in tasks},
+        task__task_set__version__in={task.task_set.version for task in tasks},
+        source_format__in={run.source.format for run in runs},
         experiment__name=experiment,
         created_by=user,
-        trial=run.trial,
-        attempt=run.attempt,
+        trial__in={run.trial for run in runs},
+        attempt__in={run.attempt for run in runs},
         status__in=RunStatus.ended(),
-        record__id=run.id,
+        record__id__in=[run.id for run in runs],
     )
-    newest = found.order_by("-created_at")[:MOST].values_list("pk", flat=True)
-    return [Run.objects.get(pk=pk) for pk in newest]  # of most runs there is none
 
 
 def _is_part(run: Run, whole: RunBundle) -> bool:

@@ -38,9 +38,14 @@ logger = logging.getLogger(__name__)
 
 AHEAD = 8
 """Runs that are read and whose files are not written: their files are held till then."""
+ANSWERED_AT_ONCE = 4
+"""Runs of which the database is asked at once what is new, unless nothing else is to be done."""
 UNSTORED = 24
 """Runs whose files are written and whose rows are not stored yet: of so many a kill leaves files
 that no row names, and so many the disk makes sure of at once."""
+AT_ONCE = 8
+"""Runs that come out together. Others who write to SQLite wait until they are stored, and that
+takes 20 to 50 ms."""
 FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
 PATIENCE_S = 300.0
@@ -57,8 +62,8 @@ class ReadRun:
     files: BlobBatch | Exception | None = None
 
 
-Wanted = Callable[[RunBundle], set[str]]
-"""The hashes of a run's files that are to be written. What it raises comes out as `files`."""
+Wanted = Callable[[Sequence[RunBundle]], Sequence[set[str] | Exception]]
+"""The hashes of each run's files that are to be written; why none, which comes out as `files`."""
 _Message = Problem | RunBundle | BlobBatch | Exception | None
 """What the other process says: what it read, what it wrote, why it could not; None at the end."""
 
@@ -76,12 +81,14 @@ def can_read_ahead(source: object) -> TypeGuard[RunSource]:
 
 
 class ReadingAhead:
-    """The runs of a source as another process reads them. Iterate once, inside `with`.
+    """The runs of a source as another process reads them, a few at a time, in their order.
+
+    Iterate once, inside `with`.
 
     Nothing else may read the source meanwhile: both processes have its files open.
 
     Args:
-        wanted: asked of each run once it is read, in this process.
+        wanted: asked of runs once they are read, in this process.
     """
 
     def __init__(
@@ -93,6 +100,8 @@ class ReadingAhead:
         self._said: queue.SimpleQueue[_Message | EOFError] = queue.SimpleQueue()
         self._child = 0
         self._is_alone = False
+        self._told = 0
+        """Runs and problems that need not come out again."""
 
     def __enter__(self) -> Self:
         # What the other process leaves in temporary files goes with this folder.
@@ -113,47 +122,49 @@ class ReadingAhead:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def read_inline(self) -> bool:
-        """Read the run that came last once more, in this process, and all after it.
+    def read_inline(self, n_done: int) -> bool:
+        """Read what came last once more in this process, but for the first few, and all after it.
 
         Returns False where that is done already.
         """
-        was_alone, self._is_alone = self._is_alone, True
-        return not was_alone
+        if self._is_alone:
+            return False
+        self._is_alone = True
+        self._told += n_done
+        return True
 
-    def __iter__(self) -> Iterator[ReadRun | Problem]:
-        told = 0
+    def __iter__(self) -> Iterator[Sequence[ReadRun | Problem]]:
         try:
-            for item in self._as_told():
-                yield item
+            for some in self._as_told():
+                yield some
                 if self._is_alone:
                     break
-                told += 1
+                self._told += len(some)
             else:
                 return
         except (EOFError, queue.Empty):
             logger.warning("The process that reads ahead is gone. This one goes on alone.")
             self._is_alone = True
         self._end()
-        for found in islice(self._source, told, None):
-            yield found if isinstance(found, Problem) else ReadRun(found)
+        for found in islice(self._source, self._told, None):
+            yield [found if isinstance(found, Problem) else ReadRun(found)]
 
-    def _as_told(self) -> Iterator[ReadRun | Problem]:
+    def _as_told(self) -> Iterator[Sequence[ReadRun | Problem]]:
         """In the order of the source. Raises EOFError or queue.Empty if the other is gone.
 
-        What was said meanwhile is heard before the next run comes out: the other goes on writing
+        What was said meanwhile is heard before the next runs come out: the other goes on writing
         files while rows are stored.
         """
         read, answered = deque[RunBundle | Problem](), deque[ReadRun | Problem]()
         written = deque[BlobBatch | Exception]()
         is_over = False
         while True:
-            while read and len(answered) < UNSTORED:
-                answered.append(self._answered(read.popleft()))
+            if len(read) >= ANSWERED_AT_ONCE or self._said.empty():
+                some = [read.popleft() for _ in range(min(len(read), UNSTORED - len(answered)))]
+                answered += self._answered(some)
             is_due = bool(answered and (written or isinstance(answered[0], Problem)))
             if is_due and self._said.empty():
-                item = answered.popleft()
-                yield item if isinstance(item, Problem) else _with_files(item, written.popleft())
+                yield list(islice(_due(answered, written), AT_ONCE))
             elif is_over and not is_due:
                 if read or answered:
                     raise EOFError
@@ -169,19 +180,20 @@ class ReadingAhead:
                 else:
                     written.append(said)
 
-    def _answered(self, item: RunBundle | Problem) -> ReadRun | Problem:
-        return item if isinstance(item, Problem) else ReadRun(item, self._answer(item))
-
-    def _answer(self, bundle: RunBundle) -> Exception | None:
-        """Tell the other which files of the run to write; why none, where that cannot be told."""
-        problem, wanted = None, set[str]()
-        try:
-            wanted = self._wanted(bundle)
-        except Exception as error:  # noqa: BLE001 (it concerns this run, and is told with it)
-            problem = error
-        with contextlib.suppress(ConnectionError):
-            self._pipe.send_bytes(bytes(blob.sha256 in wanted for blob in bundle.blob_records()))
-        return problem
+    def _answered(self, some: Sequence[RunBundle | Problem]) -> Iterator[ReadRun | Problem]:
+        """Tell the other which files of the runs to write."""
+        bundles = [item for item in some if isinstance(item, RunBundle)]
+        answers = iter(self._wanted(bundles) if bundles else ())
+        for item in some:
+            if isinstance(item, Problem):
+                yield item
+                continue
+            answer = next(answers)
+            problem = answer if isinstance(answer, Exception) else None
+            wanted = set() if isinstance(answer, Exception) else answer
+            with contextlib.suppress(ConnectionError):
+                self._pipe.send_bytes(bytes(blob.sha256 in wanted for blob in item.blob_records()))
+            yield ReadRun(item, problem)
 
     def _listen(self) -> None:
         """Take what the other says off the line, so that it can go on reading."""
@@ -211,8 +223,16 @@ class ReadingAhead:
         self._folder.remove()
 
 
-def _with_files(run: ReadRun, files: BlobBatch | Exception) -> ReadRun:
-    return ReadRun(run.bundle, files) if run.files is None else run
+def _due(
+    answered: deque[ReadRun | Problem], written: deque[BlobBatch | Exception]
+) -> Iterator[ReadRun | Problem]:
+    """Take those whose files are written, and problems between them."""
+    while answered and (written or isinstance(answered[0], Problem)):
+        item = answered.popleft()
+        if isinstance(item, ReadRun):
+            files = written.popleft()
+            item = item if item.files else replace(item, files=files)
+        yield item
 
 
 def _be_the_other(

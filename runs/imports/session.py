@@ -72,9 +72,9 @@ class ImportSession:
         self._experiments.clear()
         self._limited.clear()
 
-    def stored(self, run_id: UUID) -> None:
-        """Tell others that the run is here, together with those before it. After its commit."""
-        self._untold.append(run_id)
+    def stored(self, *run_ids: UUID) -> None:
+        """Tell others that the runs are here, together with those before them. After the commit."""
+        self._untold += run_ids
         if len(self._untold) >= self._at_once:
             self.tell()
 

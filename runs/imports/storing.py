@@ -1,46 +1,29 @@
-"""Storing runs that were read: one transaction each, all or nothing, twice as good as once."""
+"""Storing runs that were read: each all or nothing, twice as good as once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
 
-from runs.catalogue.milestones.services import store_milestones
-from runs.catalogue.tasks.rows import differs
-from runs.exports.run_bundles import TASK_KEY, is_stored, stored_run
+from runs.exports.run_bundles import is_stored, stored_run
 from runs.imports.completing import make_way, with_verdicts
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
+from runs.imports.rows import columns_of, insert_parts, n_bytes, parts_of, problems_with
 from runs.imports.session import ImportSession, write_files
 from runs.imports.stubs import made_whole, new_attachments
-from runs.knowledge.hints.writing import store_hints
-from runs.models import (
-    Attachment,
-    Event,
-    Experiment,
-    Run,
-    RunStatus,
-    Step,
-    User,
-)
+from runs.imports.together import REFUSALS, companions, store_together
+from runs.models import Experiment, Run, User
 from runs.models.extension import extension
-from runs.models.policies import known_policy
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
 from runs.storage.links import free_key
-from runs.storage.records import (
-    EVALUATION_ROLE,
-    attachment_rows,
-    event_rows,
-    run_columns,
-    step_row,
-    stored_json,
-)
 from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.bundles import (
@@ -50,7 +33,6 @@ from webagent.trajectory.bundles import (
     Problem,
     RunBundle,
 )
-from webagent.trajectory.records import EndReason
 from webagent.trajectory.stubs import stub_key
 
 TRIES = 3
@@ -103,36 +85,70 @@ def import_runs(
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
     session = ImportSession(user=user, thumbnails_follow=thumbnails_follow, tells_together=True)
 
-    def wanted(bundle: RunBundle) -> set[str]:
-        _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
-        return _unknown(bundle)
+    def wanted(bundles: Sequence[RunBundle]) -> list[set[str] | Exception]:
+        try:
+            unknown = _unknown(bundles)
+            return [_wanted(each, unknown, experiment_name, session) for each in bundles]
+        except DatabaseError as error:
+            return [error for _ in bundles]
 
     ahead = None
     if can_read_ahead(found):
         ahead = ReadingAhead(found, wanted, thumbnails_follow=thumbnails_follow)
     try:
         with ahead or nullcontext():
-            for item in ahead or found:
-                if isinstance(item, Problem):
-                    yield item
-                    continue
-                run = item if isinstance(item, ReadRun) else ReadRun(item)
-                bundle = run.bundle
-                try:
-                    yield import_bundle(
-                        bundle, run.files, experiment_name=experiment_name, session=session
-                    )
-                except ConflictError as error:
-                    if ahead is None or not ahead.read_inline():
-                        yield error.rejection(bundle.source, bundle.source)
-                except StoringError as error:
-                    yield error.rejection(bundle.source, bundle.source)
-                finally:
-                    if isinstance(bundle.blobs, BlobStash):
-                        bundle.blobs.close()
+            for some in ahead or ([_as_read(item)] for item in found):
+                yield from _import_some(some, experiment_name, session, ahead)
     finally:
         session.close()
         transaction.on_commit(session.tell)
+
+
+def _as_read(item: RunBundle | Problem) -> ReadRun | Problem:
+    return item if isinstance(item, Problem) else ReadRun(item)
+
+
+def _import_some(
+    some: Sequence[ReadRun | Problem],
+    experiment_name: str | None,
+    session: ImportSession,
+    ahead: ReadingAhead | None,
+) -> Iterator[ImportedRun | Problem]:
+    """What becomes of each, in their order."""
+    n_done = 0
+    for _, those in groupby(some, partial(companions, name=experiment_name, session=session)):
+        runs = list(those)
+        if together := store_together(runs, experiment_name, session):
+            for stored in together:
+                yield _imported(*stored)
+            n_done += len(runs)
+            continue
+        for item in runs:
+            if isinstance(item, Problem):
+                yield item
+            else:
+                try:
+                    yield _import_one(item, experiment_name, session)
+                except ConflictError as error:
+                    if ahead and ahead.read_inline(n_done):
+                        return
+                    yield error.rejection(item.bundle.source, item.bundle.source)
+            n_done += 1
+
+
+def _import_one(
+    run: ReadRun, experiment_name: str | None, session: ImportSession
+) -> ImportedRun | Problem:
+    bundle = run.bundle
+    try:
+        return import_bundle(bundle, run.files, experiment_name=experiment_name, session=session)
+    except ConflictError:
+        raise
+    except StoringError as error:
+        return error.rejection(bundle.source, bundle.source)
+    finally:
+        if isinstance(bundle.blobs, BlobStash):
+            bundle.blobs.close()
 
 
 def import_bundle(
@@ -159,7 +175,6 @@ def import_bundle(
     if session is None:
         with closing(ImportSession(user=user)) as own:
             return import_bundle(bundle, files, experiment_name=experiment_name, session=own)
-    content_hash = bundle.content_hash
     for tries_left in reversed(range(TRIES)):
         try:
             if files is None:
@@ -168,32 +183,39 @@ def import_bundle(
             else:
                 blobs = _written(files)
             with transaction.atomic():
-                stored = _store(bundle, content_hash, blobs, experiment_name, session)
-                run = stored.run
+                stored = _store(bundle, blobs, experiment_name, session)
+                run, was_stub = stored.run, stored.was_stub
                 session.links.connect(run.pk, bundle.run)
-                problems = [
-                    *store_milestones(run.task, bundle),
-                    *store_hints(run, bundle),
-                    *(extension().verdicts.completed(run, bundle) if stored.was_stub else ()),
-                    *extension().verdicts.store(run, bundle),
-                ]
+                problems = problems_with(run, bundle, was_stub=was_stub)
             break
         except IntegrityError as error:
             # Another import stored the same run, task or agent first: look again.
             session.forget()
             if not tries_left:
                 raise ConflictError("", f"the database refused it: {error}") from error
-        except (BlobError, OSError, DatabaseError, QuotaError) as error:
+        except REFUSALS as error:
             session.forget()
             raise _explained(error) from error
     session.links.remember(run.pk, bundle.run)
+    return _imported(run, bundle, blobs, problems, is_new=stored.is_new, was_stub=was_stub)
+
+
+def _imported(
+    run: Run,
+    bundle: RunBundle,
+    blobs: BlobBatch,
+    problems: Sequence[Problem],
+    *,
+    is_new: bool = True,
+    was_stub: bool = False,
+) -> ImportedRun:
     return ImportedRun(
         source=bundle.source,
         id_in_file=bundle.run.id,
         run_id=run.pk,
-        is_new=stored.is_new,
+        is_new=is_new,
         is_stub=run.is_stub,
-        was_stub=stored.was_stub,
+        was_stub=was_stub,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
         n_labels=len(bundle.labels),
@@ -208,7 +230,7 @@ def import_bundle(
 def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
     """Write the files of blobs that are new. Before the transaction: files take time."""
     batch = BlobBatch(thumbnails_follow=session.thumbnails_follow)
-    write_files(bundle, _unknown(bundle), batch, session.writers).sync()
+    write_files(bundle, _unknown([bundle]), batch, session.writers).sync()
     return batch
 
 
@@ -218,19 +240,26 @@ def _written(files: BlobBatch | Exception) -> BlobBatch:
     return files
 
 
-def _unknown(bundle: RunBundle) -> set[str]:
-    hashes = {blob.sha256 for blob in bundle.blob_records()}
+def _wanted(
+    bundle: RunBundle, unknown: set[str], experiment_name: str | None, session: ImportSession
+) -> set[str] | Exception:
+    """Those of its files that are to be written; why none, where it may not come."""
+    try:
+        _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
+    except QuotaError as error:
+        return error
+    return {blob.sha256 for blob in bundle.blob_records()} & unknown
+
+
+def _unknown(bundles: Iterable[RunBundle]) -> set[str]:
+    hashes = {blob.sha256 for bundle in bundles for blob in bundle.blob_records()}
     return hashes - known_hashes(hashes)
 
 
 def _store(
-    bundle: RunBundle,
-    content_hash: str,
-    blobs: BlobBatch,
-    experiment_name: str | None,
-    session: ImportSession,
+    bundle: RunBundle, blobs: BlobBatch, experiment_name: str | None, session: ImportSession
 ) -> _Stored:
-    if stored := stored_run(bundle, content_hash):
+    if stored := stored_run(bundle, bundle.content_hash):
         if not stored.is_stub:
             transaction.on_commit(partial(session.met, stored))
         return _Stored(stored, is_new=False)
@@ -239,7 +268,7 @@ def _store(
     if part:
         session.forget()
     stub = None if part else stub_for(bundle)
-    columns = _columns(bundle, content_hash, experiment_name, session)
+    columns = columns_of(bundle, experiment_name, session)
     if stub:
         run = made_whole(stub, columns)
     else:
@@ -248,10 +277,8 @@ def _store(
         is_stub = bundle.run.stub is not None
         run = Run(id=run_id, created_by=session.user, is_stub=is_stub, stub_key=key, **columns)
         run.save(force_insert=True)
-    steps = [step_row(run.pk, step) for step in bundle.steps]
-    Step.objects.bulk_create(steps)
-    Attachment.objects.bulk_create(new_attachments(run, _attachments(run.pk, bundle, steps)))
-    Event.objects.bulk_create(event_rows(run.pk, bundle.run.events))
+    parts = parts_of(run.pk, bundle)
+    insert_parts([replace(parts, attachments=new_attachments(run, parts.attachments))])
     if not run.is_stub:
         transaction.on_commit(partial(session.stored, run.pk))
     if part:
@@ -259,53 +286,10 @@ def _store(
     return _Stored(run, is_new=True, was_stub=stub is not None)
 
 
-def _columns(
-    bundle: RunBundle,
-    content_hash: str,
-    experiment_name: str | None,
-    session: ImportSession,
-) -> dict[str, Any]:
-    # Milestones stand in rows of their own.
-    described = bundle.task.model_copy(update={"milestones": None})
-    task = session.task(described)
-    columns = run_columns(bundle.run, described.goal)
-    if differs(task, described):
-        columns["record"][TASK_KEY] = stored_json(described)
-    experiment = session.experiment(experiment_name or bundle.run.experiment)
-    demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
-    cancelled = bundle.run.end_reason == EndReason.CANCELLED
-    return {
-        "task": task,
-        "agent": session.agent(bundle.run),
-        "experiment": experiment,
-        "policy": known_policy(bundle.run.extra),
-        "status": RunStatus.CANCELLED if cancelled else RunStatus.FINISHED,
-        "n_steps": len(bundle.steps),
-        "n_screenshots": bundle.n_screenshots,
-        "content_hash": content_hash,
-        **columns,
-    }
-
-
 def _demand_room(bundle: RunBundle, experiment: Experiment | None) -> None:
     """Raises QuotaError before any file is written; whoever stores the row asks once more."""
     if experiment and not is_stored(bundle):
-        demand_room(experiment, n_runs=1, n_bytes=_n_bytes(bundle))
-
-
-def _n_bytes(bundle: RunBundle) -> int:
-    return sum({blob.sha256: blob.bytes for blob in bundle.blob_records()}.values())
-
-
-def _attachments(run_id: UUID, bundle: RunBundle, steps: list[Step]) -> Iterator[Attachment]:
-    yield from attachment_rows(run_id, bundle.task)
-    yield from attachment_rows(run_id, bundle.run)
-    for record, row in zip(bundle.steps, steps, strict=True):
-        yield from attachment_rows(run_id, record, row)
-    for evaluation in bundle.evaluations:
-        for attachment in attachment_rows(run_id, evaluation):
-            attachment.role = EVALUATION_ROLE
-            yield attachment
+        demand_room(experiment, n_runs=1, n_bytes=n_bytes(bundle))
 
 
 def _undecodable(bundle: RunBundle, blobs: BlobBatch) -> Iterator[Problem]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 import zstandard
 from django.conf import settings
@@ -159,8 +160,10 @@ class BlobBatch:
     def __init__(self, *, thumbnails_follow: bool = False) -> None:
         self._thumbnails_follow = thumbnails_follow
         self._bounds = import_bounds()
-        self._rows: dict[str, Blob] = {}
-        self._renewed: list[Blob] = []
+        self.rows: dict[str, Blob] = {}
+        """By hash; not saved."""
+        self.renewed: list[Blob] = []
+        """Those whose files a clean-up may be deleting."""
         self._unsynced: Unsynced = {}
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
@@ -177,8 +180,8 @@ class BlobBatch:
             sha256: the content's hash, where whoever read it has just worked it out.
         """
         sha256 = sha256 or hashlib.sha256(content).hexdigest()
-        if sha256 in self._rows:
-            return self._rows[sha256]
+        if sha256 in self.rows:
+            return self.rows[sha256]
         media_type = media_type.split(";")[0].strip().lower()
         if not _MEDIA_TYPE.fullmatch(media_type):
             media_type = UNKNOWN_TYPE
@@ -209,13 +212,7 @@ class BlobBatch:
         Raises:
             CleanedUpError: a file is gone again; nothing of the transaction may stay.
         """
-        self.sync()
-        rows = [self._rows[sha256] for sha256 in sorted(self._rows)]
-        Blob.objects.bulk_create(rows, ignore_conflicts=True)
-        # From here on their rows protect them.
-        for blob in self._renewed:
-            if not blob_storage().exists(storage_name(blob)):
-                raise CleanedUpError(f"blob {blob.pk} was deleted meanwhile")
+        save_together([self])
 
     def _look(self, blob: Blob, content: bytes) -> None:
         try:
@@ -253,14 +250,14 @@ class BlobBatch:
         blob.thumbnail = self._keep(thumbnail, small.content)
 
     def _keep(self, blob: Blob, stored: bytes) -> Blob:
-        if blob.pk in self._rows:
-            return self._rows[blob.pk]
+        if blob.pk in self.rows:
+            return self.rows[blob.pk]
         blob.stored_size = len(stored)
         with storage_errors_counted("write"):
             may_vanish = blob_storage().put(storage_name(blob), stored, self._unsynced)
         if may_vanish:
-            self._renewed.append(blob)
-        self._rows[blob.pk] = blob
+            self.renewed.append(blob)
+        self.rows[blob.pk] = blob
         return blob
 
 
@@ -273,6 +270,17 @@ def sync_together(batches: Iterable[BlobBatch]) -> None:
     if unsynced:
         with storage_errors_counted("write"):
             blob_storage().sync(unsynced)
+
+
+def save_together(batches: Sequence[BlobBatch]) -> None:
+    """`save` all of them, with one question to the database. Raises CleanedUpError."""
+    sync_together(batches)
+    rows = {sha256: row for batch in batches for sha256, row in batch.rows.items()}
+    Blob.objects.bulk_create((rows[sha256] for sha256 in sorted(rows)), ignore_conflicts=True)
+    # From here on their rows protect them.
+    for blob in chain.from_iterable(batch.renewed for batch in batches):
+        if not blob_storage().exists(storage_name(blob)):
+            raise CleanedUpError(f"blob {blob.pk} was deleted meanwhile")
 
 
 def _row(blob: str | Blob) -> Blob:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from django.db.models import QuerySet
 
@@ -32,16 +32,21 @@ def run_of_names(names: StubRecord) -> Run | None:
         return known
     given = {path: getattr(names, name) for name, path in _PATHS.items()}
     wanted = {path: value for path, value in given.items() if value is not None}
-    fitting = _of_task_and_agent(names).filter(**wanted, superseded=False)
+    fitting = _of_tasks_and_agents([names]).filter(**wanted, superseded=False)
     found = list(fitting.filter(status__in=RunStatus.ended())[:2])
     return found[0] if len(found) == 1 else None
 
 
 def stubs_like(names: StubRecord) -> list[Run]:
     """Stubs of the same task, agent and trial."""
-    found = _of_task_and_agent(names).filter(is_stub=True).order_by("created_at", "pk")
+    found = _of_tasks_and_agents([names]).filter(is_stub=True).order_by("created_at", "pk")
     # Keys are asked for first: of most runs that come in there is none.
     return [Run.objects.get(pk=pk) for pk in found.values_list("pk", flat=True)]
+
+
+def has_stubs_like(names: Sequence[StubRecord]) -> bool:
+    """Whether there are any of the tasks, agents and trials."""
+    return _of_tasks_and_agents(names).filter(is_stub=True).exists()
 
 
 def stub_for(bundle: RunBundle) -> Run | None:
@@ -62,11 +67,10 @@ def stub_for(bundle: RunBundle) -> Run | None:
     return Run.objects.select_for_update(of=("self",)).filter(pk=best[0].pk, is_stub=True).first()
 
 
-def _of_task_and_agent(names: StubRecord) -> QuerySet[Run]:
-    wanted: dict[str, Any] = {
-        "task__task_set__name": names.task_set,
-        "task__external_id__in": spellings(names.task_set, names.task),
-        "agent__name": names.agent,
-        "trial": names.trial,
-    }
-    return Run.objects.filter(**wanted)
+def _of_tasks_and_agents(names: Sequence[StubRecord]) -> QuerySet[Run]:
+    return Run.objects.filter(
+        task__task_set__name__in={each.task_set for each in names},
+        task__external_id__in=set().union(*(spellings(each.task_set, each.task) for each in names)),
+        agent__name__in={each.agent for each in names},
+        trial__in={each.trial for each in names},
+    )

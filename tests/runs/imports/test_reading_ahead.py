@@ -9,17 +9,17 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, transaction
 
-from runs.imports import reading_ahead
+from runs.imports import reading_ahead, together
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Attachment, Blob, Experiment, Run, Step
-from runs.storage import file_storage
+from runs.storage import blobs, file_storage
 from runs.storage.blobs import BlobBatch, read_blob, storage_name
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -103,6 +103,10 @@ def stored() -> dict[str, list[tuple[object, ...]]]:
         "files": sorted(Attachment.objects.values_list("run__content_hash", "role", "blob")),
         "blobs": sorted(Blob.objects.values_list("pk", "media_type", "stored_size")),
     }
+
+
+def nothing_wanted(bundles: Sequence[RunBundle]) -> list[set[str] | Exception]:
+    return [set() for _ in bundles]
 
 
 def n_new(found: list[ImportedRun | Problem]) -> int:
@@ -228,8 +232,12 @@ def test_a_run_that_others_got_in_the_way_of_is_read_once_more(folder, monkeypat
             raise IntegrityError("a file that was there is gone")
         write(batch)
 
+    def refuse(_: object) -> None:
+        raise IntegrityError("each is tried by itself")
+
     write = BlobBatch.save
     monkeypatch.setattr(BlobBatch, "save", save)
+    monkeypatch.setattr(together, "save_together", refuse)
     assert n_new(imported(folder)) == N_RUNS
     assert len({id(batch) for batch in saved[2:5]}) == 1, "three tries with the same files"
     assert saved[5] is not saved[2]
@@ -244,8 +252,8 @@ def test_a_reader_that_loses_interest_ends_it(folder):
 
 
 def test_its_bytes_are_found_in_the_store(folder):
-    with open_runs(folder) as source, ReadingAhead(source, lambda bundle: set()) as ahead:
-        runs = [item for item in ahead if isinstance(item, ReadRun)]
+    with open_runs(folder) as source, ReadingAhead(source, nothing_wanted) as ahead:
+        runs = [item for some in ahead for item in some if isinstance(item, ReadRun)]
     imported(folder)
     for run in runs:
         for blob in run.bundle.blob_records():
@@ -278,17 +286,19 @@ def test_files_are_on_disk_before_rows_name_them(folder, store, monkeypatch):
         with on_disk.open("a") as file:
             file.writelines(f"{name}\n" for name in there)
 
-    def save(batch: BlobBatch) -> None:
+    def save(batches: Sequence[BlobBatch]) -> None:
         names = set(on_disk.read_text().split())
-        assert {Path(storage_name(row)).name for row in batch._rows.values()} <= names
-        saved.append(batch)
-        write(batch)
+        rows = [row for batch in batches for row in batch.rows.values()]
+        assert {Path(storage_name(row)).name for row in rows} <= names
+        saved.extend(batches)
+        write(batches)
 
     saved: list[BlobBatch] = []
-    write = BlobBatch.save
+    write = blobs.save_together
     monkeypatch.setattr(file_storage, "_syncfs", sync)
     monkeypatch.setattr(file_storage, "FEW", 0)
-    monkeypatch.setattr(BlobBatch, "save", save)
+    for module in (blobs, together):
+        monkeypatch.setattr(module, "save_together", save)
     assert n_new(imported(folder)) == len(saved) == N_RUNS
 
 
@@ -324,7 +334,7 @@ def test_it_ends_with_an_import_that_is_killed(folder, monkeypatch):
     ours, theirs = os.pipe()
     importing = os.fork()
     if not importing:
-        with open_runs(folder) as source, ReadingAhead(source, lambda _: set()) as ahead:
+        with open_runs(folder) as source, ReadingAhead(source, nothing_wanted) as ahead:
             os.write(theirs, str(ahead._child).encode())
             time.sleep(600)
     assert Path("/proc", os.read(ours, 20).decode()).exists()
