@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from judging.analysis.audits import compare_views as audit_compare
 from judging.analysis.audits import people_views as audit_people
 from judging.analysis.audits import run_views as audit_runs
+from judging.analysis.audits import studies as audited
 from judging.analysis.audits import two_studies_views as beside
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
@@ -200,7 +201,7 @@ analyses: list[URLPattern | URLResolver] = [
         causes.cause_undo,
         name="cause_undo",
     ),
-    path("audit/", audit.audit_home, name="audit_home"),
+    path("audit/", audited.audit_home, name="audit_home"),
     path("studies/<int:study_id>/audit/", audit.audit, name="audit"),
     path("studies/<int:study_id>/audit/pictures/", audit.audit_pictures, name="audit_pictures"),
     path("studies/<int:study_id>/audit/figures/", audit.audit_figures, name="audit_figures"),

@@ -46,6 +46,15 @@ class ActionColumn(tables.Column):  # type: ignore[misc]  # the library has no t
         return format_html('<span class="visually-hidden">{}</span>', gettext("Actions"))
 
 
+def study_link(study: Study, page: str) -> SafeString:
+    """The study by its name, which opens that page of it, and its marks."""
+    is_marked = {gettext("demo"): study.is_demo, gettext("closed"): not study.is_open}
+    marks = [(mark,) for mark, holds in is_marked.items() if holds]
+    address = reverse(page, args=[study.pk])
+    link = format_html('<a href="{}" hx-disable>{}</a>', address, study.name)
+    return link + format_html_join("", ' <span class="badge">{}</span>', marks)
+
+
 class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """One `StudyRow` a row; without columns that say nothing to this person."""
 
@@ -74,11 +83,7 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
         super().__init__(rows, exclude=left_out)
 
     def render_name(self, value: Study) -> SafeString:
-        address = reverse("judging:study_detail", args=[value.pk])
-        is_marked = {gettext("demo"): value.is_demo, gettext("closed"): not value.is_open}
-        marks = [(mark,) for mark, holds in is_marked.items() if holds]
-        link = format_html('<a href="{}" hx-disable>{}</a>', address, value.name)
-        return link + format_html_join("", ' <span class="badge">{}</span>', marks)
+        return study_link(value, "judging:study_detail")
 
     def render_part(self, value: str) -> str:
         return str(StudyMember.Part(value).label)

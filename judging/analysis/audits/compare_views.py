@@ -128,6 +128,7 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
     )
     return {
         "comparison": comparison,
+        "sides": (first, second),
         "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
         "tables": [
             (

@@ -182,8 +182,8 @@ def compare(study: Study, first: VerdictSource, second: VerdictSource) -> Compar
 
 
 def compare_all(study: Study, sources: VerdictSources) -> list[PairCompared]:
-    """All pairs of evaluators, in one query; of the first `MOST_SOURCES` where they are more."""
-    evaluators = sources.evaluators[:MOST_SOURCES]
+    """All pairs of those with verdicts, in one query; of the first `MOST_SOURCES` of many."""
+    evaluators = sources.speaking[:MOST_SOURCES]
     counts = joint_counts(study, evaluators)
     pairs = list(combinations(range(len(evaluators)), 2))
     found = [flips_of(counts, a, b) for a, b in pairs]

@@ -71,7 +71,7 @@ class Ceiling:
 
 def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
     """The ceiling of a study, in one query for each annotator and one for all pairs."""
-    evaluators = sources.evaluators[:MOST_SOURCES]
+    evaluators = sources.speaking[:MOST_SOURCES]
     both = _labelled_by_both(study)
     people: list[Against] = []
     by_evaluator: dict[str, list[Against]] = {source.key: [] for source in evaluators}

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -51,6 +52,14 @@ def agreement_report(found: Agreement) -> Report:
     rows = [row for each in found.questions for row in _on_question(each)]
     return Report(
         columns=[
+            Column(
+                "question",
+                _("question"),
+                parts=["question", "categories"],
+                spread=lambda each: [each.question.key, len(each.question.categories)],
+                show=_show_question,
+                is_text=True,
+            ),
             in_files("kind"),
             text("annotators", _("annotators")),
             Column("runs", RUNS.name, per_row=True),
@@ -62,17 +71,10 @@ def agreement_report(found: Agreement) -> Report:
                 spread=_spread_agreed,
                 show=_show_agreed,
             ),
-            Column(
-                "question",
-                _("question"),
-                parts=["question", "categories"],
-                spread=lambda each: [each.question.key, len(each.question.categories)],
-                show=_show_question,
-            ),
         ],
         rows=rows,
         # Of two annotators the pair is all of them.
-        page_rows=[row for row in rows if row[0] != PAIR or len(row[-1].pairs) > 1],
+        page_rows=[row for row in rows if row[1] != PAIR or len(row[0].pairs) > 1],
         notes=[
             *(_BY_ORDER if found.by_order else ()),
             gettext("Over the runs that at least two annotators labelled; %(unsure)s.")
@@ -82,7 +84,7 @@ def agreement_report(found: Agreement) -> Report:
                 "by both, A of them alike, E alike by chance, each summed over the pairs."
             ),
         ],
-        layout=Layout(split="question", pivot="figure"),
+        layout=Layout(pivot="figure"),
     )
 
 
@@ -108,7 +110,7 @@ def _on_question(found: OnQuestion) -> Iterable[list[Any]]:
 def _agreed(
     kind: str, who: str | Cell, runs: int, figures: Iterable[Agreed], found: OnQuestion
 ) -> Iterable[list[Any]]:
-    return [[kind, who, runs, each.key, each, found] for each in figures]
+    return [[found, kind, who, runs, each.key, each] for each in figures]
 
 
 def _spread_agreed(each: Agreed) -> list[Value]:
@@ -126,11 +128,11 @@ def _show_agreed(each: Agreed) -> Shown:
 
 
 def _show_question(found: OnQuestion) -> Shown:
-    """`Looping · AC1 over 3 answers: yes, no, unsure`."""
+    """`Looping`, below it `AC1 over 3 answers: yes, no, unsure`."""
     given = found.question.categories
-    words = gettext("%(question)s · AC1 over %(n)s answers: %(answers)s")
+    words = gettext("AC1 over %(n)s answers: %(answers)s")
     answers = ", ".join(map(answer_words, given[:MOST_NAMED])) + ("…" * (len(given) > MOST_NAMED))
-    return Shown(words % {"question": found.question.name, "n": len(given), "answers": answers})
+    return Shown(found.question.name, words % {"n": len(given), "answers": answers})
 
 
 MOST_NAMED = 6
@@ -177,7 +179,7 @@ def people(facts: AuditFacts) -> Report:
 
 
 def _show_annotator(name: str) -> Shown:
-    return Shown(gettext("against %(name)s") % {"name": name})
+    return Shown(capfirst(gettext("against %(name)s") % {"name": name}))
 
 
 def _show_kappa(each: Against) -> Shown:

@@ -49,7 +49,6 @@ SORTS: Mapping[str, str] = {
     "disagreement": "disagreement",
     "position": "position",
     "task": "run__task__external_id",
-    "site": "run__task__site",
     "reference": "verdict__verdict",
 }
 DEFAULT_SORT = "-disagreement"

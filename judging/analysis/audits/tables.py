@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SORTS, Selection
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, short_names
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.wording import figure_words, reason_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
@@ -203,15 +203,15 @@ class _SourceColumn(tables.Column):  # type: ignore[misc]  # the library has no 
 
     keeps_case = True
 
-    def __init__(self, source: VerdictSource, name: str) -> None:
+    def __init__(self, source: VerdictSource) -> None:
         step = " step" if source.step else ""
         super().__init__(
-            verbose_name=source.step_name or name,
+            verbose_name=source.step_name or source.shown,
             accessor="pk",
             orderable=False,
             attrs={
                 "td": {"class": f"voice{step}", "data-label": source.shown},
-                "th": {"class": f"voice{step}", "title": source.shown},
+                "th": {"class": f"voice{step}", "title": source.whole},
             },
         )
         self.source = source
@@ -222,7 +222,8 @@ class _SourceColumn(tables.Column):  # type: ignore[misc]  # the library has no 
         if not said.is_wrong or self.source.evaluator is None:
             return format_html('<span class="agrees">{}</span>', words)
         address = table.run_url(record, audit=str(self.source.evaluator.pk), cell=said.cell)
-        return format_html('<a href="{}">{} {}</a>', address, words, cell(said.cell))
+        badge = cell(said.cell)  # which says what it said: a success failed, a failure passed
+        return format_html('<a href="{}" title="{}">{}</a>', address, said.decided, badge)
 
 
 def _verdict(said: Said, *, is_step: bool) -> SafeString:
@@ -249,7 +250,6 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         empty_values=(),
         attrs={"td": {"class": "wide first truncate"}, "th": {"class": "wide"}},
     )
-    site = tables.Column(verbose_name=gettext_lazy("site"), accessor="run__task__site")
     disagreement = tables.Column(
         verbose_name=gettext_lazy("disagreement"),
         attrs={
@@ -284,19 +284,14 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         study: Study,
         sources: VerdictSources,
         selection: Selection,
-        has_sites: bool = True,
     ) -> None:
         self.study, self.sources, self.selection = study, sources, selection
         self.shown = shown_sources(sources, selection)
         labels = label_columns(study, sources)
         # Who looks at one evaluator's cell wants to know why, more than where and how much.
-        left_out = ["site", "disagreement"] if selection.looked_at else ["why"]
-        left_out += [] if has_sites else ["site"]
-        names = short_names(each.evaluator for each in sources.evaluators if each.evaluator)
+        left_out = ["disagreement"] if selection.looked_at else ["why"]
         columns = [
-            (f"source_{number}", _SourceColumn(source, names[source.evaluator.pk]))
-            for number, source in enumerate(self.shown)
-            if source.evaluator
+            (f"source_{number}", _SourceColumn(source)) for number, source in enumerate(self.shown)
         ]
         super().__init__(
             data,
@@ -305,7 +300,6 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
             sequence=(
                 "position",
                 "task",
-                "site",
                 "why",
                 "disagreement",
                 *(name for name, _column in labels),
@@ -335,7 +329,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
     def render_task(self, record: SelectedItem) -> SafeString:
         task = record.run.task
         return format_html(
-            '<a class="row-link" href="{}"><span class="muted small">{}</span> {}</a>',
+            '<a class="row-link" href="{}" title="{}">{}</a>',
             self.run_url(record),
             task.external_id,
             record.run.goal or task.goal or task.external_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.db.models import (
@@ -94,6 +94,8 @@ class VerdictSource:
     annotator: User | None = None
     evaluator: EvaluatorVersion | None = None
     step: str = ""
+    short: str = field(default="", compare=False)
+    """The evaluator's name on pages, by `short_names` of all that speak of the study."""
     has_verdicts: bool = True
     """Whether it passed or failed any of the counted runs."""
 
@@ -112,6 +114,11 @@ class VerdictSource:
     @property
     def shown(self) -> str:
         """Its name on pages."""
+        return self._named(self.short)
+
+    @property
+    def whole(self) -> str:
+        """The same with the evaluator's version."""
         return self._named(self.evaluator.shown if self.evaluator else "")
 
     def _named(self, evaluator: str) -> str:
@@ -140,6 +147,11 @@ class VerdictSources:
     def speaking(self) -> Sequence[VerdictSource]:
         """The evaluators with a verdict on any run; all of them where none has."""
         return [each for each in self.evaluators if each.has_verdicts] or self.evaluators
+
+    @property
+    def folded(self) -> Sequence[VerdictSource]:
+        """The others, which pages name and leave out."""
+        return [each for each in self.evaluators if each not in self.speaking]
 
     def named(self, key: str) -> VerdictSource:
         """The source of a key.
@@ -175,7 +187,11 @@ def sources_of(study: Study) -> VerdictSources:
     said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
     spoken = said.filter(verdict__in=[PASSED, FAILED])
     versions = in_order(of_success().filter(Exists(said)).annotate(speaks=Exists(spoken)))
-    evaluators = [VerdictSource(evaluator=each, has_verdicts=each.speaks) for each in versions]
+    names = short_names(versions)
+    evaluators = [
+        VerdictSource(evaluator=each, short=names[each.pk], has_verdicts=each.speaks)
+        for each in versions
+    ]
     labels = Label.objects.filter(
         annotator=OuterRef("pk"), is_repeat=False, item__in=counted_items(study).values("pk")
     )
@@ -183,11 +199,13 @@ def sources_of(study: Study) -> VerdictSources:
     return VerdictSources(
         annotators=[VerdictSource(annotator=user) for user in annotators],
         evaluators=evaluators,
-        steps=_steps(study, evaluators),
+        steps=_steps(study, evaluators, names),
     )
 
 
-def _steps(study: Study, evaluators: Sequence[VerdictSource]) -> dict[int, list[VerdictSource]]:
+def _steps(
+    study: Study, evaluators: Sequence[VerdictSource], names: Mapping[int, str]
+) -> dict[int, list[VerdictSource]]:
     """Steps by evaluator. Looked for in what is stored, for imported evaluators have them too."""
     asking = [
         source.evaluator
@@ -210,7 +228,10 @@ def _steps(study: Study, evaluators: Sequence[VerdictSource]) -> dict[int, list[
     for version in versions:
         steps = [name for name in STEPS if getattr(version, name)]
         if len(steps) > 1:
-            found[version.pk] = [VerdictSource(evaluator=version, step=step) for step in steps]
+            found[version.pk] = [
+                VerdictSource(evaluator=version, short=names[version.pk], step=step)
+                for step in steps
+            ]
     return found
 
 

@@ -72,7 +72,6 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         study=study,
         sources=sources,
         selection=selection,
-        has_sites=any(name == "site" for name, *_rest in filters["groups"]),
     )
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     shown = [row.record for row in table.paginated_rows]
@@ -117,11 +116,9 @@ class Choice(NamedTuple):
 def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dict[str, Any]:
     """The filters that hold, and those that there could be, in one query."""
     shown = selection.evaluators or sources.speaking
-    folded = [each for each in sources.evaluators if each not in shown]
-    with_all = replace(selection, evaluators=sources.evaluators).query
     return {
-        "folded": [] if selection.evaluators else folded,
-        "with_folded": with_all,
+        "folded": [] if selection.evaluators else sources.folded,
+        "with_folded": f"?{replace(selection, evaluators=sources.evaluators).query}",
         "chips": list(_chips(selection)),
         # Cells that hold are sent along when one more is chosen.
         "kept": [each.address for each in selection.cells],

@@ -1,10 +1,7 @@
 """Audits: evaluators held against the reference verdicts of a study."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.contrib.auth.decorators import permission_required
-from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -14,10 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of, rule_notes
 from judging.analysis.audits.population import (
-    FAILURE,
-    INFEASIBLE,
     LEFT_OUT,
-    SUCCESS,
     counted_items,
     splits_of,
 )
@@ -27,55 +21,10 @@ from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, docume
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
-from judging.models import ReferenceVerdict, Study, StudyItem
-from judging.studies.access import AUDIT as MAY_AUDIT
-from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
+from judging.models import ReferenceVerdict, Study
+from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.paging import BoundedPaginator
-from runs.models import User
 from runs.operations.error_views import BadQueryError
-
-PER_PAGE = 50
-
-
-class ListedStudy(NamedTuple):
-    """A study and how far its judgement has come; no figure of it while it is hidden."""
-
-    study: Study
-    is_hidden: bool
-    runs: int
-    counted: int
-    disputed: int
-
-
-@require_safe
-@permission_required(MAY_AUDIT, raise_exception=True)
-def audit_home(request: AppRequest) -> HttpResponse:
-    """All studies, the newest first, with what there is to audit in each."""
-    studies = Study.objects.order_by("-created_at", "-pk")
-    page = BoundedPaginator(studies, PER_PAGE).get_page(request.GET.get("page"))
-    rows = listed_studies(request.user, list(page.object_list))
-    return render(request, "judging/analysis/audits/audit_home.html", {"page": page, "rows": rows})
-
-
-def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
-    """The rows of these studies, in two queries."""
-    keys = [study.pk for study in studies]
-    hidden = set(studies_hidden_from(user).filter(pk__in=keys).values_list("pk", flat=True))
-    settled = Q(verdict__verdict__in=[SUCCESS, FAILURE]) & ~INFEASIBLE
-    items = StudyItem.objects.filter(study__in=keys).order_by().values_list("study")
-    counts = {
-        key: (runs, 0, 0) if key in hidden else (runs, counted, disputed)
-        for key, runs, counted, disputed in items.annotate(
-            runs=Count("pk"),
-            counted=Count("pk", filter=settled),
-            disputed=Count("pk", filter=Q(status=StudyItem.Status.DISPUTED)),
-        )
-    }
-    return [
-        ListedStudy(study, study.pk in hidden, *counts.get(study.pk, (0, 0, 0)))
-        for study in studies
-    ]
 
 
 @require_safe

@@ -60,7 +60,7 @@ class Source:
     def name(self) -> str:
         """Its name in words."""
         if self.evaluator is not None:
-            return _(words.EVALUATOR) % {"name": self.evaluator.shown}
+            return _(words.EVALUATOR) % {"name": self._evaluator_name}
         if self.is_reference:
             return _(words.REFERENCE_VERDICT)
         return _(words.IMPORTED_REWARD)
@@ -69,10 +69,18 @@ class Source:
     def rule(self) -> str:
         """What counts as success by it."""
         if self.evaluator is not None:
-            return _(words.EVALUATOR_RULE) % {"name": self.evaluator.shown}
+            return _(words.EVALUATOR_RULE) % {"name": self._evaluator_name}
         if self.is_reference:
             return _(words.REFERENCE_RULE)
         return _(words.REWARD_RULE) % {"least": f"{_success_above():g}"}
+
+    @property
+    def _evaluator_name(self) -> str:
+        """The evaluator's short name where it was read as the only one of that name."""
+        evaluator = self.evaluator
+        if evaluator is None:
+            return ""
+        return evaluator.shown if getattr(evaluator, "has_namesake", True) else evaluator.title
 
     @property
     def tells_judgements(self) -> bool:
@@ -90,6 +98,12 @@ class Choice:
     """Whether there are more, which were not counted."""
 
 
+def _versions() -> QuerySet[EvaluatorVersion]:
+    """The evaluators, with whether there is another version of theirs: `has_namesake`."""
+    others = EvaluatorVersion.objects.filter(name=OuterRef("name")).exclude(pk=OuterRef("pk"))
+    return EvaluatorVersion.objects.annotate(has_namesake=Exists(others))
+
+
 def read_source(text: str) -> Source:
     """The source of an address.
 
@@ -102,7 +116,7 @@ def read_source(text: str) -> Source:
         return Source(is_reference=True)
     number = text.removeprefix(EVALUATOR)
     if text.startswith(EVALUATOR) and number.isdecimal():
-        evaluator = EvaluatorVersion.objects.filter(pk=int(number)).first()
+        evaluator = _versions().filter(pk=int(number)).first()
         if evaluator is not None:
             return Source(evaluator)
     raise ValueError(
@@ -178,7 +192,7 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
         .values_list("evaluator")
         .annotate(n=Count("*"))
     )
-    versions = in_order(EvaluatorVersion.objects.filter(pk__in=spoken))
+    versions = in_order(_versions().filter(pk__in=spoken))
     return [
         Choice(source=Source(), verdicts=counts["rewarded"]),
         Choice(source=Source(is_reference=True), verdicts=counts["settled"]),
@@ -194,7 +208,7 @@ def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
         _bounded(Source(), counted.filter(_REWARDED)),
         _bounded(Source(is_reference=True), counted.filter(settled)),
     ]
-    for version in in_order(EvaluatorVersion.objects.all()):
+    for version in in_order(_versions()):
         spoken = Evaluation.objects.filter(said_of, evaluator=version, **_SPOKEN)
         found.append(_bounded(Source(version), spoken))
     return [each for each in found if each.verdicts or each.source.evaluator is None]

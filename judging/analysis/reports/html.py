@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.wording import DASH
 from judging.statistics.figures import Share
@@ -63,12 +66,19 @@ def _table(
     shown = [place for place, column in enumerate(columns) if column.name]
     return HtmlTable(
         caption=caption,
-        headings=[HtmlCell(text=str(columns[n].name), is_text=columns[n].is_text) for n in shown],
+        headings=[HtmlCell(text=_heading(columns[n]), is_text=columns[n].is_text) for n in shown],
         rows=[_row(columns, row, shown) for row in rows[:most]],
         references=[_reference(columns, row, shown) for row in report.references],
         left_out=max(0, len(rows) - most),
         folded=report.layout.folded,
     )
+
+
+def _heading(column: Column) -> str:
+    """With a capital, unless data name the column (a configuration, a person) or a symbol does."""
+    words = str(column.name)
+    is_symbol = len(words.partition(" ")[0]) == 1
+    return capfirst(words) if isinstance(column.name, Promise) and not is_symbol else words
 
 
 def _row(columns: Sequence[Column], row: Row, shown: Sequence[int]) -> list[HtmlCell]:

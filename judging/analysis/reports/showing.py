@@ -6,6 +6,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from django.utils import formats
+from django.utils.translation import gettext
 
 from judging.analysis.wording import (
     DASH,
@@ -53,7 +54,8 @@ def _(value: Undefined) -> Shown:
 @show.register
 def _(version: EvaluatorVersion) -> Shown:
     """Its name, below it its version and how it differs from others of that name."""
-    return Shown(version.title, version.full_version)
+    named = gettext("version %(version)s") % {"version": version.full_version}
+    return Shown(version.title, named if version.full_version else "")
 
 
 @show.register

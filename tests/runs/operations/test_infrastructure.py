@@ -68,7 +68,7 @@ def test_groups_are_told_apart_with_the_worst_first() -> None:
     attempt("provider_overloaded", agent=make_agent("b", "m"), experiment=noon)
     attempt(agent=make_agent("a", "m"))
     rates = error_rates(Run.objects.all())
-    assert [rate.name for rate in rates.by_agent] == ["b m", "a m"]
+    assert [rate.name for rate in rates.by_agent] == ["b · m", "a · m"]
     assert [(rate.name, rate.share) for rate in rates.by_experiment] == [("noon", 1.0), ("", 0.0)]
 
 
@@ -93,7 +93,7 @@ def test_the_page_tells_the_rates(client: Client, engineer: User) -> None:
     text = page.content.decode()
     assert "50.0 %" in text
     assert "site limits requests (429)" in text
-    assert "walker m" in text
+    assert "walker · m" in text
 
 
 def test_the_page_is_for_people_who_may_rerun(client: Client) -> None:

@@ -59,6 +59,28 @@ def test_page_opens_the_runs_on_which_they_differ(world: audited.Audited) -> Non
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
 
 
+def test_who_has_no_verdict_is_named_once_and_versions_only_where_names_are_shared() -> None:
+    world = audited.study()
+    a = audited.person("a")
+    item = world.add("success", [(a, "success"), (audited.person("b"), "success")])
+    for version in ("v1", "v2"):
+        said = audited.evaluator("twice", version=version, config_hash=version)
+        audited.evaluation(item.run, said, "passed")
+    audited.evaluation(item.run, audited.evaluator("alone", version="v7"), "failed")
+    audited.evaluation(item.run, audited.evaluator("silent", version="v9"), "error")
+    sources = sources_of(world.study)
+    assert [each.shown for each in sources.speaking] == ["alone", "twice v1", "twice v2"]
+    assert sources.speaking[0].whole == "alone v7"
+    client = client_of(audited.auditor())
+    for page in ("audit_people", "audit_triangle"):
+        text = open_page(client, page, world.study.pk).content.decode()
+        [rest] = re.findall(r"Folded, with no verdict on any run:.*", text)
+        assert rest.count("silent") == 1
+    pairs = open_page(client, "audit_pairs", world.study.pk).content.decode()
+    assert "alone" in pairs
+    assert "silent" not in pairs
+
+
 def test_annotators_who_share_no_run_are_no_pair() -> None:
     world = audited.study()
     people = [audited.person(name) for name in "abcd"]

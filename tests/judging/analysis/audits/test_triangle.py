@@ -167,7 +167,9 @@ def walk_of(client: Any, address: str) -> tuple[str, str, str]:
     return position[1] if position else "", previous, following
 
 
-@pytest.mark.parametrize("query", ["", "sort=task", "sort=-site", "differ=any", "kind=url_match"])
+@pytest.mark.parametrize(
+    "query", ["", "sort=task", "sort=-position", "differ=any", "kind=url_match"]
+)
 def test_walking_keeps_the_selection_and_its_order(world: audited.Audited, query: str) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
