@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -171,3 +172,11 @@ class AuditEntry(models.Model):
     @property
     def kind_words(self) -> str | Promise:
         return words_of(self.kind)
+
+    @property
+    def about_words(self) -> str:
+        """What it was done to: the kind of thing in words, or as it is stored if there is none."""
+        for config in apps.get_app_configs():
+            if model := config.models.get(self.about_kind):
+                return str(model._meta.verbose_name)
+        return self.about_kind

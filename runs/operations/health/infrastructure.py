@@ -105,13 +105,12 @@ def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) 
             and model apart.
     """
     names = names or {}
-    counted: QuerySet[Run, tuple[int, str, str, str, str, str | None, str, bool, int]] = (
+    counted: QuerySet[Run, tuple[int, str, str, str, str | None, str, bool, int]] = (
         runs.attempts()
         .order_by()
         .values_list(
             "agent",
             "agent__name",
-            "agent__version",
             "agent__model",
             "task__site",
             "experiment__name",
@@ -122,8 +121,8 @@ def error_rates(runs: RunQuerySet[Run], names: Mapping[int, str] | None = None) 
     )
     overall = ErrorRate("")
     groups: tuple[dict[str, ErrorRate], ...] = ({}, {}, {})
-    for key, name, version, model, site, experiment, fault, superseded, n in counted:
-        agent = names.get(key) or " ".join(filter(None, (name, version, model)))
+    for key, name, model, site, experiment, fault, superseded, n in counted:
+        agent = names.get(key) or " · ".join(filter(None, (name, model)))
         overall.add(fault, superseded, n)
         for group, kind in zip(groups, (agent, site, experiment or ""), strict=True):
             group.setdefault(kind, ErrorRate(kind)).add(fault, superseded, n)
