@@ -20,7 +20,7 @@ import yaml
 
 from tests.webagent.moody_site import MoodySite
 from webagent.environment.probing import probe_sites
-from webagent.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
+from webagent.environment.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 
 STACK = Path(__file__).resolve().parent.parent / "docker" / "webarena"
 SCRIPTS = STACK / "scripts"

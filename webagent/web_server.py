@@ -49,7 +49,7 @@ accesslog = None
 logconfig_dict: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"json": {"()": "webagent.logs.JsonLineFormatter"}},
+    "formatters": {"json": {"()": "webagent.process.logs.JsonLineFormatter"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"level": "WARNING", "handlers": ["console"]},
     "loggers": {

@@ -22,7 +22,7 @@ from judging.models.evaluations import SETTLED
 from judging.studies.access import EVALUATOR_ADDED
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, RunStatus
-from webagent import counters
+from webagent.process import counters
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from judging.evaluators.matching.outcome import (
 from judging.evaluators.matching.pipeline import build_matcher
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
-from webagent.placeholders import resolve, resolve_text
+from webagent.environment.placeholders import resolve, resolve_text
 
 
 class _Page(BaseModel):

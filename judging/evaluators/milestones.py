@@ -36,7 +36,7 @@ from webagent.milestones.findings import (
 )
 from webagent.milestones.findings import Finding as MilestoneFinding
 from webagent.milestones.seen import looks, reported_milestones
-from webagent.placeholders import placeholders
+from webagent.environment.placeholders import placeholders
 from webagent.trajectory.records import BlobRecord, StepRecord
 
 NO_MILESTONES = gettext_noop("the task has no milestones")

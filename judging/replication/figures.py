@@ -13,7 +13,7 @@ from judging.replication.sources import NoFigureError, Sources
 from judging.replication.study_tables import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import Interval, wilson_interval
-from webagent.proportions import normal_quantile
+from webagent.measures.proportions import normal_quantile
 
 LEVEL = 0.95
 OF_ARM = "arm:"

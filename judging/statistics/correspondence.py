@@ -9,7 +9,7 @@ from math import atanh, inf, sqrt, tanh
 import numpy as np
 
 from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined, student_quantile
-from webagent.proportions import normal_quantile
+from webagent.measures.proportions import normal_quantile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch, is_stopping
 from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
-from webagent.counters import imported_runs
+from webagent.process.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 

@@ -30,7 +30,7 @@ from runs.exports.run_bundles import StoredBlobs
 from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch, sync_together
 from runs.storage.file_storage import BlobFileStorage, StoreUnavailableError, blob_storage
-from webagent.processes import HeldFolder, end_with_parent
+from webagent.process.children import HeldFolder, end_with_parent
 from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
 

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from runs.models import Run, Task
 from webagent.environment.probing import SiteState, probe_sites
-from webagent.placeholders import sites_named
+from webagent.environment.placeholders import sites_named
 from webagent.trajectory.records import Json
 
 FRESH_S = 20.0

@@ -17,8 +17,8 @@ from runs.accounts.actors import acting_as, client_address, of_request, request_
 from runs.accounts.audit_log import record_download
 from runs.operations.error_views import bad_request, form_only, not_found, server_error
 from runs.operations.health.probes import PROBES
-from webagent import counters
-from webagent.logs import PROBE_PATHS, logged_with
+from webagent.process import counters
+from webagent.process.logs import PROBE_PATHS, logged_with
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 logger = logging.getLogger("django.request")

@@ -20,8 +20,8 @@ from django.db import DatabaseError, connection
 
 from runs.models import LeasedWork, Run
 from runs.models.leased_work import WorkState
-from webagent.counters import leases_expired
-from webagent.logs import logged_with
+from webagent.process.counters import leases_expired
+from webagent.process.logs import logged_with
 
 
 class LeaseLostError(Exception):

@@ -18,7 +18,7 @@ from runs.queue.workers import is_stopping
 from runs.storage.blobs import UNKNOWN_TYPE, BlobBatch
 from runs.storage.records import attachment_rows, step_row
 from webagent.environment.browser import end_own_browsers
-from webagent.processes import forget_foreign_loop
+from webagent.process.children import forget_foreign_loop
 from webagent.trajectory.bundles import blobs_of
 from webagent.trajectory.records import StepRecord
 

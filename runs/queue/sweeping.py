@@ -30,9 +30,9 @@ from runs.models.workers import from_now
 from runs.queue.workers import ask_for
 from runs.storage.records import run_columns
 from webagent.agents.running import SOURCE_FORMAT
-from webagent.counters import leases_expired
+from webagent.process.counters import leases_expired
 from webagent.environment.browser import end_leftovers
-from webagent.logs import logged_with
+from webagent.process.logs import logged_with
 from webagent.recovery.retry_policy import Infrastructure
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault

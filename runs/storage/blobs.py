@@ -23,7 +23,7 @@ from PIL import Image
 
 from runs.models import Blob
 from runs.storage.file_storage import StoreUnavailableError, Unsynced, blob_storage
-from webagent.counters import storage_errors
+from webagent.process.counters import storage_errors
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import FORMATS, ImageError, look_at_image
 

@@ -20,7 +20,7 @@ from webagent.environment import miniwob
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import start_playwright, stop_playwright
 from webagent.environment.browsergym_environment import LocalSite
-from webagent.processes import OwnThread
+from webagent.process.children import OwnThread
 from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation
 from webagent.trajectory.records import AgentRecord

@@ -11,7 +11,7 @@ import pytest
 from tests.linear_time.functions import TextFunction, text_functions
 from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import general_texts
-from webagent.sequence_matching import pieces
+from webagent.measures.sequence_matching import pieces
 
 pytestmark = pytest.mark.slow
 

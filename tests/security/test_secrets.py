@@ -18,8 +18,8 @@ from runs.accounts.tokens import create_token
 from runs.catalogue.tasks import views as task_views
 from runs.models import Scope
 from tests.runs.factories import PASSWORD, make_user
-from webagent import logs
-from webagent.logs import JsonLineFormatter, LineFormatter
+from webagent.process import logs
+from webagent.process.logs import JsonLineFormatter, LineFormatter
 
 ROOT = Path(__file__).parents[2]
 PLANTED = {

@@ -27,7 +27,7 @@ from webagent.environment.browsergym_browsers import driver_answers, start_drive
 from webagent.environment.browsergym_session import BrowserGymSession
 from webagent.environment.browsergym_task import RetryWaits, TaskEntrypoint
 from webagent.environment.interface import EnvironmentFailure
-from webagent.processes import OwnThread, StillRunning
+from webagent.process.children import OwnThread, StillRunning
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json

@@ -291,13 +291,13 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "lines": {
-            "()": "webagent.logs.LineFormatter",
+            "()": "webagent.process.logs.LineFormatter",
             "format": "{levelname} {name}: {message}",
             "style": "{",
         },
-        "json": {"()": "webagent.logs.JsonLineFormatter"},
+        "json": {"()": "webagent.process.logs.JsonLineFormatter"},
     },
-    "filters": {"without_probes": {"()": "webagent.logs.WithoutProbes"}},
+    "filters": {"without_probes": {"()": "webagent.process.logs.WithoutProbes"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["console"], "level": ENV.LOG_LEVEL or "WARNING"},
     # Pages that were not found or not allowed are nobody's trouble but the visitor's.

@@ -11,7 +11,7 @@ from pydantic import Field, FilePath, RedisDsn, ValidationError, ValidationInfo,
 from pydantic.functional_validators import AfterValidator, BeforeValidator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from webagent.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
+from webagent.environment.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.models import Evaluation
 from webagent.llm.registry import is_stub
-from webagent.sequence_matching import pieces
+from webagent.measures.sequence_matching import pieces
 
 LONGEST_SHOWN = 4000
 MOST_STEPS = 50

@@ -22,7 +22,7 @@ from runs.models import LearningItem, LearningJob, Milestone, Run, RunStatus, Ta
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.interface import LanguageModel, Request
 from webagent.milestones.findings import Definition
-from webagent.placeholders import resolve_text
+from webagent.environment.placeholders import resolve_text
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 

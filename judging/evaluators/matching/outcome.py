@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from webagent.placeholders import placeholders
+from webagent.environment.placeholders import placeholders
 
 LONGEST_SHOWN = 2000
 

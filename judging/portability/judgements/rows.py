@@ -24,7 +24,7 @@ from judging.portability.judgements.annotations import (
     is_annotations_header,
 )
 from judging.portability.judgements.columns import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
-from webagent.sequence_matching import first_repeated
+from webagent.measures.sequence_matching import first_repeated
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.texts import storable_json
 

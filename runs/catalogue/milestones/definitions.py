@@ -12,8 +12,8 @@ from pydantic_core import ErrorDetails
 
 from runs.models import Milestone, Task
 from webagent.milestones.findings import Definition, digest_of
-from webagent.placeholders import resolve
-from webagent.sequence_matching import first_repeated
+from webagent.environment.placeholders import resolve
+from webagent.measures.sequence_matching import first_repeated
 
 Place = tuple[int | str, ...]
 LONGEST_NAME = 60

@@ -14,7 +14,7 @@ from webagent.agents.agent import Advisable, Agent
 from webagent.knowledge.entries import RunLog, log_of
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask
-from webagent.placeholders import resolve_text
+from webagent.environment.placeholders import resolve_text
 from webagent.trajectory.records import Json
 
 

@@ -22,7 +22,7 @@ from runs.launching.reruns.views import may_rerun
 from runs.launching.sites import last_known, site_states
 from runs.models import Run
 from runs.models.visibility import visibility_of
-from webagent.proportions import wilson_bounds
+from webagent.measures.proportions import wilson_bounds
 
 if TYPE_CHECKING:
     from runs.models.runs.queries import RunQuerySet

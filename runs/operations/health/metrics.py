@@ -29,7 +29,7 @@ from runs.models import LeasedWork, Run, RunStatus, WorkerBeat
 from runs.operations.health.checks import OK, broker, examiner
 from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import all_duties, all_queues, beat_ages
-from webagent.counters import FOLDER
+from webagent.process.counters import FOLDER
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment

@@ -22,7 +22,7 @@ from multiprocessing.context import ForkProcess
 from typing import Any
 
 from webagent.environment.browser import end_leftovers
-from webagent.processes import end_with_parent, name_process
+from webagent.process.children import end_with_parent, name_process
 
 STOP_LIMIT_S = 30
 TICK_S = 0.25

@@ -16,7 +16,7 @@ from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unbli
 from runs.models import Run, User
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of, make_run
-from webagent import sequence_matching
+from webagent.measures import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 

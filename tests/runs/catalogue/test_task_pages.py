@@ -12,7 +12,7 @@ from django.urls import reverse
 from runs.models import Task, TaskRevision, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_run, make_task, make_user
-from webagent import sequence_matching
+from webagent.measures import sequence_matching
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 URL = "/tasks/"

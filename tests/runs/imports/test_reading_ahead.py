@@ -23,7 +23,7 @@ from runs.storage import blobs, file_storage
 from runs.storage.blobs import BlobBatch, read_blob, storage_name
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.processes import sweep
+from webagent.process.children import sweep
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.native.writer import write_folder
 from webagent.trajectory.reading import open_runs

@@ -9,7 +9,7 @@ from django.urls import reverse
 from runs.models import Run, RunStatus, User
 from runs.operations.health.infrastructure import error_rates
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
-from webagent.proportions import wilson_bounds
+from webagent.measures.proportions import wilson_bounds
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db

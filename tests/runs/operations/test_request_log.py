@@ -14,7 +14,7 @@ from celery.contrib.testing.worker import start_worker
 from django.test import Client
 
 from runs.operations.processes import worker_processes
-from webagent.logs import JsonLineFormatter, facts_now, logged_with
+from webagent.process.logs import JsonLineFormatter, facts_now, logged_with
 
 
 @pytest.fixture

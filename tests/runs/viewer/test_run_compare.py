@@ -16,8 +16,8 @@ from runs.viewer.comparison import align, first_difference, what_was_done
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
 from tests.runs.viewer.test_run_page import SECRETS, data_of, telling_run
-from webagent import sequence_matching
-from webagent.sequence_matching import MOST_PAIRS
+from webagent.measures import sequence_matching
+from webagent.measures.sequence_matching import MOST_PAIRS
 
 pytestmark = pytest.mark.sqlite_only("tests what pages show")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from webagent import sequence_matching
+from webagent.measures import sequence_matching
 from webagent.vision.screen import TEXT, Box, ScreenItem, ScreenText
 
 SAME = 1.0

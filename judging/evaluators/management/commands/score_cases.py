@@ -33,7 +33,7 @@ from judging.evaluators.matching.outcome import (
 )
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.specification import SpecificationError, mapping, text
-from webagent.placeholders import checked_hosts, parse_hosts, resolve, resolve_text
+from webagent.environment.placeholders import checked_hosts, parse_hosts, resolve, resolve_text
 
 LONGEST_LINE = 32 * 1024 * 1024
 """Characters; a page's HTML fits many times over."""

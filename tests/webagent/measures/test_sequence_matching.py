@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webagent import sequence_matching
-from webagent.sequence_matching import common_blocks, likeness, pieces
+from webagent.measures import sequence_matching
+from webagent.measures.sequence_matching import common_blocks, likeness, pieces
 
 words = st.lists(st.sampled_from("abc "), max_size=30)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from webagent.placeholders import (
+from webagent.environment.placeholders import (
     SITES,
     checked_hosts,
     parse_hosts,

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from webagent.environment.browsergym_browsers import start_driver, stop_playwright
-from webagent.processes import OwnThread, StillRunning, forget_foreign_loop
+from webagent.process.children import OwnThread, StillRunning, forget_foreign_loop
 
 
 def test_all_calls_run_in_one_other_thread():

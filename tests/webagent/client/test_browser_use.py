@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.webagent.test_client import Site
-from webagent.browser_use_push import BrowserUseRecorder
+from webagent.client.browser_use import BrowserUseRecorder
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.pushed.runs import Ending, PushedStep

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from webagent.processes import HeldFolder, _hold, sweep
+from webagent.process.children import HeldFolder, _hold, sweep
 
 PREFIX = "held-"
 

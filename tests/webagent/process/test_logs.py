@@ -9,8 +9,8 @@ from contextvars import copy_context
 
 import pytest
 
-from webagent import logs
-from webagent.logs import JsonLineFormatter, LineFormatter, facts_now, logged_with
+from webagent.process import logs
+from webagent.process.logs import JsonLineFormatter, LineFormatter, facts_now, logged_with
 
 CANARIES = {
     "DATABASE_URL": "postgresql://crosscheck:canary-of-database@db/crosscheck",

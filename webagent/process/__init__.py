@@ -1,0 +1,1 @@
+"""What each process of the site has: children, threads, counters and log lines."""
