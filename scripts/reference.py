@@ -46,7 +46,7 @@ OTHER_VARIABLES = """\
 | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` | credentials of the bucket, unless the machine has a role |
 | `CHROMIUM_SANDBOX` | `1` demands Chromium's sandbox, `0` turns it off; unset: on, except for root |
 | the names in `api_key_env` of `MODELS_FILE` | keys of the providers |
-| `CROSSCHECK_URL`, `CROSSCHECK_TOKEN` | server and API token of `webagent/client.py`, on the agent's machine |
+| `CROSSCHECK_URL`, `CROSSCHECK_TOKEN` | server and API token of `webagent/client`, on the agent's machine |
 """  # noqa: E501
 
 COMMANDS_HEAD = """\

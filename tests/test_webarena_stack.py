@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from tests.webagent.moody_site import MoodySite
-from webagent.environment.probing import probe_sites
 from webagent.environment.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
+from webagent.environment.probing import probe_sites
 
 STACK = Path(__file__).resolve().parent.parent / "docker" / "webarena"
 SCRIPTS = STACK / "scripts"

@@ -37,8 +37,8 @@ from judging.evaluators.matching.specification import (
 from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.whole_runs import MilestoneJudgeEvaluator, TrajectoryJudgeEvaluator
 from runs.models import Run
-from webagent.llm.interface import Request
 from webagent.environment.placeholders import placeholders, resolve, resolve_text
+from webagent.llm.interface import Request
 
 NO_REFERENCE_ANSWER = gettext_noop("the task has no reference answer")
 NO_CALLS = gettext_noop("the published evaluator asks no judge here")

@@ -24,6 +24,7 @@ from judging.models import Evaluation, EvaluatorVersion
 from runs.catalogue.milestones.definitions import definitions_of, resolved
 from runs.models import Milestone, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
+from webagent.environment.placeholders import placeholders
 from webagent.milestones.checks import ReportedCheck, Rule
 from webagent.milestones.findings import (
     CheckedSteps,
@@ -36,7 +37,6 @@ from webagent.milestones.findings import (
 )
 from webagent.milestones.findings import Finding as MilestoneFinding
 from webagent.milestones.seen import looks, reported_milestones
-from webagent.environment.placeholders import placeholders
 from webagent.trajectory.records import BlobRecord, StepRecord
 
 NO_MILESTONES = gettext_noop("the task has no milestones")

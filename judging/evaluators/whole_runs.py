@@ -29,8 +29,8 @@ from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
 from runs.storage.records import action_text
-from webagent.llm.interface import Request
 from webagent.environment.placeholders import resolve_text
+from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError
 from webagent.trajectory.records import ActionRecord

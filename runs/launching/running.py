@@ -34,8 +34,8 @@ from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
 from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
-from webagent.process.counters import count_attempt
 from webagent.environment.browser import end_leftovers, mark_browsers
+from webagent.process.counters import count_attempt
 from webagent.process.logs import logged_with
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
 from webagent.trajectory.canonical import run_content_hash

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from runs.models import Run, Task
-from webagent.environment.probing import SiteState, probe_sites
 from webagent.environment.placeholders import sites_named
+from webagent.environment.probing import SiteState, probe_sites
 from webagent.trajectory.records import Json
 
 FRESH_S = 20.0

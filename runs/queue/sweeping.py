@@ -30,8 +30,8 @@ from runs.models.workers import from_now
 from runs.queue.workers import ask_for
 from runs.storage.records import run_columns
 from webagent.agents.running import SOURCE_FORMAT
-from webagent.process.counters import leases_expired
 from webagent.environment.browser import end_leftovers
+from webagent.process.counters import leases_expired
 from webagent.process.logs import logged_with
 from webagent.recovery.retry_policy import Infrastructure
 from webagent.trajectory.canonical import run_content_hash

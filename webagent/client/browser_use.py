@@ -1,4 +1,4 @@
-"""Runs of browser-use, pushed while they happen. Copy it together with `client.py`.
+"""Runs of browser-use, pushed while they happen.
 
     recorder = BrowserUseRecorder(client, task="Find the price of the Copper Kettle.")
     agent = Agent(task=recorder.task, llm=llm, register_done_callback=recorder.done)
@@ -16,7 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from webagent.client import SPOOL, Client, Json, Push
+from .api import Client, Json
+from .push import Push
+from .spool import SPOOL
 
 DIALECT = "browser_use"
 

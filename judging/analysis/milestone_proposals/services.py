@@ -20,9 +20,9 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
 from runs.models import LearningItem, LearningJob, Milestone, Run, RunStatus, Task, User
 from runs.queue.paid_work import WorkRefusedError
+from webagent.environment.placeholders import resolve_text
 from webagent.llm.interface import LanguageModel, Request
 from webagent.milestones.findings import Definition
-from webagent.environment.placeholders import resolve_text
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from runs.models import Milestone, Task
-from webagent.milestones.findings import Definition, digest_of
 from webagent.environment.placeholders import resolve
 from webagent.measures.sequence_matching import first_repeated
+from webagent.milestones.findings import Definition, digest_of
 
 Place = tuple[int | str, ...]
 LONGEST_NAME = 60

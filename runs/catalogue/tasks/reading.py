@@ -16,7 +16,9 @@ from runs.catalogue.milestones.forms import STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
 from runs.models import Milestone, Task, TaskRevision
+from webagent.environment.placeholders import resolve_text, sites_named
 from webagent.measures import sequence_matching
+from webagent.measures.sequence_matching import Compared
 from webagent.milestones.checks import (
     ActionCheck,
     Check,
@@ -25,8 +27,6 @@ from webagent.milestones.checks import (
     TextCheck,
     UrlCheck,
 )
-from webagent.environment.placeholders import resolve_text, sites_named
-from webagent.measures.sequence_matching import Compared
 
 
 class MilestoneRow(NamedTuple):

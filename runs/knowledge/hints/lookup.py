@@ -11,10 +11,10 @@ from runs.models import HintChoice, Run, Step, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.tasks import task_key
 from webagent.agents.agent import Advisable, Agent
+from webagent.environment.placeholders import resolve_text
 from webagent.knowledge.entries import RunLog, log_of
 from webagent.knowledge.leaks import SourceRun
 from webagent.knowledge.relevance import DescribedTask
-from webagent.environment.placeholders import resolve_text
 from webagent.trajectory.records import Json
 
 

@@ -43,8 +43,8 @@ from runs.operations.health.checks import (
 from runs.operations.processes.supervisor import STOP_LIMIT_S, Alive
 from runs.queue.workers import BROWSER, beat, mark_as_worker, stop_soon
 from webagent.environment.browser import end_leftovers, mark_browsers
-from webagent.process.logs import facts_now, logged_with
 from webagent.process.children import forget_foreign_loop
+from webagent.process.logs import facts_now, logged_with
 
 logger = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from tests.webagent.agents.generic.made import act
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub import LLMStub, fail
 from tests.webagent.moody_site import MoodySite
-from tests.webagent.process.children import browsers, descendants
+from tests.webagent.processes import browsers, descendants
 from webagent.agents import registry as generic_models
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.llm.client import RetryLimits

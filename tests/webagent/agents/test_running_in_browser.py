@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.webagent.process.children import descendants, left_of
+from tests.webagent.processes import descendants, left_of
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
 from webagent.trajectory.records import EndReason, Outcome, RunRecord, StepRecord

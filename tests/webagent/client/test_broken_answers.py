@@ -44,7 +44,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr("webagent.client.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr("webagent.client.api.time.sleep", lambda _seconds: None)
     made = Server()
     yield made
     made.close()

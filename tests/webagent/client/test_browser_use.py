@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.webagent.test_client import Site
+from tests.webagent.client.test_client import Site
 from webagent.client.browser_use import BrowserUseRecorder
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
@@ -20,7 +20,7 @@ from webagent.trajectory.pushed.steps import recorded_step
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Observation, StepRecord
 
-SAMPLES = Path(__file__).parent.parent / "data" / "browser_use"
+SAMPLES = Path(__file__).parents[2] / "data" / "browser_use"
 
 
 class Item:

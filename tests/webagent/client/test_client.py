@@ -1,10 +1,11 @@
-"""The client in one file: patience, the spool, what it makes of an environment's observations."""
+"""The client: patience, the spool, what it makes of an environment's observations."""
 
 from __future__ import annotations
 
-import ast
 import io
 import json
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -17,18 +18,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from webagent import client as module
-from webagent.client import (
-    ApiError,
-    Client,
-    Push,
-    Recorder,
-    Sender,
-    Spooled,
-    UnreachableError,
-    png,
-    resend,
-)
+from webagent import client
+from webagent.client import ApiError, Client, Push, Recorder, UnreachableError, resend
+from webagent.client.spool import Sender, Spooled
+from webagent.client.steps import png
 
 
 class Stub(BaseHTTPRequestHandler):
@@ -72,7 +65,7 @@ def stub() -> Iterator[type[Stub]]:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     slept: list[float] = []
-    monkeypatch.setattr("webagent.client.time.sleep", slept.append)
+    monkeypatch.setattr("webagent.client.api.time.sleep", slept.append)
     return slept
 
 
@@ -171,15 +164,26 @@ def recorder(site: Site, spool: Path) -> Recorder:
     return Recorder(World(), site, agent={"name": "mine"}, spool=spool)  # type: ignore[arg-type]
 
 
-def test_it_needs_nothing_but_python() -> None:
-    """So that the one file can be copied to wherever an agent runs."""
-    tree = ast.parse(Path(module.__file__).read_text())
-    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = {
-        (each.module if isinstance(each, ast.ImportFrom) else each.names[0].name) or ""
-        for each in top
-    }
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+def test_a_copy_under_another_name_needs_nothing_but_python(tmp_path: Path) -> None:
+    copy = tmp_path / "crosscheck_client"
+    shutil.copytree(Path(client.__file__).parent, copy, ignore=shutil.ignore_patterns("*.pyc"))
+    (tmp_path / "spool").mkdir()
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "import crosscheck_client, crosscheck_client.browser_use, crosscheck_client.__main__ as m\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "assert new <= sys.stdlib_module_names | {'crosscheck_client'}, new\n"
+        "sys.exit(m.main(['resend', 'spool', '--url', 'http://127.0.0.1:1']))"
+    )
+    # -I -S: neither this project nor its packages can be found.
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append('.')\n{code}"],
+        cwd=tmp_path,
+        env={"CROSSCHECK_TOKEN": "key"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_it_is_patient_and_asks_once(stub: Any, waits: list[float]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.webagent.process.children import browsers, descendants, left_of
+from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.webagent.environment.test_browsergym_environment import HOST, SiteTask, bid_of
-from tests.webagent.process.children import browsers, descendants, left_of
+from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault

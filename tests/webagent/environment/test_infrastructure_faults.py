@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.webagent.moody_site import MoodySite, MoodyTask
-from tests.webagent.process.children import browsers, descendants
+from tests.webagent.processes import browsers, descendants
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.interface import EnvironmentFailure

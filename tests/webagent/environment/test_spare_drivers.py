@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.webagent.process.children import command, descendants
+from tests.webagent.processes import command, descendants
 from webagent.environment.browsergym_browsers import driver_answers, stop_playwright
 from webagent.environment.browsergym_environment import SpareDriver
 
