@@ -5,13 +5,19 @@ INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 CATALOGUE := locale/ja/LC_MESSAGES/django.mo
 
-.PHONY: run test check quick quick-check quick-tests
+.PHONY: run replicate test check quick quick-check quick-tests
 .PHONY: sqlite sqlite-browsers sqlite-workers postgresql postgresql-workers
 .PHONY: install format messages reference lock benchmarks clean
 
 run: $(INSTALLED) $(CATALOGUE) ## sets up everything, loads the demo, serves on http://127.0.0.1:8000
 	@scripts/find_browser.sh || true
 	@exec $(PYTHON) manage.py serve --first "load_demo --if-empty"
+
+STUDY := examples/webarena-mod/study.toml
+replicate: $(INSTALLED) $(CATALOGUE) ## sets up everything, carries a study file out (STUDY=examples/…/study.toml), prints its tables
+	@scripts/find_browser.sh || true
+	@$(PYTHON) manage.py migrate --verbosity=0
+	@exec $(PYTHON) manage.py replicate $(STUDY) --run
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
 # so they begin with the longest of the others. Only that has two processes: each more collects all

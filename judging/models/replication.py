@@ -12,7 +12,7 @@ from judging.models.studies import Study
 
 _STATES = {
     "failed": _("stopped"),
-    "finished": _("all runs have ended"),
+    "finished": _("carried out"),
     "running": _("under way"),
     "queued": _("not started"),
 }

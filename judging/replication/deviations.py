@@ -27,9 +27,11 @@ from webagent.llm.registry import is_stub
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
 
 PRODUCT, FILE = "product", "file"
+MARK = "D"
+"""What the marks of deviations begin with, before their number."""
 FOUND_BY: Mapping[str, Promise] = {
-    PRODUCT: gettext_lazy("found by the program"),
-    FILE: gettext_lazy("stated in the file"),
+    PRODUCT: gettext_lazy("by the program"),
+    FILE: gettext_lazy("in the file"),
 }
 
 
@@ -52,7 +54,9 @@ class Deviation:
 def deviations_of(sources: Sources) -> list[Deviation]:
     """All of them: arms first, then what is judged, then what the file states."""
     found = [*_of_arms(sources), *_of_judgings(sources), *_stated(sources.file)]
-    return [replace(each, mark=f"D{number}") for number, each in enumerate(_joined(found), start=1)]
+    return [
+        replace(each, mark=f"{MARK}{number}") for number, each in enumerate(_joined(found), start=1)
+    ]
 
 
 def _joined(found: Sequence[Deviation]) -> list[Deviation]:

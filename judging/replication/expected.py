@@ -126,7 +126,7 @@ def _learning(sources: Sources) -> Iterator[PlanLine]:
             kind=Kind.LEARNING,
             key=key,
             words=words,
-            cost=None if learning.max_cost is None else learning.max_cost,
+            cost=learning.max_cost,
             waits=waits,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from judging.analysis.reports.showing import Shown
 from judging.analysis.reports.writing import write_document
 from judging.analysis.wording import DASH, range_words
 from judging.models import Replication
-from judging.replication.deviations import FOUND_BY, Deviation, deviations_of
+from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations_of
 from judging.replication.expected import PlanLine, plan_lines
 from judging.replication.figures import Amount, Figure, figures_of
 from judging.replication.sources import Kind, Sources
@@ -101,9 +102,9 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
     figures = list(figures_of(table, facts.sources))
     columns = [
         text("row", _("row")),
-        text("figure", _("figure")),
+        in_files("figure"),
         in_files("unit"),
-        _amounts("published", _("published")),
+        _amounts("published", _("published"), show=_show_published),
         _amounts("ours", _("ours")),
         in_files("missing_because"),
         _amounts("difference", _("difference"), show=_show_difference),
@@ -128,19 +129,28 @@ def _row(figure: Figure, facts: ReplicationFacts) -> list[Any]:
     touched = {place.arm, place.versus, place.judging} - {""}
     found = facts.deviations
     marks = [each.mark for each in found if not each.about or touched & set(each.about)]
+    name = figure.column.name or figure.column.key
     listed = f"{facts.replication.get_absolute_url()}#part-{DEVIATIONS}"
     return [
-        figure.row.name,
-        figure.column.name or figure.column.key,
+        Cell(figure.row.name, note=name),
+        name,
         unit.value,
         (figure.published, unit),
         Cell((figure.ours, unit), figure.url),
         figure.ours.why or None,
         (figure.difference, unit),
-        Cell(", ".join(marks), listed if marks else ""),
+        Cell(", ".join(_ranges(marks)), listed if marks else ""),
         place.report,
         " / ".join(each for each in (place.arm, place.versus, place.judging) if each),
     ]
+
+
+def _ranges(marks: Sequence[str]) -> Iterator[str]:
+    """Three and more marks in a row as the first and the last of them."""
+    numbers = [int(mark.removeprefix(MARK)) for mark in marks]
+    for _distance, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
+        found = [f"{MARK}{number}" for _place, number in run]
+        yield from (f"{found[0]}–{found[-1]}",) if len(found) > 2 else found
 
 
 def _notes(table: Table, figures: Sequence[Figure]) -> list[str]:
@@ -180,7 +190,16 @@ def _show(cell: tuple[Amount, Unit]) -> Shown:
     found, unit = cell
     if found.value is None:
         return Shown(DASH, found.why)
-    return Shown(_words(found.value, unit), _ends(found, unit))
+    return Shown(_with_unit(_number(found.value, unit), unit), _ends(found, unit))
+
+
+def _show_published(cell: tuple[Amount, Unit]) -> Shown:
+    """The figure with the decimals that it was typed with."""
+    found, unit = cell
+    if found.value is None:
+        return Shown(DASH)
+    digits = len(f"{found.value:.10f}".rstrip("0").partition(".")[2])
+    return Shown(_with_unit(_rounded(found.value, digits), unit), _ends(found, unit))
 
 
 def _show_difference(cell: tuple[Amount, Unit]) -> Shown:
@@ -197,8 +216,7 @@ def _ends(found: Amount, unit: Unit) -> str:
     return range_words(_number(ends.low, unit), _number(ends.high, unit)) if ends else ""
 
 
-def _words(value: float, unit: Unit) -> str:
-    number = _number(value, unit)
+def _with_unit(number: str, unit: Unit) -> str:
     return gettext("%(n)s %%") % {"n": number} if unit is Unit.PERCENT else number
 
 
@@ -213,17 +231,21 @@ def _number(value: float, unit: Unit) -> str:
     rounded = round(value, digits) or 0.0  # no "-0.0"
     if unit is Unit.NUMBER and rounded == int(rounded):
         digits = 0
-    return formats.number_format(rounded, digits).replace("-", "−")
+    return _rounded(rounded, digits)
+
+
+def _rounded(value: float, digits: int) -> str:
+    return formats.number_format(value, digits).replace("-", "−")
 
 
 def _plan(facts: ReplicationFacts) -> Report:
     """One row a part of the work: what it takes before anything is asked of a model."""
     lines = facts.plan
     known = [line.n for line in lines if line.kind == Kind.EXPERIMENT and line.n is not None]
-    notes = [
-        ngettext("%(n)s run in all.", "%(n)s runs in all.", sum(known))
-        % {"n": formats.number_format(sum(known))}
-    ]
+    notes = []
+    if known:
+        words = ngettext("%(n)s run in all.", "%(n)s runs in all.", sum(known))
+        notes.append(words % {"n": formats.number_format(sum(known))})
     if any(line.waits for line in lines):
         notes.append(gettext("What waits for other parts is not counted yet."))
     notes.append(gettext("Times and costs follow from past runs; unknown is not zero."))

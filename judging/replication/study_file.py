@@ -10,6 +10,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -135,6 +136,16 @@ def read_study_file(content: bytes, file: str) -> StudyFile:
     except ValidationError as error:
         wrong = field_errors(error)[0]
         raise StudyFileError(file, wrong.field, wrong.reason) from None
+
+
+@lru_cache(maxsize=100)
+def is_readable(content: str) -> bool:
+    """Whether stored content is a study file to this version of the program."""
+    try:
+        read_study_file(content.encode(), "")
+    except StudyFileError:
+        return False
+    return True
 
 
 def study_schema() -> dict[str, Any]:

@@ -29,7 +29,7 @@ from judging.replication.reports import ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.sources import shown_to
 from judging.replication.study_fields import StudyFileError
-from judging.replication.study_file import LARGEST_FILE
+from judging.replication.study_file import LARGEST_FILE, is_readable
 from judging.studies.access import EVALUATE
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
@@ -95,7 +95,12 @@ def replication_list(request: AppRequest) -> HttpResponse:
             return redirect("judging:replication_detail", made.pk)
     rows = shown_to(request.user).select_related("created_by").order_by("-created_at", "-pk")
     page = BoundedPaginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "form": form, "may_run": request.user.has_perms(MAY_RUN)}
+    context = {
+        "page": page,
+        "unreadable": {row.pk for row in page.object_list if not is_readable(row.content)},
+        "form": form,
+        "may_run": request.user.has_perms(MAY_RUN),
+    }
     return render(request, "judging/replication/replication_list.html", context)
 
 

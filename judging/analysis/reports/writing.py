@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.utils import formats
 
-from judging.analysis.reports.report import Report, Value
+from judging.analysis.reports.report import Cell, Column, Report, Value
 from runs.interface.words import escape_formula
 
 WIDEST_TEXT = 160
@@ -139,25 +139,56 @@ def _text(value: Value) -> str:
 
 
 def write_text(report: Report) -> str:
-    """Columns beside each other for a terminal, wide tables turned on their side."""
-    rows = [[_text(value) for value in row] for row in report.values]
+    """For a terminal: the columns of files, where they are too wide those of pages, else a line a
+    value.
+    """
     names = [str(column.name) for column in report.header]
-    lines = [report.title, "-" * len(report.title)]
+    rows = [[_text(value) for value in row] for row in report.values]
+    fitting = _beside_each_other(names, rows, _numeric_columns(report))
+    if fitting is None:
+        fitting = _beside_each_other(*_as_on_pages(report)) or _on_its_side(names, rows)
+    return "\n".join([report.title, "-" * len(report.title), *fitting, *report.notes]) + "\n"
+
+
+def _beside_each_other(
+    names: list[str], rows: list[list[str]], right: Sequence[bool]
+) -> list[str] | None:
+    """The lines of a table; None where it is too wide."""
     widths = [max(map(len, cells)) for cells in zip(names, *rows, strict=True)]
-    if sum(widths) + 2 * len(widths) <= WIDEST_TEXT:
-        right = _numeric_columns(report)
-        for row in [names, *rows]:
-            cells = zip(row, widths, right, strict=True)
-            padded = (cell.rjust(n) if is_right else cell.ljust(n) for cell, n, is_right in cells)
-            lines.append("  ".join(padded).rstrip())
-    else:
-        margin = max(map(len, names))
-        for row in rows:
-            lines += [
-                f"{name.ljust(margin)}  {cell}" for name, cell in zip(names, row, strict=True)
-            ]
-            lines.append("")
-    return "\n".join([*lines, *report.notes]) + "\n"
+    if sum(widths) + 2 * len(widths) > WIDEST_TEXT:
+        return None
+    padded = [
+        [
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(row, widths, right, strict=True)
+        ]
+        for row in (names, *rows)
+    ]
+    return ["  ".join(cells).rstrip() for cells in padded]
+
+
+def _as_on_pages(report: Report) -> tuple[list[str], list[list[str]], list[bool]]:
+    """The columns of pages, what stands below a figure in brackets, and which hold figures."""
+    places = [place for place, column in enumerate(report.columns) if column.name]
+    columns = [report.columns[place] for place in places]
+    rows = [
+        [_on_one_line(column, row[place]) for column, place in zip(columns, places, strict=True)]
+        for row in report.rows
+    ]
+    names = [str(column.name) for column in columns]
+    return names, rows, [not column.is_text for column in columns]
+
+
+def _on_one_line(column: Column, cell: object) -> str:
+    there = cell if isinstance(cell, Cell) else Cell(cell)
+    shown = column.show(there.value)
+    notes = ", ".join(filter(None, (shown.note, there.note)))
+    return f"{shown.text} ({notes})" if notes else shown.text
+
+
+def _on_its_side(names: list[str], rows: list[list[str]]) -> list[str]:
+    margin = max(map(len, names))
+    return [line for row in rows for line in (*map(f"{{:{margin}}}  {{}}".format, names, row), "")]
 
 
 FORMATS: Mapping[str, Format] = {

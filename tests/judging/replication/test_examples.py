@@ -67,11 +67,17 @@ def test_agentrewardbench() -> None:
     found = tables(EXAMPLES / "agentrewardbench" / "study.toml")
     kappa, runs = found["agreement"][0], found["agreement"][1]
     assert (kappa["published"], runs["published"]) == (0.755, 105)
-    # By hand, first label against second: 13 both success, 9 both failure, 1 and 1 apart.
-    agreed, by_chance = 22 / 24, (14 * 14 + 10 * 10) / 24**2
+    # By hand, first label against second: 13 both success, 8 both failure, 1 and 1 apart, and one
+    # failure whose second label is unsure.
+    agreed, by_chance = 21 / 23, (14 * 14 + 9 * 9) / 23**2
     by_hand = (agreed - by_chance) / (1 - by_chance)
-    assert (kappa["ours"], runs["ours"]) == (pytest.approx(by_hand), 24)
-    assert [row["missing_because"] for row in found["alpha"]] == [None, None]
+    assert (kappa["ours"], runs["ours"]) == (pytest.approx(by_hand), 23)
+    assert [row["ours"] for row in found["alpha"]] == pytest.approx(
+        [
+            1 - (6 / 48) / (2 * (28 * 19 + 28 * 1 + 19 * 1) / 48 / 47),
+            1 - (4 / 46) / (2 * 28 * 18 / 46 / 45),
+        ]
+    )
     ours = {(row["row"], row["figure"]): row["ours"] for row in found["judge"]}
     for name, split in (("all tasks", ""), ("development split", "dev"), ("test split", "test")):
         for figure, value in benchmark_figures(split).items():
@@ -157,10 +163,10 @@ def test_recovery_on_miniwob() -> None:
     assert retry["ours"] == 100  # the oracle takes over
     detected, rescued = found["figure-9"]
     assert (detected["ours"], rescued["ours"]) == (4, 4)
-    assert [row["ours"] for row in found["table-5"]] == [0, 4, 0, 0]
+    assert [row["ours"] for row in found["table-5"]] == [1, 1, 1, 1]
     what = {row["what"] for row in found["deviations"]}
     assert {"model", "task set", "number of tasks", "detector: loop_shortest"} <= what
-    assert Experiment.objects.count() == 2
+    assert Experiment.objects.count() == 3
 
 
 @pytest.mark.browser
