@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image
 
 from webagent.trajectory.bundles import BlobSource, RunBundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import StepRecord
 

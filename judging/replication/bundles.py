@@ -29,7 +29,7 @@ from judging.replication.versions import programs
 from runs.exports.run_bundles import bundles_of
 from runs.models import Experiment, HintSet, LearningJob, RetryPolicy, Run
 from runs.models.experiments import HINTS_KEY
-from webagent.trajectory.native.writer import ZipSink, write_native
+from webagent.trajectory.formats.native.writer import ZipSink, write_native
 from webagent.trajectory.values import field_errors
 
 FORMAT = "crosscheck-replication/1"

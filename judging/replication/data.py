@@ -20,8 +20,8 @@ from runs.imports.storing import import_runs
 from runs.models import Task, User
 from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem
+from webagent.trajectory.files.stubs import same_task, spellings
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.stubs import same_task, spellings
 
 CAUSE_COLUMNS = ("task", "evaluator", "causes", "repair")
 """Of a file of causes; `note` and `by` may be there too. Those of the report of tagged errors."""

@@ -17,7 +17,7 @@ from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
 from judging.replication.sources import ArmRuns, Sources
 from runs.models import Experiment, RetryPolicy, TaskSet
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.native.writer import PRODUCER
+from webagent.trajectory.formats.native.writer import PRODUCER
 
 PROGRAMS = ("Django", "browsergym-core", "browsergym-miniwob", "miniwob", "playwright", "bm25s")
 

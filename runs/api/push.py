@@ -28,7 +28,7 @@ from runs.imports.pushing import (
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run, Scope
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.pushed.runs import PUSH_FORMAT, Ending, Opening, PushedStep
+from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT, Ending, Opening, PushedStep
 
 ENDED = "The run has ended and takes nothing more; read it to see how."
 

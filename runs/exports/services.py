@@ -17,11 +17,11 @@ from django.db.models import QuerySet
 from runs.exports.run_bundles import bundles_of
 from runs.models import Run, Task, User
 from runs.models.runs.queries import RunQuerySet
-from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.native.blinding import Blinding, without_answers
-from webagent.trajectory.native.schema import Manifest
-from webagent.trajectory.native.writer import write_folder, write_zip
+from webagent.trajectory.formats.atif.writer import write_atif
+from webagent.trajectory.formats.native.blinding import Blinding, without_answers
+from webagent.trajectory.formats.native.schema import Manifest
+from webagent.trajectory.formats.native.writer import write_folder, write_zip
 
 if TYPE_CHECKING:
     from runs.models.runs.run import ShownRun

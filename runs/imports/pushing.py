@@ -28,7 +28,7 @@ from runs.storage.records import attachment_rows, run_columns, step_row, stored_
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.pushed.runs import (
+from webagent.trajectory.formats.pushed.runs import (
     Ending,
     Opening,
     PushedStep,
@@ -40,7 +40,7 @@ from webagent.trajectory.pushed.runs import (
     opened_record,
     with_redacted,
 )
-from webagent.trajectory.pushed.steps import Recorded, recorded_step
+from webagent.trajectory.formats.pushed.steps import Recorded, recorded_step
 from webagent.trajectory.records import RunRecord, StepRecord
 
 TOKEN = 1

@@ -25,10 +25,10 @@ from runs.models.extension import extension
 from runs.storage.blobs import import_bounds
 from runs.storage.usage import named_deleted
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
+from webagent.trajectory.files.originals import KeptTree, has_original
+from webagent.trajectory.files.recognition import Answers
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
-from webagent.trajectory.originals import KeptTree, has_original
 from webagent.trajectory.reading import AUTO, format_names, source_of
-from webagent.trajectory.recognition import Answers
 
 PLACE = ("id", "experiment", "trial", "attempt", "retry_of", "rerun_of")
 

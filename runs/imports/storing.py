@@ -33,7 +33,7 @@ from webagent.trajectory.bundles import (
     Problem,
     RunBundle,
 )
-from webagent.trajectory.stubs import stub_key
+from webagent.trajectory.files.stubs import stub_key
 
 TRIES = 3
 

@@ -23,7 +23,7 @@ from runs.storage.links import as_uuid
 from runs.storage.stubs import has_stubs_like
 from runs.storage.usage import QuotaError
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle
-from webagent.trajectory.stubs import names_of
+from webagent.trajectory.files.stubs import names_of
 
 REFUSALS = (BlobError, OSError, DatabaseError, QuotaError)
 """Why a run may not be stored."""

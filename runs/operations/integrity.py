@@ -26,7 +26,7 @@ from runs.models.invariants import Invariant, Violation, number_of
 from runs.models.leased_work import WorkState as State
 from runs.operations.blob_checks import BlobReport, check_content, check_files, check_references
 from runs.queue.jobs import kinds_of_work
-from webagent.trajectory.pushed.runs import PUSH_FORMAT
+from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
 
 
 def run_rows() -> Iterator[Invariant]:

@@ -36,7 +36,7 @@ from webagent.process.logs import logged_with
 from webagent.recovery.retry_policy import Infrastructure
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
-from webagent.trajectory.pushed.runs import PUSH_FORMAT, silent_record
+from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT, silent_record
 from webagent.trajectory.records import EndReason, RunRecord, StepRecord
 
 

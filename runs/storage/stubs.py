@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from runs.models import Run, RunStatus
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.files.stubs import has_names, n_named, names_of, spellings, stub_key
 from webagent.trajectory.records import StubRecord
-from webagent.trajectory.stubs import has_names, n_named, names_of, spellings, stub_key
 
 STUB = "stub"
 """Key in `Run.record` for the names of a stub."""

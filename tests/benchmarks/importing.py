@@ -32,7 +32,7 @@ from runs.storage.file_storage import BlobFileStorage
 from tests.benchmarks.clock import processor_seconds, tell
 from tests.benchmarks.goals import record
 from webagent.trajectory.bundles import BlobStash, RunBundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import (
     ActionRecord,

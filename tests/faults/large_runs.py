@@ -27,7 +27,7 @@ from PIL import Image
 
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import BlobStash, RunBundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.records import BlobRecord, Observation
 
 ROOT = Path(__file__).parents[2]

@@ -29,7 +29,7 @@ from tests.faults.web import Reply, Visitor, form_value
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 
 T = TypeVar("T")
 

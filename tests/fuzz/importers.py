@@ -24,7 +24,7 @@ from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.formats.native.writer import write_folder
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TaskSetRecord
 

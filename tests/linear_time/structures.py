@@ -19,8 +19,9 @@ from webagent.knowledge.entries import Relatedness
 from webagent.knowledge.relevance import Relevance
 from webagent.llm import anthropic_messages, openai_chat, openai_responses
 from webagent.recovery import anomalies
-from webagent.trajectory import axtree, inert_pickle, live, recording
-from webagent.trajectory.playwright import events
+from webagent.trajectory import axtree, live, recording
+from webagent.trajectory.files import inert_pickle
+from webagent.trajectory.formats.playwright import events
 from webagent.trajectory.records import Box
 
 Make = Callable[[int], Callable[[], object]]

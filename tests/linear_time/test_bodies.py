@@ -12,7 +12,7 @@ from runs.api.bodies import read_json
 from runs.api.problems import Problem
 from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.linear_time.sources import modules
-from webagent.trajectory.pushed.runs import PushedStep
+from webagent.trajectory.formats.pushed.runs import PushedStep
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 # They are given no text from outside.
 OWN_TEXTS = {
     "judging.evaluators.matching.repaired.texts._pattern": "a reference up to LONGEST_ANSWER",
-    "webagent.trajectory.webarena.folders._by_ending": "names of files, of 32 parts at most",
+    "webagent.trajectory.formats.webarena.folders._by_ending": "file names of 32 parts at most",
     "judging.analysis.reports.views.attached": "the name of a file that the page names",
     "judging.analysis.reports.views.as_picture": "the name of a file that the page names",
     "runs.api.idempotency._response": "an address of this site",

@@ -12,7 +12,7 @@ from tests.linear_time.growth import Sizes, size_grows_too_fast
 from tests.webagent.trajectory.formats import runs
 from tests.webagent.trajectory.mutations import samples
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.formats.native.writer import write_folder
 from webagent.trajectory.reading import READERS
 from webagent.trajectory.records import StepRecord
 

@@ -11,12 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
-from webagent.trajectory.agentlab.reader import AgentLabReader
-from webagent.trajectory.agentrewardbench.reader import AgentRewardBenchReader
-from webagent.trajectory.agentrewardbench.verdicts_alone import QUESTION as ALONE_QUESTION
-from webagent.trajectory.atif.reader import ATIF
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.browser_use.reader import BROWSER_USE
 from webagent.trajectory.bundles import (
     CUT_SHORT,
     BlobError,
@@ -25,21 +20,26 @@ from webagent.trajectory.bundles import (
     RunBundle,
     blobs_of,
 )
-from webagent.trajectory.computer_use.reader import COMPUTER_USE
-from webagent.trajectory.inspect_ai.reader import InspectReader
-from webagent.trajectory.native.reader import NativeReader
-from webagent.trajectory.online_mind2web.reader import OnlineMind2WebReader
-from webagent.trajectory.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
-from webagent.trajectory.opening import CutZipTree, open_tree, why_unreadable
-from webagent.trajectory.playwright.reader import PLAYWRIGHT
-from webagent.trajectory.recognition import Answers, HidingTree, Question, Recognition, claims
+from webagent.trajectory.files.opening import CutZipTree, open_tree, why_unreadable
+from webagent.trajectory.files.recognition import Answers, HidingTree, Question, Recognition, claims
+from webagent.trajectory.files.trees import Tree, TreeError
+from webagent.trajectory.formats.agentlab.reader import AgentLabReader
+from webagent.trajectory.formats.agentrewardbench.reader import AgentRewardBenchReader
+from webagent.trajectory.formats.agentrewardbench.verdicts_alone import QUESTION as ALONE_QUESTION
+from webagent.trajectory.formats.atif.reader import ATIF
+from webagent.trajectory.formats.browser_use.reader import BROWSER_USE
+from webagent.trajectory.formats.computer_use.reader import COMPUTER_USE
+from webagent.trajectory.formats.inspect_ai.reader import InspectReader
+from webagent.trajectory.formats.native.reader import NativeReader
+from webagent.trajectory.formats.online_mind2web.reader import OnlineMind2WebReader
+from webagent.trajectory.formats.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
+from webagent.trajectory.formats.playwright.reader import PLAYWRIGHT
+from webagent.trajectory.formats.webarena.reader import WebArenaReader
+from webagent.trajectory.formats.webarena_verified.reader import WEBARENA_VERIFIED
+from webagent.trajectory.formats.webvoyager import WEBVOYAGER
+from webagent.trajectory.formats.wonderbread import WONDERBREAD
 from webagent.trajectory.records import BlobRecord, EventRecord, Record, StepRecord
 from webagent.trajectory.texts import NAME_CHARS, UNSTORABLE
-from webagent.trajectory.trees import Tree, TreeError
-from webagent.trajectory.webarena.reader import WebArenaReader
-from webagent.trajectory.webarena_verified.reader import WEBARENA_VERIFIED
-from webagent.trajectory.webvoyager import WEBVOYAGER
-from webagent.trajectory.wonderbread import WONDERBREAD
 
 _INT32 = 2**31 - 1
 _INT64 = 2**63 - 1

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.files.recognition import Question
 from webagent.trajectory.reading import RunSource
-from webagent.trajectory.recognition import Question
 
 MOST_KINDS = 50
 MOST_LISTED = 200

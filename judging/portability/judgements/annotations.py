@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from judging.portability.judgements.columns import ADJUDICATION, EXPERIMENT, KIND, LABEL
-from webagent.trajectory.agentrewardbench.trajectories import Key
-from webagent.trajectory.agentrewardbench.verdicts import (
+from webagent.trajectory.bundles import Problem
+from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.formats.agentrewardbench.trajectories import Key
+from webagent.trajectory.formats.agentrewardbench.verdicts import (
     NEEDED,
     Annotation,
     label,
     primary_verdict,
 )
-from webagent.trajectory.bundles import Problem
 from webagent.trajectory.records import Record
-from webagent.trajectory.stubs import same_task
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.verdict_records import LabelRecord
 

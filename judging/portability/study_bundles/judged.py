@@ -25,7 +25,7 @@ from judging.portability.study_bundles.storing import BundleStore, find_task, in
 from runs.models import Attachment, Run
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.records import EVALUATION_ROLE
-from webagent.trajectory.native.schema import blob_name
+from webagent.trajectory.formats.native.schema import blob_name
 
 P = TypeVar("P", ReviewPart, FailureTagPart)
 

@@ -29,7 +29,7 @@ from judging.portability.study_bundles.records import (
     Whole,
 )
 from webagent.knowledge.entries import LONGEST_TEXT
-from webagent.trajectory.native.reader import STUDY_OF_BUNDLE
+from webagent.trajectory.formats.native.reader import STUDY_OF_BUNDLE
 from webagent.trajectory.records import Sha256
 from webagent.trajectory.values import Money
 

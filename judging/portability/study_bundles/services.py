@@ -46,9 +46,15 @@ from runs.models import User
 from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.canonical import canonical_json
-from webagent.trajectory.native.reader import RUNS_OF_BUNDLE
-from webagent.trajectory.native.schema import blob_name
-from webagent.trajectory.native.writer import PRODUCER, PrefixSink, Sink, ZipSink, write_native
+from webagent.trajectory.formats.native.reader import RUNS_OF_BUNDLE
+from webagent.trajectory.formats.native.schema import blob_name
+from webagent.trajectory.formats.native.writer import (
+    PRODUCER,
+    PrefixSink,
+    Sink,
+    ZipSink,
+    write_native,
+)
 from webagent.trajectory.reading import open_runs
 
 MAY_IMPORT = "judging.add_study"

@@ -29,7 +29,7 @@ from judging.portability.study_report.pages import (
     run_page_of,
 )
 from runs.storage.blobs import MissingBlobError, read_blob
-from webagent.trajectory.native.writer import Sink, ZipSink
+from webagent.trajectory.formats.native.writer import Sink, ZipSink
 
 STYLES = ("css/tokens.css", "css/base.css", "css/audit.css", "css/study_report.css")
 """The site's own, so that a report looks like the pages it is of."""

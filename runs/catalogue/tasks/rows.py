@@ -18,8 +18,8 @@ from runs.models.tasks import task_key
 from runs.storage.records import MAX_INT, goal_text, stored_json
 from webagent.environment import registry
 from webagent.environment.placeholders import resolve
+from webagent.trajectory.files.stubs import NAMED_ONLY
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
-from webagent.trajectory.stubs import NAMED_ONLY
 from webagent.trajectory.texts import bounded_name
 
 FILLED_LATER = (

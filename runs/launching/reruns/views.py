@@ -41,7 +41,7 @@ from runs.models.parsing import ids_of
 from runs.models.runs.queries import RunQuerySet
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
-from webagent.trajectory.pushed.runs import PUSH_FORMAT
+from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
 
 if TYPE_CHECKING:
     from runs.models.runs.run import ShownRun

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import Experiment, ExperimentState
 from runs.models.people import User
-from webagent.trajectory.pushed.runs import PUSH_FORMAT
+from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
 
 
 class RunStatus(models.TextChoices):

@@ -14,7 +14,7 @@ from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.formats import zipped
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_folder, write_zip
+from webagent.trajectory.formats.native.writer import write_folder, write_zip
 
 pytestmark = pytest.mark.django_db
 

@@ -47,7 +47,7 @@ from tests.runs.factories import make_run, make_user
 from tests.runs.imports.test_storing import rows, with_run
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import MilestoneRecord
 from webagent.trajectory.verdict_records import HintJobRecord, HintRecord

@@ -14,7 +14,7 @@ from runs.models import Experiment, Run, Step
 from tests.runs.imports.test_storing import rows
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 
 pytestmark = pytest.mark.django_db
 AGENTLAB = Path(__file__).parent.parent.parent / "data" / "agentlab"

@@ -3,8 +3,8 @@
 from typing import Any
 
 from runs.imports.forms import KNOWN, in_own_words
-from webagent.trajectory.agentrewardbench import verdicts_alone
-from webagent.trajectory.online_mind2web import verdicts
+from webagent.trajectory.formats.agentrewardbench import verdicts_alone
+from webagent.trajectory.formats.online_mind2web import verdicts
 
 QUESTIONS = (verdicts.QUESTION, verdicts_alone.QUESTION)
 

@@ -22,9 +22,9 @@ from runs.models import AuditEntry, ImportJob, Run, RunOfImport
 from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
-from webagent.trajectory.agentlab.reader import AgentLabReader
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.recognition import PlacesReader, Recognition
+from webagent.trajectory.files.recognition import PlacesReader, Recognition
+from webagent.trajectory.formats.agentlab.reader import AgentLabReader
 
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parent.parent.parent / "data"

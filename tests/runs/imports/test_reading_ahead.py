@@ -25,7 +25,7 @@ from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.process.children import sweep
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.formats.native.writer import write_folder
 from webagent.trajectory.reading import open_runs
 
 pytestmark = [

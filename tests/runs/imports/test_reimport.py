@@ -19,8 +19,8 @@ from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.files.recognition import PlacesReader
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.recognition import PlacesReader
 
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parent.parent.parent / "data"

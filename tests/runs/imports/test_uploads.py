@@ -22,7 +22,7 @@ from runs.queue import leases
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 
 pytestmark = pytest.mark.django_db
 URL = "/imports/"

@@ -34,7 +34,7 @@ from tests.runs.storage.bad_services import bad_service
 from tests.runs.storage.s3_server import any_store, credentials, server_address, use_bucket
 from tests.runs.storage.stores import store_blob, use_store
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 
 __all__ = ["any_store", "credentials"]
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files"), pytest.mark.slow]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from webagent.trajectory.agentlab.observations import said_to_user
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.agentlab.observations import said_to_user
 from webagent.trajectory.records import BlobPart, Observation, TextPart
 
 END_REASONS = {

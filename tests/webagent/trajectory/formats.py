@@ -10,7 +10,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
 
 DATA = Path(__file__).parents[2] / "data"

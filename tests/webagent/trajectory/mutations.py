@@ -20,7 +20,7 @@ from PIL import Image
 from tests.webagent.trajectory.agentlab_folders import LOGIN
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.formats import DATA, runs
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.formats.native.writer import write_folder
 
 BASE64_PICTURE = re.compile(r"(?:iVBORw0KGgo|/9j/|UklGR)[\w+/=]{100,}")
 PICTURES = (".png", ".jpeg", ".jpg", ".webp")

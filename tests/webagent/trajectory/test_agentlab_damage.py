@@ -21,9 +21,9 @@ from PIL import Image
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.conftest import MARKER
 from tests.webagent.trajectory.samples import png
-from webagent.trajectory.agentlab.observations import flatten_axtree
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
+from webagent.trajectory.formats.agentlab.observations import flatten_axtree
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobPart, TextPart
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
 
 SCALARS = (

@@ -13,10 +13,10 @@ import pytest
 
 from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
 from tests.webagent.trajectory.formats import blind_text, stored_text
-from webagent.trajectory.agentlab.observations import flatten_axtree
-from webagent.trajectory.agentlab.stepfiles import _role_and_name
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.agentlab.observations import flatten_axtree
+from webagent.trajectory.formats.agentlab.stepfiles import _role_and_name
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Box, TextPart
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from webagent.trajectory.agentrewardbench.verdicts import (
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.files.originals import KeptTree
+from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.formats.agentrewardbench.verdicts import (
     JudgeAnswer,
     evaluation,
     optimality,
@@ -18,13 +21,10 @@ from webagent.trajectory.agentrewardbench.verdicts import (
     read_annotations,
     read_answer,
 )
-from webagent.trajectory.agentrewardbench.verdicts import label as label_of
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.formats.agentrewardbench.verdicts import label as label_of
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import REDACTED
-from webagent.trajectory.stubs import same_task
 
 DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
 TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())

@@ -12,10 +12,10 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA, copied, read, rejections, runs, truth
 from tests.webagent.trajectory.samples import png, run_bundle
-from webagent.trajectory.atif.writer import write_atif
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.atif.writer import write_atif
+from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.inventory import NOT_HELD
-from webagent.trajectory.native.blinding import Blinding
 from webagent.trajectory.records import EndReason, Outcome
 
 SAMPLES = DATA / "atif"

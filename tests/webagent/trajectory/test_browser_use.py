@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import TextPart
 from webagent.trajectory.redaction import REDACTED

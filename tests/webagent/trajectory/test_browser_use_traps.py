@@ -14,8 +14,8 @@ import pytest
 from tests.webagent.trajectory.formats import DATA, runs, truth
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.actions import action_kind
-from webagent.trajectory.browser_use.steps import NOT_IN_UPLOAD
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.browser_use.steps import NOT_IN_UPLOAD
 from webagent.trajectory.records import ActionRecord, Box
 
 SAMPLES = DATA / "browser_use"

@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.webagent.trajectory.formats import DATA, rejections, runs, stored_text, truth
 from tests.webagent.trajectory.samples import png
-from webagent.trajectory.computer_use.turns import read_conversation
+from webagent.trajectory.formats.computer_use.turns import read_conversation
 from webagent.trajectory.records import EndReason, Outcome
 
 SAMPLES = DATA / "computer_use"

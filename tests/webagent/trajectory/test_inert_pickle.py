@@ -24,9 +24,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.trajectory.conftest import MARKER
-from webagent.trajectory import inert_pickle
 from webagent.trajectory.bounds import MIB, Bounds
-from webagent.trajectory.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.files import inert_pickle
+from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,7 @@ HOSTILE_CALLS = {
     "obj": b"(" + named("posix", "system") + short(f"touch {MARKER}") + b"o",
     "build": named("os", "environ") + b")R}" + short("PATH") + short("x") + b"sb",
     "setstate on class": named("builtins", "type") + b"}" + short("__init__") + b"Nsb",
-    "stand-in's own class": named("webagent.trajectory.inert_pickle", "StandIn") + b")R",
+    "stand-in's own class": named("webagent.trajectory.files.inert_pickle", "StandIn") + b")R",
 }
 
 

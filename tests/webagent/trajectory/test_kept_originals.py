@@ -6,7 +6,7 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.reading import open_runs, source_of
 
 FORMATS = (

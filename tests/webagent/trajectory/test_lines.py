@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.lines import read_json
+from webagent.trajectory.files.lines import read_json
 from webagent.trajectory.texts import storable_json
 
 pytestmark = pytest.mark.slow

@@ -18,8 +18,8 @@ from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import bundles as bundles_module
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
-from webagent.trajectory.native.blinding import Blinding
-from webagent.trajectory.native.writer import write_folder, write_zip
+from webagent.trajectory.formats.native.blinding import Blinding
+from webagent.trajectory.formats.native.writer import write_folder, write_zip
 from webagent.trajectory.reading import Found, open_runs
 from webagent.trajectory.records import BlobRecord, Observation, Outcome, RunRecord
 

@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.native.schema import LINE_FILES, MANIFEST, native_schema_text
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.formats.native.schema import LINE_FILES, MANIFEST, native_schema_text
+from webagent.trajectory.formats.native.writer import write_folder
 from webagent.trajectory.reading import RunBundle, open_runs
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ PUBLISHED = ROOT / "docs" / "schema" / "native-1.json"
 
 
 def test_the_published_schema_is_current() -> None:
-    """If this fails: `python -m webagent.trajectory.native.schema > docs/schema/native-1.json`."""
+    """If not: `python -m webagent.trajectory.formats.native.schema > docs/schema/native-1.json`."""
     assert PUBLISHED.read_text() == native_schema_text()
 
 

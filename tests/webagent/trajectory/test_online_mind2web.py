@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.online_mind2web.steps import action_records, read_action
-from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.files.originals import KeptTree
+from webagent.trajectory.formats.online_mind2web.steps import action_records, read_action
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Point
 from webagent.trajectory.redaction import REDACTED

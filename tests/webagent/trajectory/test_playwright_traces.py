@@ -14,7 +14,7 @@ from tests.webagent.trajectory.formats import DATA, read, rejections, runs, stor
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Rejection, RunBundle
-from webagent.trajectory.playwright.events import read_events
+from webagent.trajectory.formats.playwright.events import read_events
 
 SAMPLES = DATA / "playwright_trace"
 TRUTH = truth("playwright_trace")

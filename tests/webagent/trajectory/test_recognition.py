@@ -15,14 +15,14 @@ import pytest
 from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import reading
-from webagent.trajectory.assembling import model_names
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
-from webagent.trajectory.native.writer import write_folder
+from webagent.trajectory.files.assembling import model_names
+from webagent.trajectory.files.recognition import Answers, Outline, Recognition, outline, outline_of
+from webagent.trajectory.files.trees import FolderTree, Tree
+from webagent.trajectory.formats.native.writer import write_folder
 from webagent.trajectory.reading import Found, open_runs, why_refused
-from webagent.trajectory.recognition import Answers, Outline, Recognition, outline, outline_of
 from webagent.trajectory.surveys import survey
-from webagent.trajectory.trees import FolderTree, Tree
 
 
 class Claiming:

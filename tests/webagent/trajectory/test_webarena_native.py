@@ -20,11 +20,11 @@ from tests.webagent.trajectory.formats import (
     zipped,
 )
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.webarena.folders import Logged, ending, read_log
+from webagent.trajectory.formats.webarena.render import read_render
+from webagent.trajectory.formats.webarena.steps import call, read_action, stop_answer
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord
-from webagent.trajectory.webarena.folders import Logged, ending, read_log
-from webagent.trajectory.webarena.render import read_render
-from webagent.trajectory.webarena.steps import call, read_action, stop_answer
 
 SAMPLES = DATA / "webarena_native"
 TRUTH = truth("webarena_native")

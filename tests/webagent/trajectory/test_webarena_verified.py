@@ -19,11 +19,11 @@ from tests.webagent.trajectory.formats import (
 )
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.originals import KeptTree
+from webagent.trajectory.files.originals import KeptTree
+from webagent.trajectory.formats.webarena_verified.folders import read_answer, read_result
+from webagent.trajectory.formats.webarena_verified.network import page_loads, requests_of
 from webagent.trajectory.reading import open_runs, source_of
 from webagent.trajectory.records import Outcome
-from webagent.trajectory.webarena_verified.folders import read_answer, read_result
-from webagent.trajectory.webarena_verified.network import page_loads, requests_of
 
 SAMPLES = DATA / "webarena_verified"
 TRUTH = truth("webarena_verified")

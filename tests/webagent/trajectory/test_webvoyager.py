@@ -9,8 +9,8 @@ import pytest
 
 from tests.webagent.trajectory.formats import DATA, copied, rejections, runs, truth
 from tests.webagent.trajectory.samples import png
+from webagent.trajectory.formats.webvoyager import read_action, read_replies, read_task
 from webagent.trajectory.records import EndReason, Outcome
-from webagent.trajectory.webvoyager import read_action, read_replies, read_task
 
 SAMPLES = DATA / "webvoyager"
 TRUTH = truth("webvoyager")

@@ -16,7 +16,7 @@ from runs.interface.terminal import experiment_named, progress_bar
 from runs.models import Run, RunStatus
 from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError
-from webagent.trajectory.native.blinding import Blinding
+from webagent.trajectory.formats.native.blinding import Blinding
 
 
 class Command(BaseCommand):

@@ -24,7 +24,7 @@ from tests.runs.storage.stores import store_blob
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.milestones.findings import Definition
 from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.online_mind2web.steps import action_records
+from webagent.trajectory.formats.online_mind2web.steps import action_records
 from webagent.trajectory.records import ActionRecord, StepRecord
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests judges")]

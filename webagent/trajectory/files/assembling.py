@@ -1,0 +1,259 @@
+"""What readers of every format do alike when they put a run together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.records import (
+    BlobPart,
+    BlobRecord,
+    Box,
+    EndReason,
+    ErrorRecord,
+    GoalPart,
+    Observation,
+    Outcome,
+    Point,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    TaskSetRecord,
+    TextPart,
+)
+from webagent.trajectory.texts import bounded_name, storable_json, storable_text
+from webagent.trajectory.values import is_of_a_calendar, items, number, text
+from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord
+
+UNKNOWN_VERSION = "unknown"
+URL_CHARS = 4_000
+PASSED_ABOVE = 0.5
+"""Custom of benchmarks: rewards may be fractional, and more than half counts as success."""
+SCALE = f"passed above {PASSED_ABOVE}"
+_PATH_CHARS = 1_000
+_MOST_ISO_CHARS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended and what came of it, under the names of a run's fields."""
+
+    outcome: Outcome
+    end_reason: EndReason = EndReason.UNKNOWN
+    reward: float | None = None
+    error: ErrorRecord | None = None
+
+
+def task_record(
+    task_set: str, external_id: str, *, version: str = UNKNOWN_VERSION, **fields: Any
+) -> TaskRecord:
+    """A task of a set, with an id that says which."""
+    shown = f"{task_set}@{version}:{external_id}"
+    return TaskRecord(
+        **{"id": bounded_name(shown)} | fields,
+        task_set=TaskSetRecord(name=task_set, version=version),
+        external_id=external_id,
+    )
+
+
+def experiment_above(path: str, otherwise: str = "") -> str | None:
+    """The folder that holds the run's own; `otherwise` where the run lies at the top."""
+    above = path.rpartition("/")[0].rpartition("/")[2]
+    return bounded_name(above or (otherwise if path else "")) or None
+
+
+def reward_evaluation(run: RunRecord) -> EvaluationRecord:
+    """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
+    broke_off = run.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or run.reward is None
+    how = "ended in an error" if run.outcome is Outcome.ERROR else "broke off"
+    return EvaluationRecord(
+        id=bounded_name(f"{run.id}-reward"),
+        run_id=run.id,
+        evaluator=evaluator("imported-reward", "reward", "1", {"success_above": PASSED_ABOVE}),
+        verdict=verdict_of(None if broke_off else (run.reward or 0) > PASSED_ABOVE),
+        score=run.reward,
+        scale=None if broke_off else SCALE,
+        rationale=f"the run {how}" if broke_off else None,
+    )
+
+
+def point_at(x: Any, y: Any) -> Point | None:
+    """The point, where both are numbers."""
+    left, top = number(x), number(y)
+    return Point(x=left, y=top) if left is not None and top is not None else None
+
+
+def point_in(arguments: Mapping[str, Any]) -> Point | None:
+    """Where a call's arguments say that it was done."""
+    both = items(arguments.get("coordinate"))
+    return point_at(*both) if len(both) == 2 else point_at(arguments.get("x"), arguments.get("y"))
+
+
+def box_of(sides: Iterable[Any], scale: float = 1.0) -> Box | None:
+    """The box of left, top, width and height, where all four are numbers."""
+    found = [number(side) for side in sides]
+    known = [side * scale for side in found if side is not None]
+    if len(found) != 4 or len(known) != 4:
+        return None
+    return Box(x=known[0], y=known[1], width=known[2], height=known[3])
+
+
+def goal_pictures(pictures: Iterable[BlobRecord]) -> tuple[BlobPart, ...]:
+    """Pictures as parts of a goal."""
+    shown = (picture.model_copy(update={"role": "goal_image"}) for picture in pictures)
+    return tuple(BlobPart(blob=picture) for picture in shown)
+
+
+def verdict_of(passed: bool | None) -> Literal["passed", "failed", "error"]:
+    """An evaluation's verdict; an error where there is none that can be read."""
+    return "error" if passed is None else "passed" if passed else "failed"
+
+
+def evaluator(name: str, kind: str, version: str, config: Mapping[str, Any]) -> EvaluatorRecord:
+    """An evaluator with its settings: other settings are another evaluator."""
+    return EvaluatorRecord.model_validate(
+        {"name": name[:100], "kind": kind, "version": version[:100], "config": config}
+    )
+
+
+def dollars(amount: Decimal | None) -> dict[str, Any]:
+    """The cost of a run with its currency, as fields of its totals."""
+    return {"cost": amount, "currency": None if amount is None else "USD"}
+
+
+def check_steps(n: int, bounds: Bounds, field: str, what: str = "steps", file: str = "") -> None:
+    """Refuse a run of more steps than are allowed. Raises InputError."""
+    if n > bounds.steps_per_run:
+        raise InputError(field, f"more than {bounds.steps_per_run} {what}", file=file)
+
+
+def first_start(steps: Iterable[StepRecord]) -> datetime | None:
+    """When the earliest step began, as far as that is known."""
+    return min((step.started_at for step in steps if step.started_at), default=None)
+
+
+def last_end(steps: Iterable[StepRecord]) -> datetime | None:
+    """When the latest step ended, as far as that is known."""
+    return max((step.ended_at for step in steps if step.ended_at), default=None)
+
+
+def seconds_between(first: datetime | None, last: datetime | None) -> float | None:
+    """The seconds from one moment to the other; None if either is unknown."""
+    return (last - first).total_seconds() if first and last else None
+
+
+def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
+    """Each name of a model once, as it can be stored."""
+    return tuple(dict.fromkeys(bounded_name(name) for name in names if name))
+
+
+def source_record(
+    files: RunFiles,
+    format: str,
+    path: str,
+    *,
+    format_version: str | None = None,
+    tool: str | None = None,
+    tool_version: str | None = None,
+    originals: Iterable[BlobRecord | None] = (),
+) -> SourceRecord:
+    """Where the run came from, and what was dropped and redacted. Call it last."""
+    return SourceRecord(
+        format=format,
+        format_version=storable_text(format_version, 100) if format_version else None,
+        tool=tool,
+        tool_version=storable_text(tool_version, 100) if tool_version else None,
+        path=storable_text(path, _PATH_CHARS) or None,
+        imported_files=tuple(dict.fromkeys(files.imported)),
+        importer=f"crosscheck-{format}",
+        importer_version="1",
+        dropped=tuple(files.dropped),
+        redacted={kind: n for kind, n in sorted(files.redactor.counts.items()) if n},
+        originals=tuple(blob for blob in (*originals, *files.spoilt) if blob is not None),
+    )
+
+
+def clean(files: RunFiles, words: object, limit: int | None = None) -> str | None:
+    """Text without secrets, as it may stand in a record; None if it is none or empty."""
+    if not isinstance(words, str) or not words:
+        return None
+    bound = files.bounds.text_chars if limit is None else limit
+    return storable_text(files.redactor.text(words), bound)
+
+
+def clean_name(files: RunFiles, name: object) -> str | None:
+    """A name without secrets, as an identifier; None if it is none or empty."""
+    return bounded_name(files.redactor.text(name)) if isinstance(name, str) and name else None
+
+
+def clean_json(files: RunFiles, value: Any) -> Any:
+    """JSON without secrets, as it may stand in a record."""
+    # Records nest it some levels deeper, and readers of files count from the top.
+    depth = files.bounds.json_depth - 8
+    return storable_json(files.redactor.json(value), files.bounds.text_chars, depth)
+
+
+def goal_of(words: str | None, limit: int) -> tuple[GoalPart, ...]:
+    """A goal of text alone."""
+    return (TextPart(text=storable_text(words, limit)),) if words else ()
+
+
+def task_name_of(goal: str) -> str:
+    """A name for a task that nothing names but its words: the same words, the same task."""
+    return f"task-{hashlib.sha256(goal.encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def iso_moment(value: Any) -> datetime | None:
+    """An ISO 8601 time in UTC; None if it is none or names no zone."""
+    words = text(value)
+    if words is None or len(words) > _MOST_ISO_CHARS:
+        return None
+    try:
+        at = datetime.fromisoformat(words)
+    except ValueError:
+        return None
+    return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
+
+
+def with_after(steps: list[StepRecord], seen: Observation | None) -> tuple[StepRecord, ...]:
+    """The steps, the last one with what was seen when it was over."""
+    if not steps:
+        return ()
+    return (*steps[:-1], steps[-1].model_copy(update={"after": seen}))
+
+
+def seen_backwards(steps: tuple[StepRecord, ...]) -> Iterator[Observation]:
+    """What was seen, from the end of a run to its beginning."""
+    both = (seen for step in reversed(steps) for seen in (step.after, step.before))
+    return (seen for seen in both if seen is not None)
+
+
+def last_url(steps: tuple[StepRecord, ...]) -> str | None:
+    """Where the run was when it ended, as far as its observations say."""
+    return next((seen.url for seen in seen_backwards(steps) if seen.url), None)
+
+
+def task_set_of(task_name: str, packages: Mapping[str, str]) -> TaskSetRecord:
+    """The set that the first word of a task's name stands for: `miniwob.click-test` -> `miniwob`.
+
+    Args:
+        task_name: as BrowserGym registers it, without `browsergym/`.
+        packages: installed packages and their versions; the set's version is that of
+            `browsergym-<set>`, the package that brings its tasks.
+    """
+    name = task_name.partition(".")[0] or task_name
+    return TaskSetRecord(name=name, version=packages.get(f"browsergym-{name}", UNKNOWN_VERSION))
+
+
+def read_packages(listing: str) -> dict[str, str]:
+    """Versions by package from lines of `name==version`."""
+    pairs = (line.strip().partition("==") for line in listing.splitlines())
+    return {name: version[:100] for name, equals, version in pairs if equals and name}

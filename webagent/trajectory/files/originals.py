@@ -1,0 +1,230 @@
+"""Files of runs that come back: those of an export, and kept source files as a tree."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
+from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
+from webagent.trajectory.images import ROLES, ImageError, check_image
+from webagent.trajectory.inventory import Inventory, problems_of
+from webagent.trajectory.records import BlobPart, BlobRecord, Record
+
+_BESIDE = ("artefact", "log", "video")
+_UNNAMED = "blobs"
+_HASH = re.compile(r"^[0-9a-f]{64}$")
+
+
+class KeptTree(NamedFiles[tuple[str, int]]):
+    """The originals of a run with its pictures, where they lay in what was imported."""
+
+    def __init__(self, bundle: RunBundle) -> None:
+        super().__init__(bundle.source, _files(bundle))
+        self._bundle = bundle
+
+    def _size(self, file: tuple[str, int]) -> int:
+        return file[1]
+
+    def _stream(self, file: tuple[str, int]) -> BinaryIO:
+        try:
+            return io.BytesIO(self._bundle.read_blob(file[0]))
+        except BlobError as error:
+            raise TreeError(str(error)) from error
+
+
+def kept_pictures(
+    tree: Tree, files: RunFiles, place: str, value: object, pictures: dict[str, BlobRecord]
+) -> None:
+    """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
+    for sha256 in hashes_in(value) - pictures.keys():
+        if kept := kept_picture(tree, files, place, sha256, "screenshot"):
+            pictures[sha256] = kept
+
+
+def kept_picture(
+    tree: Tree, files: RunFiles, place: str, sha256: str, role: str
+) -> BlobRecord | None:
+    """A picture that an original names by its hash, from a tree of originals; None elsewhere.
+
+    Args:
+        place: folder of the original in the tree, empty or with `/` at its end.
+    """
+    name = f"{place}{_UNNAMED}/{sha256}"
+    if name not in tree:
+        return None
+    try:
+        content = read_file(tree, name, files.bounds.image_bytes)
+        is_same = hashlib.sha256(content).hexdigest() == sha256
+        return files.stashed_picture(content, role) if is_same else None
+    except (BoundError, ImageError, TreeError):
+        return None
+
+
+def hashes_in(value: object) -> set[str]:
+    """Every hash that `{"$blob": hash}` names in a JSON value."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            sha256 = item.get(BLOB_KEY)
+            if isinstance(sha256, str) and _HASH.match(sha256):
+                found.add(sha256)
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return found
+
+
+def has_original(bundle: RunBundle) -> bool:
+    """Whether the run's source files are kept."""
+    return bool(bundle.run.source.originals)
+
+
+def _files(bundle: RunBundle) -> dict[str, tuple[str, int]]:
+    """Name -> hash and bytes. The first original is the file that the source's path names."""
+    source = bundle.run.source
+    if not source.originals:
+        return {}
+    first = source.originals[0].name or ""
+    path = source.path or first
+    place = path.removesuffix(first) if first and path.endswith(first) else ""
+    found = {
+        f"{place}{blob.name}": (blob.sha256, blob.bytes) for blob in source.originals if blob.name
+    }
+    for record in bundle.records():
+        for blob in blobs_of(record):
+            if blob.media_type.startswith("image/") or blob.role in _BESIDE:
+                name = blob.name or f"{_UNNAMED}/{blob.sha256}"
+                found.setdefault(f"{place}{name}", (blob.sha256, blob.bytes))
+    return found
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A blob that is mentioned and cannot be had."""
+
+    blob: BlobRecord
+    name: str
+    why: str
+
+
+def take_blobs(
+    bundle: RunBundle,
+    stash: BlobStash,
+    tree: Tree,
+    bounds: Bounds,
+    name_of: Callable[[BlobRecord], tuple[str | None, str]],
+    absent: str,
+) -> list[Missing]:
+    """Put every blob of the run whose bytes are right into the stash; the others come back.
+
+    Args:
+        name_of: the blob's name in the tree, None where it has none, and what it is called.
+        absent: why a blob without a name is missing.
+    """
+    missing = []
+    pictures = shown_as_pictures(bundle)
+    for blob in bundle.blob_records():
+        name, shown = name_of(blob)
+        video = blob.media_type.startswith("video/")
+        limit = bounds.video_bytes if video else bounds.blob_bytes
+        try:
+            if name is None:
+                raise TreeError(absent)
+            content = read_file(tree, name, limit)
+            verify(blob, content, bounds, is_picture=blob.sha256 in pictures)
+        except (TreeError, BoundError, ImageError) as error:
+            missing.append(Missing(blob, shown, str(error)))
+        else:
+            stash.add_reader(blob.sha256, partial(read_file, tree, name, limit), content)
+    return missing
+
+
+def without_missing(bundle: RunBundle, missing: list[Missing], inventory: Inventory) -> RunBundle:
+    """The run without mention of those blobs, and with what is missing as gaps and problems."""
+    for item in missing:
+        inventory.miss(item.blob.role, item.blob.sha256, item.why)
+    hashes = frozenset(item.blob.sha256 for item in missing)
+    for blob in bundle.blob_records():
+        if blob.sha256 not in hashes:
+            inventory.keep(blob.role, blob.sha256)
+    gaps = inventory.gaps(frozenset())
+    if not gaps:
+        return bundle
+    run = without_blobs(bundle.run, hashes)
+    told = problems_of(gaps, bundle.source)
+    return replace(
+        bundle,
+        task=without_blobs(bundle.task, hashes),
+        run=run.model_copy(update={"gaps": (*run.gaps, *gaps)}),
+        steps=tuple(without_blobs(step, hashes) for step in bundle.steps),
+        evaluations=tuple(without_blobs(item, hashes) for item in bundle.evaluations),
+        problems=(*bundle.problems, *told),
+    )
+
+
+def without_blobs(record: R, hashes: frozenset[str]) -> R:
+    """The record without any blob of these hashes."""
+    stripped: R = _strip(record, hashes)
+    return stripped
+
+
+def _strip(value: Any, hashes: frozenset[str]) -> Any:
+    if isinstance(value, BlobRecord):
+        return None if value.sha256 in hashes else value
+    if isinstance(value, BlobPart):
+        return None if value.blob.sha256 in hashes else value
+    if isinstance(value, Record):
+        changes = {}
+        for name in type(value).model_fields:
+            old = getattr(value, name)
+            new = _strip(old, hashes)
+            if new is not old:
+                changes[name] = new
+        return value.model_copy(update=changes) if changes else value
+    if isinstance(value, tuple):
+        kept = tuple(new for item in value if (new := _strip(item, hashes)) is not None)
+        return kept if kept != value else value
+    return value
+
+
+def verify(blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool = False) -> None:
+    """That these are the bytes that the record speaks of.
+
+    Args:
+        is_picture: it is shown as one, whatever its role and type say.
+
+    Raises:
+        TreeError: they are others.
+        ImageError: it is no picture that is taken in, and should be one.
+    """
+    if hashlib.sha256(content).hexdigest() != blob.sha256:
+        raise TreeError("the bytes are not those that the hash names")
+    if len(content) != blob.bytes:
+        raise TreeError(f"{len(content)} bytes instead of {blob.bytes}")
+    if is_picture or blob.role in ROLES or blob.media_type.startswith("image/"):
+        facts = check_image(content, bounds)
+        if facts.media_type != blob.media_type:
+            raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
+
+
+def shown_as_pictures(bundle: RunBundle) -> frozenset[str]:
+    """Hashes of the blobs that stand where pictures are."""
+    seen = [look for step in bundle.steps for look in (step.before, step.after) if look]
+    shown = [blob for look in seen for blob in (look.screenshot, look.marked_screenshot)]
+    goals = [
+        part.blob for part in (*bundle.task.goal, *bundle.run.goal) if isinstance(part, BlobPart)
+    ]
+    return frozenset(blob.sha256 for blob in (*shown, *goals) if blob)

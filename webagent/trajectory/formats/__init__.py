@@ -1,0 +1,1 @@
+"""The formats of trajectories, each with its reader."""

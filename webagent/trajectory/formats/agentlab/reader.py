@@ -1,0 +1,301 @@
+"""Read AgentLab's and BrowserGym's result directories, run by run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.files.assembling import (
+    Ending,
+    experiment_above,
+    last_url,
+    read_packages,
+    reward_evaluation,
+    seen_backwards,
+)
+from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
+from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
+from webagent.trajectory.formats.agentlab.folders import (
+    EXP_ARGS,
+    GOAL,
+    LOG,
+    PACKAGES,
+    SUMMARY,
+    ExpArgs,
+    Place,
+    RunFiles,
+    RunFolder,
+    exp_args_from_name,
+    find_run_folders,
+    holds_secrets,
+    places,
+    read_exp_args,
+)
+from webagent.trajectory.formats.agentlab.observations import (
+    browsergym_task,
+    claimed_infeasible,
+    goal_from_observation,
+    goal_parts,
+    said_to_user,
+    shown_packages,
+)
+from webagent.trajectory.formats.agentlab.stepfiles import StepFile
+from webagent.trajectory.formats.agentlab.steps import Steps
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EnvironmentRecord,
+    GoalPart,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    TextPart,
+)
+from webagent.trajectory.texts import bounded_name, storable_json, storable_text
+from webagent.trajectory.values import mapping, moment
+
+IMPORTER = "crosscheck-agentlab"
+IMPORTER_VERSION = "1"
+_VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
+_OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
+_MEDIA_TYPES = {".json": "application/json"} | dict.fromkeys((".txt", ".csv", ".md"), "text/plain")
+
+
+class AgentLabReader:
+    """Every folder with an `exp_args.pkl` is a run, at any depth."""
+
+    name = "agentlab"
+    signs = "folders with an exp_args.pkl (AgentLab, BrowserGym)"
+    knows_what_is_cut = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The run folders, with all that is in them."""
+        folders = find_run_folders(tree)
+        files = (name for folder in folders for name in folder.files.values())
+        return Recognition(runs=len(folders), files=frozenset(files))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run, the earlier attempts of one before the later."""
+        folders = find_run_folders(tree)
+        with PickleReader(bounds) as pickles:
+            runs = [RunInFolder(RunFiles(tree, folder, bounds), pickles) for folder in folders]
+            waiting = dict(enumerate(runs))
+            order = places([(run.folder, run.exp_args) for run in runs])
+            del runs
+            for index, place in order:
+                # Taken out, so that a run's blobs go when nobody holds its bundle any more.
+                yield waiting.pop(index).read(place)
+
+
+class RunInFolder:
+    """One run folder. The settings are read at once, the rest when its turn comes."""
+
+    def __init__(self, files: RunFiles, pickles: PickleReader) -> None:
+        self._files = files
+        self._pickles = pickles
+        self._settings_json: Any = None
+        self.folder: RunFolder = files.folder
+        self.exp_args = self._settings()
+
+    def read(self, place: Place) -> RunBundle | Rejection:
+        """The run with its steps, or why it cannot be taken."""
+        files, source = self._files, self._files.source
+        if not self.exp_args.readable and not self.folder.steps:
+            return Rejection(source, EXP_ARGS, "exp_args", "not readable, and there is no step")
+        if (last := max(self.folder.steps, default=0)) >= files.bounds.steps_per_run:
+            reason = f"step {last}: more than {files.bounds.steps_per_run} steps"
+            return Rejection(source, self.folder.steps[last], "step", reason)
+        return guarded(source, self.folder.name, partial(self._bundle, place))
+
+    def _settings(self) -> ExpArgs:
+        content = self._files.read(EXP_ARGS, self._files.bounds.pickle_bytes)
+        if content is not None:
+            try:
+                pickled = self._pickles.read(content)
+            except PickleError as error:
+                self._files.note("settings", EXP_ARGS, str(error))
+            else:
+                self._files.check_pickle(pickled, EXP_ARGS)
+                exp_args = read_exp_args(pickled.value)
+                self._settings_json = pickled.value
+                if exp_args.readable:
+                    return exp_args
+                self._files.note("settings", EXP_ARGS, "holds no settings of a run")
+        return exp_args_from_name(self.folder.name, self._files.read_text(LOG))
+
+    def _bundle(self, place: Place) -> RunBundle:
+        files, exp = self._files, self.exp_args
+        packages = read_packages(files.read_text(PACKAGES))
+        summary = self._summary()
+        goal = self._goal_file()
+        files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
+        files.takes_pictures = exp.save_screenshot
+        steps = Steps(files, self._pickles, place.id, exp.models)
+        records = steps.read()
+        check_count(files, summary, SUMMARY)
+        log_text = files.redactor.apart().text(files.read_text(LOG))
+        started = bool(self.folder.steps or log_text)
+        end = ending(summary, steps.last, started, log_text)
+        goal = goal or goal_from_observation(files, steps.first)
+        task = browsergym_task(bounded_name(exp.task_name), packages, steps.first, goal)
+        run = self._run(place, task, steps, records, summary, end, packages)
+        return files.bundle(
+            task=task,
+            run=run.model_copy(update={"goal": task.goal}),
+            steps=records,
+            evaluations=(reward_evaluation(run),),
+        )
+
+    def _summary(self) -> dict[str, Any]:
+        if SUMMARY not in self.folder.files:
+            if self.folder.steps:
+                self._files.note("summary", SUMMARY, "missing")
+            return {}
+        content = self._files.read_text(SUMMARY)
+        try:
+            read = json.loads(content) if content.strip() else {}
+            self._files.check_numbers(read, SUMMARY)
+            summary = mapping(storable_json(read, self._files.bounds.text_chars))
+            summary = mapping(self._files.redactor.json(summary))
+        except (ValueError, RecursionError):
+            summary = {}
+        if not summary:
+            self._files.note("summary", SUMMARY, "empty or not readable")
+        return summary
+
+    def _goal_file(self) -> tuple[GoalPart, ...]:
+        """The goal as its own file has it; nothing where that is missing or not readable."""
+        if GOAL in self.folder.files:
+            content = self._files.read(GOAL, self._files.bounds.pickle_bytes)
+            try:
+                pickled = self._pickles.read(content or b"")
+                self._files.check_pickle(pickled, GOAL)
+                if parts := goal_parts(self._files, pickled.value, GOAL):
+                    return parts
+                self._files.inventory.miss("goal", GOAL, "holds no goal")
+            except PickleError as error:
+                self._files.inventory.miss("goal", GOAL, str(error))
+        return ()
+
+    def _run(
+        self,
+        place: Place,
+        task: TaskRecord,
+        steps: Steps,
+        records: tuple[StepRecord, ...],
+        summary: dict[str, Any],
+        end: Ending,
+        packages: dict[str, str],
+    ) -> RunRecord:
+        files, exp = self._files, self.exp_args
+        limit = files.bounds.text_chars
+        chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
+        answers = said_to_user(chat)
+        artefacts, logs, videos = self._kept_files()
+        return RunRecord(
+            **vars(place),
+            task_id=task.id,
+            source=self._source(packages),
+            agent=AgentRecord(
+                name=bounded_name(exp.agent_name),
+                config=storable_json(exp.agent_config, limit, files.bounds.json_depth - 8),
+            ),
+            models=tuple(bounded_name(model) for model in exp.models),
+            experiment=experiment_above(self.folder.path, files.given_name),
+            seed=exp.seed,
+            started_at=_started(steps, records),
+            ended_at=_ended(records),
+            **vars(end),
+            final_answer=answers[-1] if answers else None,
+            final_url=last_url(records),
+            infeasible_claim=claimed_infeasible(chat),
+            totals=reported_totals(summary, steps.stats),
+            environment=self._environment(packages),
+            max_steps=exp.max_steps,
+            logs=logs,
+            videos=videos,
+            artefacts=artefacts,
+            extra=self._last_words(steps.last),
+        )
+
+    def _source(self, packages: dict[str, str]) -> SourceRecord:
+        loop = self.exp_args.loop or ""
+        tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
+        return SourceRecord(
+            format=AgentLabReader.name,
+            format_version=loop or None,
+            tool=tool if loop else None,
+            tool_version=packages.get(tool) if loop else None,
+            path=storable_text(self.folder.path or self.folder.name, 1_000),
+            imported_files=tuple(dict.fromkeys(self._files.imported)),
+            importer=IMPORTER,
+            importer_version=IMPORTER_VERSION,
+            redacted={kind: n for kind, n in sorted(self._files.redactor.counts.items()) if n},
+        )
+
+    def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
+        width, height = self.exp_args.viewport or (None, None)
+        return EnvironmentRecord(
+            viewport_width=width, viewport_height=height, packages=shown_packages(packages)
+        )
+
+    def _kept_files(
+        self,
+    ) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
+        """Artefacts, logs and videos: whatever was not understood to the last bit."""
+        files = self._files
+        artefacts: list[BlobRecord | None] = []
+        videos: list[BlobRecord | None] = []
+        if self._settings_json is not None:
+            if holds_secrets(self._settings_json):
+                files.note("secret", EXP_ARGS, "text under keys such as api_key was left out")
+            settings = files.redactor.json(self._settings_json)
+            artefacts.append(files.json_blob(settings, "artefact", "exp_args.json"))
+        for path in self.folder.rest():
+            ending_ = "." + path.rpartition(".")[2].lower()
+            if path in _OWN_FILES or path.endswith((".pkl", ".pkl.gz")):
+                continue
+            if ending_ in _VIDEOS:
+                videos.append(files.file_blob(path, "video", _VIDEOS[ending_]))
+            else:
+                media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
+                artefacts.append(files.open_blob(path, "artefact", media_type))
+        logs = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
+        return _present(artefacts), _present([logs]), _present(videos)
+
+    def _last_words(self, last: StepFile | None) -> dict[str, Any] | None:
+        """What the agent thought when it returned no action: no step holds it."""
+        if last is None or not last.gave_up:
+            return None
+        return self._files.free_form(
+            {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
+        )
+
+
+def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
+    return tuple(blob for blob in blobs if blob is not None)
+
+
+def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:
+    if steps.first is not None and steps.first.number == 0:
+        profiled = moment(steps.first.profiling.get("env_start"))
+        if profiled is not None:
+            return profiled
+    return next((record.started_at for record in records if record.started_at), None)
+
+
+def _ended(records: tuple[StepRecord, ...]) -> datetime | None:
+    for record in reversed(records):
+        if record.ended_at or record.started_at:
+            return record.ended_at or record.started_at
+    return None

@@ -1,0 +1,287 @@
+"""Read AgentRewardBench's trajectories with what people and judges said of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.files.assembling import (
+    Ending,
+    goal_of,
+    last_url,
+    model_names,
+    read_packages,
+    reward_evaluation,
+    source_record,
+)
+from webagent.trajectory.files.recognition import (
+    NO_ANSWERS,
+    Answers,
+    Recognition,
+    guarded,
+    unreadable,
+)
+from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.files.trees import Tree, TreeError, read_file
+from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
+from webagent.trajectory.formats.agentlab.folders import RunFiles
+from webagent.trajectory.formats.agentlab.observations import browsergym_task, shown_packages
+from webagent.trajectory.formats.agentrewardbench.trajectories import (
+    FORMAT,
+    JsonSteps,
+    Key,
+    Layout,
+    Trajectory,
+    find_layout,
+    numbered,
+    passwords,
+    run_folder,
+    tell_dropped,
+)
+from webagent.trajectory.formats.agentrewardbench.verdicts import (
+    Annotation,
+    label,
+    primary_verdict,
+    read_annotations,
+    written,
+)
+from webagent.trajectory.formats.agentrewardbench.verdicts_alone import (
+    KEEP,
+    QUESTION,
+    VerdictsAlone,
+    judged,
+    told_strays,
+)
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EnvironmentRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import (
+    EncodingError,
+    bounded_name,
+    decoded,
+    storable_json,
+)
+from webagent.trajectory.values import flag, mapping, text, whole
+
+
+class AgentRewardBenchReader:
+    """Every trajectory is a run; judgments and annotations are found by content."""
+
+    name = FORMAT
+    signs = "JSON trajectories with benchmark, agent, goal and steps (AgentRewardBench)"
+    knows_what_is_cut = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The trajectories, and what else belongs to them."""
+        layout = find_layout(tree)
+        own = frozenset(trajectory.name for trajectory in layout.trajectories)
+        alone = _without_trajectory(layout, _annotations_of(tree, layout, bounds)[0])
+        return Recognition(
+            runs=len(own),
+            runs_if={QUESTION.key: len(alone)} if alone else {},
+            # Where there are but verdicts, they are what makes it this format.
+            files=own or layout.uses(),
+            uses=layout.uses() - own,
+            questions=(QUESTION,) if alone else (),
+        )
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """What belongs to no trajectory first, then each run in the order of the names."""
+        layout = find_layout(tree)
+        annotations, problems = _annotations_of(tree, layout, bounds)
+        yield from problems
+        alone = _without_trajectory(layout, annotations)
+        keeps = answers.get(QUESTION.key) == KEEP
+        if not keeps:
+            yield from told_strays(tree, layout, annotations)
+        for trajectory in layout.trajectories:
+            run = _Run(tree, trajectory, annotations.get(trajectory.key, []), bounds)
+            yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, run.read)
+        for key in alone if keeps else ():
+            stub = VerdictsAlone(
+                tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds
+            )
+            yield guarded(stub.source, stub.source, stub.read)
+
+
+def _without_trajectory(layout: Layout, annotations: Mapping[Key, list[Annotation]]) -> list[Key]:
+    """The runs of which there are but verdicts, in the order of the files."""
+    here = {trajectory.key for trajectory in layout.trajectories}
+    return [key for key in dict.fromkeys((*annotations, *layout.strays)) if key not in here]
+
+
+def _annotations_of(
+    tree: Tree, layout: Layout, bounds: Bounds
+) -> tuple[dict[Key, list[Annotation]], list[Problem]]:
+    """The annotations by run, and what of them cannot be read."""
+    annotations: dict[Key, list[Annotation]] = defaultdict(list)
+    problems = [
+        problem
+        for name in layout.annotations
+        for problem in _read_annotations(tree, name, bounds, annotations)
+    ]
+    return annotations, problems
+
+
+def _read_annotations(
+    tree: Tree, name: str, bounds: Bounds, found: dict[Key, list[Annotation]]
+) -> Iterator[Problem]:
+    try:
+        content = decoded(read_file(tree, name, bounds.json_bytes))
+    except (TreeError, BoundError, EncodingError) as error:
+        yield Problem(tree.label, name, "", str(error))
+        return
+    lacking, unknown = [], []
+    for annotation in read_annotations(content):
+        row = annotation.row
+        if not annotation.is_whole:
+            lacking.append(annotation.line)
+            continue
+        if annotation.success is None:
+            unknown.append(annotation.line)
+        key = (
+            row["benchmark"].strip(),
+            row["model_name"].strip(),
+            same_task(row["task_id"].strip()),
+        )
+        found[key].append(annotation)
+    if lacking:
+        why = f"{len(lacking)} rows lack a name, task or word, the first in line {lacking[0]}"
+        yield Problem(tree.label, name, "row", why)
+    if unknown:
+        why = f"{len(unknown)} rows have another word than is known, first line {unknown[0]}"
+        yield Problem(tree.label, name, "trajectory_success", why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One trajectory with what was said of it."""
+
+    tree: Tree
+    trajectory: Trajectory
+    annotations: list[Annotation]
+    bounds: Bounds
+
+    def read(self) -> RunBundle:
+        """The run with its steps and verdicts. Raises InputError."""
+        trajectory, last = self.trajectory, self.trajectory.name.rpartition("/")[2]
+        files = RunFiles(self.tree, run_folder(trajectory.name, trajectory.pictures), self.bounds)
+        document = mapping(files.read_json(last))
+        if not isinstance(document.get("steps"), list):
+            raise unreadable(files, last, trajectory.name, "steps", "no list")
+        document = _without_secrets(files, document)
+        listed = numbered(document, self.bounds.steps_per_run)
+        files.folder.steps.update({number: f"step {number}" for number in listed})
+        tell_dropped(files, listed)
+        run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
+        summary = mapping(document.get("summary_info"))
+        model = text(document.get("model"))
+        steps = JsonSteps(files, run_id, (model,) if model else (), listed, summary)
+        records = steps.read()
+        check_count(files, summary, last)
+        end = ending(summary, steps.last, bool(listed), "")
+        task = self._task(files, document, steps)
+        originals = [files.original(last, document)]
+        names = trajectory.judgments
+        evaluations = [*judged(self.tree, names, self.bounds, files, run_id, originals)]
+        labels = tuple(
+            found for each in self.annotations if (found := label(each, run_id)) is not None
+        )
+        if self.annotations:
+            words = written(self.annotations)
+            originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
+        run = self._run(files, run_id, task, document, records, steps, end, originals)
+        verdict = primary_verdict(labels, run_id)
+        return files.bundle(
+            task=task,
+            run=run,
+            steps=records,
+            evaluations=(reward_evaluation(run), *evaluations),
+            labels=labels,
+            adjudications=(verdict,) if verdict else (),
+        )
+
+    def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
+        goal = (text(document.get("goal")) or "").removesuffix("\n")
+        return browsergym_task(
+            bounded_name(self.trajectory.task_id),
+            read_packages(text(document.get("package_version")) or ""),
+            steps.first,
+            goal_of(goal, files.bounds.text_chars),
+        )
+
+    def _run(
+        self,
+        files: RunFiles,
+        run_id: str,
+        task: TaskRecord,
+        document: dict[str, Any],
+        records: tuple[StepRecord, ...],
+        steps: JsonSteps,
+        end: Ending,
+        originals: list[BlobRecord],
+    ) -> RunRecord:
+        if flag(document.get("valid")) is False:
+            files.note("valid", "valid", "the benchmark calls this trajectory not valid")
+        config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
+        depth = files.bounds.json_depth - 8
+        packages = read_packages(text(document.get("package_version")) or "")
+        model = text(document.get("model"))
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            source=source_record(
+                files,
+                FORMAT,
+                self.trajectory.name,
+                tool="agentlab",
+                tool_version=packages.get("agentlab"),
+                originals=originals,
+            ),
+            agent=AgentRecord(
+                name=bounded_name(text(document.get("agent")) or "unknown"),
+                config=storable_json(config, files.bounds.text_chars, depth) or None,
+            ),
+            models=model_names([model]),
+            experiment=bounded_name(text(document.get("experiment")) or "") or None,
+            goal=task.goal,
+            seed=whole(document.get("seed")),
+            **vars(end),
+            final_answer=_said(records, "send_msg_to_user"),
+            infeasible_claim=_said(records, "report_infeasible"),
+            final_url=last_url(records),
+            totals=reported_totals(mapping(document.get("summary_info")), steps.stats),
+            environment=EnvironmentRecord(packages=shown_packages(packages)),
+        )
+
+
+def _without_secrets(files: RunFiles, document: dict[str, Any]) -> dict[str, Any]:
+    """The document without secrets, and without paths of the machine that made it."""
+    files.redactor = Redactor(text(document.get("goal")) or "")
+    listed = numbered(document, files.bounds.steps_per_run)
+    for password in passwords(listed, files.bounds.text_chars):
+        files.redactor.learn(password)
+    here = {k: v for k, v in document.items() if k not in ("trajectory_dir", "logs")}
+    return mapping(files.redactor.json(here))
+
+
+def _said(records: tuple[StepRecord, ...], name: str) -> str | None:
+    """The last message of that kind to the user."""
+    for record in reversed(records):
+        for action in reversed(record.actions):
+            if action.name == name and name in MESSAGE_ACTIONS:
+                return message_text(action)
+    return None

@@ -1,0 +1,233 @@
+"""Trajectories: which files are theirs, and their steps, which are AgentLab's in JSON."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.files.recognition import outline
+from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
+from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of, typed_passwords
+from webagent.trajectory.formats.agentlab.steps import Steps
+from webagent.trajectory.formats.agentrewardbench.verdicts import (
+    REFUSAL,
+    is_annotations,
+    is_refused,
+)
+from webagent.trajectory.values import flag, items, mapping, text, whole
+
+FORMAT = "agentrewardbench"
+Key = tuple[str, str, str]
+"""Benchmark, agent, task id as `same_task` spells it: what joins the files of one run."""
+
+_TRAJECTORY = ("benchmark", "agent", "goal", "summary_info", "steps")
+_OF_STEPS = ("num", "action")
+_OF_SUMMARIES = ("n_steps", "cum_reward")
+_JUDGMENT = ("benchmark", "agent", "judge")
+_PICTURE = re.compile(r"^screenshot_step_(\d{1,9})\.(?:png|jpe?g|webp)$")
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One trajectory's file and what belongs to it, as names in the tree."""
+
+    name: str
+    key: Key
+    judgments: tuple[str, ...] = ()
+    pictures: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def task_id(self) -> str:
+        """As the file is called."""
+        return self.name.rpartition("/")[2].removesuffix(".json")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What of the benchmark is in a tree."""
+
+    trajectories: tuple[Trajectory, ...] = ()
+    annotations: tuple[str, ...] = ()
+    """CSV files."""
+    strays: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    """Judgments of trajectories that are not here."""
+
+    def uses(self) -> frozenset[str]:
+        """All that belongs to the trajectories beside themselves."""
+        own = (name for t in self.trajectories for name in (*t.judgments, *t.pictures.values()))
+        strays = (name for names in self.strays.values() for name in names)
+        return frozenset((*own, *self.annotations, *strays))
+
+
+def find_layout(tree: Tree) -> Layout:
+    """The trajectories with their judgments and pictures, and the annotations."""
+    found: list[tuple[str, Key]] = []
+    judgments: dict[Key, list[str]] = defaultdict(list)
+    for name in tree.names:
+        if not name.endswith(".json"):
+            continue
+        if (key := _key(tree, name, _JUDGMENT)) or (key := _failed_key(name)):
+            judgments[key].append(name)
+        elif (key := _key(tree, name, _TRAJECTORY)) and _is_of_agentlab(tree, name):
+            found.append((name, key))
+    annotations = [n for n in tree.names if n.endswith(".csv") and is_annotations(tree, n)]
+    if not (found or judgments or annotations):
+        return Layout()
+    pictures = _pictures(tree)
+    return Layout(
+        trajectories=tuple(
+            Trajectory(name, key, tuple(judgments.pop(key, ())), _own_pictures(name, key, pictures))
+            for name, key in found
+        ),
+        annotations=tuple(annotations),
+        strays={key: tuple(names) for key, names in judgments.items()},
+    )
+
+
+def _key(tree: Tree, name: str, keys: tuple[str, ...]) -> Key | None:
+    seen = outline(tree, name)
+    if not seen.has(*keys):
+        return None
+    task_id = name.rpartition("/")[2].removesuffix(".json").removesuffix(REFUSAL)
+    return seen.texts.get("benchmark", ""), seen.texts.get("agent", ""), same_task(task_id)
+
+
+def _is_of_agentlab(tree: Tree, name: str) -> bool:
+    """Whether something in it is as AgentLab's steps and summaries are."""
+    inner = outline(tree, name).inner
+    return inner.issuperset(_OF_STEPS) or inner.issuperset(_OF_SUMMARIES)
+
+
+def _failed_key(name: str) -> Key | None:
+    """Of a judgment that failed, by its place: judgments/benchmark/agent/judge/task_error.json."""
+    parts = name.split("/")
+    if len(parts) < 5 or parts[-5] != "judgments" or not is_refused(name):
+        return None
+    return parts[-4], parts[-3], same_task(parts[-1].removesuffix(f"{REFUSAL}.json"))
+
+
+def _pictures(tree: Tree) -> dict[str, dict[int, str]]:
+    """Folder -> number of the step -> picture."""
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for name in tree.names:
+        folder, _, last = name.rpartition("/")
+        if match := _PICTURE.match(last):
+            found[folder].setdefault(int(match[1]), name)
+    return found
+
+
+def _own_pictures(name: str, key: Key, pictures: dict[str, dict[int, str]]) -> dict[int, str]:
+    """From `<benchmark>/<agent>/<task>/`, wherever that lies; else from beside the trajectory."""
+    benchmark, agent, task = key
+    exact = f"/{benchmark}/{agent}/{name.rpartition('/')[2].removesuffix('.json')}"
+    found = next((n for folder, n in pictures.items() if f"/{folder}".endswith(exact)), None)
+    if found is None:
+        # The folder may be called by another variant of the task's id.
+        end = f"/{benchmark}/{agent}/{task}"
+        ends = (n for folder, n in pictures.items() if same_task(f"/{folder}").endswith(end))
+        found = next(ends, None)
+    return pictures.get(name.rpartition("/")[0], {}) if found is None else found
+
+
+_OBS_KEYS = {
+    "url": "url",
+    "open_pages_urls": "open_pages_urls",
+    "focused_element": "focused_element_bid",
+    "last_action_error": "last_action_error",
+    "axtree": "axtree_txt",
+}
+"""Key in the trajectory -> key in BrowserGym's observation."""
+_AGAIN = "extra_element_properties"
+_RAW = ("axtree_obj", "axtree_pruned")
+
+
+class JsonSteps(Steps):
+    """Steps out of one document instead of pickles: the mapping is the same."""
+
+    def __init__(
+        self,
+        files: RunFiles,
+        run_id: str,
+        models: tuple[str, ...],
+        listed: dict[int, dict[str, Any]],
+        summary: dict[str, Any],
+    ) -> None:
+        super().__init__(files, None, run_id, models)
+        self._listed = listed
+        self._truncated = flag(summary.get("truncated"))
+
+    def _file(self, number_: int) -> StepFile | None:
+        item = self._listed.get(number_)
+        if item is None:
+            self._files.inventory.miss("step", f"step {number_}")
+            return None
+        is_last = number_ == max(self._listed)
+        step = step_file(item, number_, truncated=self._truncated if is_last else None)
+        return self._taken(step)
+
+
+def numbered(document: dict[str, Any], most: int) -> dict[int, dict[str, Any]]:
+    """The steps by their own number; those without one by their place."""
+    found: dict[int, dict[str, Any]] = {}
+    for place, item in enumerate(items(document.get("steps"))[: most + 1]):
+        step = mapping(item)
+        own = whole(step.get("num"))
+        found[own if own is not None and 0 <= own <= most else place] = step
+    return found
+
+
+def step_file(item: dict[str, Any], number_: int, *, truncated: bool | None) -> StepFile:
+    """One step as AgentLab's file of it would say."""
+    action = text(item.get("action"))
+    actions = parse_browsergym_actions(action) if action else ()
+    said = {"think": item.get("reasoning"), "chat_messages": item.get("chat_messages")}
+    stats = mapping(item.get("stats"))
+    boxes = mapping(item.get("bounding_boxes")) or mapping(item.get(_AGAIN))
+    return StepFile(
+        number=number_,
+        obs={theirs: item[own] for own, theirs in _OBS_KEYS.items() if item.get(own)},
+        raw_obs=None,
+        action=action,
+        actions=actions,
+        agent_info=said if any(said.values()) or stats else {},
+        stats=stats,
+        truncated=truncated,
+        boxes=boxes_of(actions, boxes.get),
+        axtree=None if text(item.get("axtree")) else item.get("axtree_obj"),
+        picture=(text(item.get("screenshot_path")) or "").replace("\\", "/").rpartition("/")[2]
+        or None,
+    )
+
+
+def tell_dropped(files: RunFiles, listed: dict[int, dict[str, Any]]) -> None:
+    """Say what of the steps is not looked at."""
+    twice = [step for step in listed.values() if step.get(_AGAIN)]
+    if twice and all(step.get("bounding_boxes") == step[_AGAIN] for step in twice):
+        files.drop(_AGAIN, "steps", "the same as bounding_boxes")
+    for key in _RAW:
+        if any(step.get(key) for step in listed.values()):
+            files.drop(key, "steps", "the text of the tree is shown; this stays in the original")
+
+
+def run_folder(name: str, pictures: dict[int, str]) -> RunFolder:
+    """The folder that AgentLab's mapping expects, with the pictures under their own names."""
+    folder, _, last = name.rpartition("/")
+    own = {number: path.rpartition("/")[2] for number, path in pictures.items()}
+    return RunFolder(
+        path=name.removesuffix(".json"),
+        name=last.removesuffix(".json"),
+        files={last: name} | {own[number]: path for number, path in pictures.items()},
+        screenshots=own,
+    )
+
+
+def passwords(listed: dict[int, dict[str, Any]], limit: int) -> Iterator[str]:
+    """What was typed into fields whose names ask for a password."""
+    for number_, item in listed.items():
+        yield from typed_passwords(step_file(item, number_, truncated=None), limit)

@@ -1,0 +1,293 @@
+"""ATIF's turns as steps: an agent's turn is one, its results are what came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webagent.trajectory.files.assembling import (
+    URL_CHARS,
+    check_steps,
+    clean,
+    clean_json,
+    iso_moment,
+    point_in,
+    with_after,
+)
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    LlmCall,
+    Observation,
+    StepRecord,
+    Target,
+)
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import (
+    cost,
+    count,
+    flag,
+    items,
+    mapping,
+    not_empty,
+    not_none,
+    number,
+    text,
+    whole,
+)
+
+DIALECT = "atif"
+ERROR_PREFIX = "Error"
+"""The format has no mark for a result that is an error; tools begin its text like this."""
+ANSWERING = frozenset(
+    ("send_msg_to_user", "answer", "done", "finish", "submit", "stop", "final_answer", "complete")
+)
+
+Picture = Callable[[str, str], BlobRecord | None]
+"""The picture under a path of the document, for a place in it; None, with a note, if none."""
+
+
+@dataclass(slots=True)
+class Content:
+    """A message or a result: its words, and its pictures' paths."""
+
+    words: str = ""
+    pictures: list[str] = field(default_factory=list)
+    others: int = 0
+    """Parts that are neither: audio."""
+
+
+@dataclass(slots=True)
+class Prompt:
+    """What the user and the system said before the agent's first turn."""
+
+    goal: list[str] = field(default_factory=list)
+    pictures: list[BlobRecord] = field(default_factory=list)
+    """Those before the last one, which is what was seen first."""
+
+
+def read_content(value: Any) -> Content:
+    """Words and pictures of a string or a list of parts."""
+    if isinstance(value, str):
+        return Content(value)
+    found, words = Content(), []
+    for part in map(mapping, items(value)):
+        path = text(mapping(part.get("source")).get("path"))
+        if part.get("type") == "text":
+            words.append(text(part.get("text")) or "")
+        elif part.get("type") == "image" and path:
+            found.pictures.append(path)
+        else:
+            found.others += 1
+    found.words = "\n".join(words)
+    return found
+
+
+class Steps:
+    """Reads the turns of one document."""
+
+    def __init__(self, files: RunFiles, run_id: str, model: str | None, picture: Picture) -> None:
+        self._files = files
+        self._run_id = run_id
+        self._model = model
+        self._picture = picture
+        self.prompt = Prompt()
+        self.final_answer: str | None = None
+
+    def read(self, turns: list[Any]) -> tuple[StepRecord, ...]:
+        """Every turn of the agent; what others say between them is noted with the next one."""
+        seen: Observation | None = None
+        said: list[dict[str, Any]] = []
+        done: list[StepRecord] = []
+        for position, turn in enumerate(map(mapping, turns)):
+            where = f"steps.{position}"
+            if flag(turn.get("is_copied_context")):
+                self._files.drop("step", where, "copied from an earlier trajectory as context")
+            elif turn.get("source") != "agent":
+                seen = self._other(turn, where, first=not done) or seen
+                if done or turn.get("source") == "system":
+                    said.append(self._said(turn))
+            else:
+                check_steps(len(done) + 1, self._files.bounds, "steps")
+                step, seen = self._step(len(done), turn, where, seen, said)
+                done.append(step)
+                said = []
+        return with_after(done, seen)
+
+    def _other(self, turn: dict[str, Any], where: str, *, first: bool) -> Observation | None:
+        """What the user said or showed: the goal, as long as the agent has not begun."""
+        content = read_content(turn.get("message"))
+        if first and turn.get("source") == "user" and content.words:
+            self.prompt.goal.append(content.words)
+        more = content.pictures[:-1]
+        if first:
+            found = (self._picture(path, where) for path in more)
+            self.prompt.pictures += [picture for picture in found if picture]
+        for path in () if first else more:
+            why = "not the last picture of its turn"
+            self._files.inventory.miss("screenshot", f"{where}: {path}", why)
+        if content.others:
+            self._files.note("message", where, "parts that are neither text nor pictures")
+        return self._observation(turn, content.pictures, where, "url")
+
+    def _said(self, turn: dict[str, Any]) -> dict[str, Any]:
+        words = read_content(turn.get("message")).words
+        role = text(turn.get("source"))
+        return not_none({"type": "chat", "role": role, "text": clean(self._files, words)})
+
+    def _observation(
+        self, turn: dict[str, Any], pictures: list[str], where: str, url_key: str
+    ) -> Observation | None:
+        url = clean(self._files, mapping(turn.get("extra")).get(url_key), URL_CHARS)
+        screenshot = self._picture(pictures[-1], where) if pictures else None
+        if url is None and screenshot is None:
+            return None
+        return Observation(url=url, screenshot=screenshot)
+
+    def _step(
+        self,
+        index: int,
+        turn: dict[str, Any],
+        where: str,
+        seen: Observation | None,
+        said: list[dict[str, Any]],
+    ) -> tuple[StepRecord, Observation | None]:
+        files = self._files
+        said_itself = read_content(turn.get("message"))
+        message = said_itself.words
+        reasoning = text(turn.get("reasoning_content"))
+        results = [mapping(r) for r in items(mapping(turn.get("observation")).get("results"))]
+        contents = [
+            (text(r.get("source_call_id")), read_content(r.get("content"))) for r in results
+        ]
+        calls = [mapping(call) for call in items(turn.get("tool_calls"))]
+        extra = mapping(turn.get("extra"))
+        url = clean(files, extra.get("url"), URL_CHARS)
+        if url and (seen is None or seen.url is None):
+            seen = (seen or Observation()).model_copy(update={"url": url})
+        pictures = [path for _, content in contents for path in content.pictures]
+        more = (self._picture(path, where) for path in (*said_itself.pictures, *pictures[:-1]))
+        if said_itself.others or any(content.others for _, content in contents):
+            files.note("observation", where, "parts that are neither text nor pictures")
+        for result in results:
+            if result.get("subagent_trajectory_ref"):
+                files.note("subagent", where, "work of another agent is not part of these steps")
+        self._answer(calls, message)
+        step = StepRecord(
+            run_id=self._run_id,
+            index=index,
+            source_index=whole(turn.get("step_id")),
+            before=seen,
+            thought=clean(files, reasoning or message),
+            thought_parts=_parts(files, reasoning, message),
+            actions=tuple(self._actions(calls, contents, text(extra.get("raw_action")))),
+            reward=number(extra.get("reward")),
+            messages=tuple(picture for picture in more if picture),
+            llm_calls=self._llm_calls(turn),
+            events=tuple(said),
+            started_at=iso_moment(turn.get("timestamp")),
+            extra=files.free_form(
+                mapping(clean_json(files, _rest(extra, turn, contents, calls))), where
+            ),
+        )
+        return step, self._observation(turn, pictures, where, "url_after")
+
+    def _answer(self, calls: list[dict[str, Any]], message: str) -> None:
+        """The last words to the user so far, said by a call or by a turn without one."""
+        if not calls:
+            self.final_answer = clean(self._files, message) or self.final_answer
+        for call in calls:
+            if text(call.get("function_name")) in ANSWERING:
+                words = [v for v in mapping(call.get("arguments")).values() if isinstance(v, str)]
+                self.final_answer = clean(self._files, words[0]) if words else self.final_answer
+
+    def _actions(
+        self,
+        calls: list[dict[str, Any]],
+        contents: list[tuple[str | None, Content]],
+        raw: str | None,
+    ) -> Iterator[ActionRecord]:
+        files = self._files
+        for call in calls:
+            name = text(call.get("function_name"))
+            arguments = mapping(call.get("arguments"))
+            own = text(call.get("tool_call_id"))
+            words = "\n".join(c.words for source, c in contents if source == own and c.words)
+            failed = words.startswith(ERROR_PREFIX)
+            verbatim: Any = {"function_name": name, "arguments": arguments}
+            yield ActionRecord(
+                raw=clean_json(files, raw if raw and len(calls) == 1 else verbatim),
+                dialect=DIALECT,
+                name=clean(files, name, 100),
+                named_args=clean_json(files, arguments) or None,
+                target=_target(files, arguments),
+                point=point_in(arguments),
+                status="error"
+                if failed
+                else "ok"
+                if any(s == own for s, _ in contents)
+                else "unknown",
+                error=clean(files, words) if failed else None,
+                result_text=None if failed else clean(files, words),
+            )
+
+    def _llm_calls(self, turn: dict[str, Any]) -> tuple[LlmCall, ...]:
+        metrics = mapping(turn.get("metrics"))
+        model = text(turn.get("model_name")) or self._model
+        if not metrics or model is None:
+            return ()
+        return (
+            LlmCall(
+                model=bounded_name(model),
+                input_tokens=count(metrics.get("prompt_tokens")),
+                cached_tokens=count(metrics.get("cached_tokens")),
+                output_tokens=count(metrics.get("completion_tokens")),
+                cost=cost(metrics.get("cost_usd")),
+            ),
+        )
+
+
+_READ_EXTRA = frozenset(("url", "url_after", "raw_action", "reward"))
+
+
+def _rest(
+    extra: dict[str, Any],
+    turn: dict[str, Any],
+    contents: list[tuple[str | None, Content]],
+    calls: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """What no field of a step holds."""
+    ids = {text(call.get("tool_call_id")) for call in calls}
+    loose = [content.words for source, content in contents if source not in ids and content.words]
+    found = {key: value for key, value in extra.items() if key not in _READ_EXTRA}
+    metrics = mapping(turn.get("metrics"))
+    results = items(mapping(turn.get("observation")).get("results"))
+    of_calls = {text(call.get("tool_call_id")) or "": call.get("extra") for call in calls}
+    rest = {
+        "calls": not_empty(of_calls),
+        "result_notes": [r["extra"] for r in map(mapping, results) if r.get("extra")],
+        "results": loose,
+        "reasoning_effort": turn.get("reasoning_effort"),
+        "llm_call_count": turn.get("llm_call_count"),
+        "metrics": mapping(metrics.get("extra")),
+    }
+    return found | not_empty(rest)
+
+
+def _parts(files: RunFiles, reasoning: str | None, message: str) -> dict[str, Any] | None:
+    """Both, where the agent said something else than it thought."""
+    if not reasoning or not message or reasoning == message:
+        return None
+    return {"reasoning": clean(files, reasoning), "message": clean(files, message)}
+
+
+def _target(files: RunFiles, arguments: dict[str, Any]) -> Target | None:
+    bid, selector = arguments.get("bid"), text(arguments.get("selector"))
+    if not isinstance(bid, str) and selector is None:
+        return None
+    return Target(
+        bid=bounded_name(bid) if isinstance(bid, str) else None,
+        selector=clean(files, selector) if selector else None,
+    )

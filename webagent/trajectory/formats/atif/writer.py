@@ -1,0 +1,275 @@
+"""Write runs as ATIF v1.8 documents: what the format can hold, and the rest in `extra`.
+
+One folder per run: `trajectory.json`, `images/<n>.png` in the order in which the run shows them,
+and `files/` for what ATIF has no content type for (trees, logs, messages). Every step's and the
+run's own record stand under `extra.crosscheck`, so that reading the document again gives the same
+run, to the last bit of its content hash.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import ZipFile
+
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.canonical import canonical_json
+from webagent.trajectory.formats.atif.documents import EXTRA_KEY, FILES_KEY, VERSION
+from webagent.trajectory.formats.native.blinding import Blinding
+from webagent.trajectory.formats.native.schema import EXTENSIONS
+from webagent.trajectory.formats.native.writer import FolderSink, Sink, ZipSink
+from webagent.trajectory.records import (
+    ActionRecord,
+    BlobRecord,
+    EndReason,
+    GoalPart,
+    Observation,
+    Record,
+    StepRecord,
+    TextPart,
+)
+from webagent.trajectory.values import not_none, total
+
+SCHEMA_VERSION = "ATIF-v1.8"
+DOCUMENT = "trajectory.json"
+UNKNOWN = "unknown"
+NOTES = (
+    "ATIF has no place for outcome, reward, end reason, evaluations, labels, element boxes and"
+    f" page trees: they are in extra and in extra.{EXTRA_KEY}, whose blobs are in files."
+)
+_IMAGES = frozenset(("image/png", "image/jpeg", "image/webp", "image/gif"))
+_UNSAFE = re.compile(r"[^\w.\-]+")
+_NAME_CHARS = 100
+
+Json = dict[str, Any]
+
+
+def write_atif(
+    target: Path | BinaryIO, bundles: Iterable[RunBundle], *, blinding: Blinding | None = None
+) -> int:
+    """Write the runs to a zip, or to a folder if a path does not end in `.zip`; how many.
+
+    The same runs in the same order give the same bytes.
+
+    Raises:
+        FileExistsError: the folder holds something already.
+        BlobError: a blob that is mentioned cannot be read.
+    """
+    if isinstance(target, Path) and target.suffix != ".zip":
+        if target.exists() and any(target.iterdir()):
+            raise FileExistsError(target)
+        return _write(FolderSink(target), bundles, blinding)
+    with ZipFile(target, "w") as archive:
+        return _write(ZipSink(archive), bundles, blinding)
+
+
+def _write(sink: Sink, bundles: Iterable[RunBundle], blinding: Blinding | None) -> int:
+    folders: set[str] = set()
+    for given in bundles:
+        bundle = blinding.apply(given) if blinding else given
+        folder = _folder(bundle.run.id, folders)
+        paths = blob_paths(bundle)
+        content = json.dumps(document(bundle, paths), ensure_ascii=False, indent=1).encode()
+        sink.add(f"{folder}/{DOCUMENT}", content, len(content))
+        for sha256, path in paths.items():
+            blob = bundle.read_blob(sha256)
+            sink.add(f"{folder}/{path}", blob, len(blob))
+    return len(folders)
+
+
+def blob_paths(bundle: RunBundle) -> dict[str, str]:
+    """Where each blob of the run lies beside its document, by hash."""
+    paths = {}
+    images = 0
+    for blob in bundle.blob_records():
+        if blob.media_type in _IMAGES:
+            paths[blob.sha256] = f"images/{images:03}.{EXTENSIONS[blob.media_type]}"
+            images += 1
+        else:
+            # Without an extension, so that nobody takes a kept file for a run of its own.
+            paths[blob.sha256] = f"files/{blob.sha256}"
+    return paths
+
+
+def document(bundle: RunBundle, paths: dict[str, str]) -> Json:
+    """The run as an ATIF document; `paths` tells where its blobs lie."""
+    run = bundle.run
+    steps = [_task_turn(bundle, paths)]
+    for place, step in enumerate(bundle.steps):
+        following = bundle.steps[place + 1].before if place + 1 < len(bundle.steps) else None
+        steps.append(_turn(step, step.after or following, paths, len(steps) + 1))
+    totals = run.totals
+    agent = {
+        "name": run.agent.name or UNKNOWN,
+        "version": run.agent.version or UNKNOWN,
+        "model_name": run.models[0] if run.models else None,
+        "extra": {"config": run.agent.config} if run.agent.config else None,
+    }
+    metrics = {
+        "total_prompt_tokens": totals.input_tokens,
+        "total_completion_tokens": totals.output_tokens,
+        "total_cached_tokens": totals.cached_tokens,
+        "total_cost_usd": float(totals.cost) if totals.cost is not None else None,
+        "total_steps": len(steps),
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "session_id": run.id,
+        "trajectory_id": run.id,
+        "agent": not_none(agent),
+        "steps": steps,
+        "notes": NOTES,
+        "final_metrics": not_none(metrics),
+        "extra": not_none(_run_facts(bundle)) | {EXTRA_KEY: _own_records(bundle, paths)},
+    }
+
+
+def _task_turn(bundle: RunBundle, paths: dict[str, str]) -> Json:
+    """The first turn: what was to be done, and what could be seen when it was said."""
+    seen = bundle.steps[0].before if bundle.steps else None
+    goal = bundle.run.goal or bundle.task.goal
+    parts = [part for given in goal if (part := _goal_part(given, paths))]
+    if image := _image(seen.screenshot if seen else None, paths):
+        parts.append(image)
+    turn: Json = {"step_id": 1, "source": "user", "message": parts}
+    if seen and seen.url:
+        turn["extra"] = {"url": seen.url}
+    return turn
+
+
+def _turn(
+    step: StepRecord, following: Observation | None, paths: dict[str, str], number: int
+) -> Json:
+    calls = [_call(step, place, action) for place, action in enumerate(step.actions)]
+    facts = {
+        "url": step.before.url if step.before else None,
+        "url_after": following.url if following else None,
+        "raw_action": "".join(a.raw for a in step.actions if isinstance(a.raw, str)) or None,
+        "reward": step.reward,
+        "state": step.state.value if step.state != "live" else None,
+    }
+    turn = {
+        "step_id": number,
+        "timestamp": _stamp(step),
+        "source": "agent",
+        "model_name": step.llm_calls[0].model if step.llm_calls else None,
+        "message": step.thought or "",
+        "reasoning_content": step.thought,
+        "tool_calls": calls or None,
+        "observation": _observation(step, calls, following, paths),
+        "metrics": _metrics(step),
+        "extra": not_none(facts) | {EXTRA_KEY: _plain(step)},
+    }
+    return not_none(turn)
+
+
+def _call(step: StepRecord, place: int, action: ActionRecord) -> Json:
+    if action.name is None:
+        raw = action.raw if isinstance(action.raw, dict) else {"code": action.raw}
+        return {"tool_call_id": _call_id(step, place), "function_name": "raw", "arguments": raw}
+    arguments: Json = {f"arg{n}": value for n, value in enumerate(action.args)}
+    return {
+        "tool_call_id": _call_id(step, place),
+        "function_name": action.name,
+        "arguments": arguments | (action.named_args or {}),
+    }
+
+
+def _observation(
+    step: StepRecord, calls: list[Json], following: Observation | None, paths: dict[str, str]
+) -> Json | None:
+    """What each call brought about; what could be seen then stands with the last."""
+    image = _image(following.screenshot if following else None, paths)
+    results = []
+    for place, action in enumerate(step.actions):
+        words = f"Error: {action.error}" if action.error else action.result_text
+        content = [{"type": "text", "text": words}] if words else []
+        if image and place == len(step.actions) - 1:
+            content.append(image)
+        if content:
+            results.append({"source_call_id": calls[place]["tool_call_id"], "content": content})
+    if not calls and image:
+        results.append({"content": [image]})
+    return {"results": results} if results else None
+
+
+def _metrics(step: StepRecord) -> Json | None:
+    """Sums over the step's model calls; ATIF counts cached tokens among those of the prompt."""
+    calls = step.llm_calls
+    sums = {
+        "prompt_tokens": total(call.input_tokens for call in calls),
+        "completion_tokens": total(call.output_tokens for call in calls),
+        "cached_tokens": total(call.cached_tokens for call in calls),
+    }
+    cost = total(call.cost for call in calls)
+    return not_none(sums | {"cost_usd": None if cost is None else float(cost)}) or None
+
+
+def _run_facts(bundle: RunBundle) -> Json:
+    """What other readers of ATIF may look for in `extra`."""
+    run = bundle.run
+    return {
+        "task": bundle.task.external_id,
+        "seed": run.seed,
+        "outcome": run.outcome.value,
+        "end_reason": run.end_reason.value,
+        "cum_reward": run.reward,
+        "terminated": run.end_reason in (EndReason.TASK_ENDED, EndReason.AGENT_STOPPED),
+        "truncated": run.end_reason is EndReason.MAX_STEPS,
+        "err_msg": run.error.message if run.error else None,
+        "final_answer": run.final_answer,
+    }
+
+
+def _own_records(bundle: RunBundle, paths: dict[str, str]) -> Json:
+    return {
+        "version": VERSION,
+        "task": _plain(bundle.task),
+        "run": _plain(bundle.run),
+        "evaluations": [_plain(record) for record in bundle.evaluations],
+        "labels": [_plain(record) for record in bundle.labels],
+        "adjudications": [_plain(record) for record in bundle.adjudications],
+        "hints": [_plain(record) for record in bundle.hints],
+        FILES_KEY: paths,
+    }
+
+
+def _goal_part(part: GoalPart, paths: dict[str, str]) -> Json | None:
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text}
+    return _image(part.blob, paths)
+
+
+def _image(blob: BlobRecord | None, paths: dict[str, str]) -> Json | None:
+    if blob is None or blob.media_type not in _IMAGES:
+        return None
+    source = {"media_type": blob.media_type, "path": paths[blob.sha256]}
+    return {"type": "image", "source": source}
+
+
+def _plain(record: Record) -> Json:
+    value: Json = json.loads(canonical_json(record))
+    return value
+
+
+def _stamp(step: StepRecord) -> str | None:
+    at = step.started_at
+    return at.isoformat().replace("+00:00", "Z") if at else None
+
+
+def _call_id(step: StepRecord, place: int) -> str:
+    return f"call_{step.index}_{place}"
+
+
+def _folder(run_id: str, taken: set[str]) -> str:
+    """A folder's name for the run, other than all before."""
+    base = _UNSAFE.sub("_", run_id).strip(".")[-_NAME_CHARS:] or "run"
+    name, n = base, 1
+    while name in taken:
+        n += 1
+        name = f"{base}-{n}"
+    taken.add(name)
+    return name

@@ -1,0 +1,308 @@
+"""Read computer-use dumps, one run per file: which files are message logs, and what is in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import CUT_SHORT, InputError, RunBundle
+from webagent.trajectory.files.assembling import (
+    clean,
+    clean_json,
+    experiment_above,
+    goal_of,
+    goal_pictures,
+    model_names,
+    source_record,
+    task_name_of,
+    task_record,
+)
+from webagent.trajectory.files.lines import BROKEN, json_values
+from webagent.trajectory.files.originals import kept_pictures
+from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outline
+from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.trees import (
+    Tree,
+    TreeError,
+    read_file,
+    windows_of,
+)
+from webagent.trajectory.formats.computer_use.steps import display_of, llm_call, step_records
+from webagent.trajectory.formats.computer_use.turns import (
+    OPENAI,
+    Conversation,
+    Dump,
+    read_conversation,
+)
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    EnvironmentRecord,
+    RunRecord,
+    TaskRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import bounded_name, decoded
+from webagent.trajectory.values import count, items, mapping, not_empty, text, total
+
+_LISTS = ("messages", "items", "input", "output")
+_FIRST_KEYS = ("role", "type", "output", "content")
+_COMPUTER_CALL = re.compile(rb'"type"\s{0,9}:\s{0,9}"computer_call"')
+_TOOL_USE = re.compile(rb'"type"\s{0,9}:\s{0,9}"tool_use"')
+_COMPUTER = re.compile(
+    rb'"name"\s{0,9}:\s{0,9}"computer"|"computer_\d{8}"'
+    rb'|"toolset_name"\s{0,9}:\s{0,9}"(?:computer|browser)"'
+)
+_LONGEST_SIGN = 64
+
+
+def find_dumps(tree: Tree, bounds: Bounds) -> list[str]:
+    """Every JSON or JSON Lines file in which a computer is used."""
+    return [
+        name
+        for name in tree.names
+        if name.endswith((".json", ".jsonl"))
+        and _may_be(tree, name)
+        and _uses_computer(tree, name, bounds.json_bytes)
+    ]
+
+
+def read_dump(tree: Tree, name: str, bounds: Bounds) -> Dump:
+    """The messages of one file, in whatever wrapping.
+
+    Raises:
+        ValueError: no JSON, too large, or no messages in it.
+    """
+    try:
+        content = decoded(read_file(tree, name, bounds.json_bytes))
+    except (BoundError, TreeError) as error:
+        raise ValueError(str(error)) from error
+    try:
+        value = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ValueError:
+        return _from_lines(content)
+    if isinstance(value, list):
+        return Dump(value)
+    document = mapping(value)
+    messages = _messages(document)
+    if messages is None:
+        raise ValueError(f"none of {', '.join(_LISTS)} is a list")
+    return Dump(
+        messages,
+        model=text(document.get("model")),
+        system=text(document.get("system")) or text(document.get("instructions")),
+        tools=items(document.get("tools")),
+        usage=document.get("usage"),
+    )
+
+
+def _messages(document: dict[str, Any]) -> list[Any] | None:
+    """The list of messages; of a request with its response, what was sent and what came back."""
+    sent, came = document.get("input"), document.get("output")
+    if isinstance(sent, str) and sent and isinstance(came, list):
+        return [{"role": "user", "content": sent}, *came]
+    if isinstance(sent, list) and isinstance(came, list):
+        return [*sent, *came]
+    return next(
+        (items(document[key]) for key in _LISTS if isinstance(document.get(key), list)), None
+    )
+
+
+def _from_lines(content: str) -> Dump:
+    """One message or one whole response a line.
+
+    Raises:
+        ValueError: no line is JSON, or the last one is cut.
+    """
+    found = Dump([])
+    value: Any = None
+    for value in json_values(content.split("\n")):
+        if value is BROKEN:
+            found.bad_lines += 1
+            continue
+        found.messages.append(value)
+        found.model = found.model or text(mapping(value).get("model"))
+        found.tools = found.tools or items(mapping(value).get("tools"))
+    if not found.messages:
+        raise ValueError("neither a JSON document nor lines of JSON")
+    if value is BROKEN:
+        raise ValueError(CUT_SHORT)
+    return found
+
+
+def _may_be(tree: Tree, name: str) -> bool:
+    head = outline(tree, name)
+    if head.kind == "array":
+        return any(key in head.keys for key in _FIRST_KEYS)
+    return head.kind == "object" and any(key in head.keys for key in (*_LISTS, "content"))
+
+
+def _uses_computer(tree: Tree, name: str, most: int) -> bool:
+    """Whether a computer is called somewhere: the task's own picture may stand long before."""
+    tool_use = computer = False
+    for words in windows_of(tree, name, _LONGEST_SIGN, most):
+        tool_use = tool_use or bool(_TOOL_USE.search(words))
+        computer = computer or bool(_COMPUTER.search(words))
+        if _COMPUTER_CALL.search(words) or (tool_use and computer):
+            return True
+    return False
+
+
+FORMAT = "computer_use"
+_BASE64 = "base64"
+_MEDIA = "data:{};base64,{}"
+
+
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    for name in find_dumps(tree, bounds):
+        yield RunPlace(
+            path=name,
+            files={name: name},
+            own=(name,),
+            file=name,
+            read=partial(_bundle, tree, name),
+        )
+
+
+COMPUTER_USE = PlacesReader(
+    FORMAT, "JSON or JSON Lines with computer_call items, or tool_use of a computer", _places
+)
+
+
+def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
+    try:
+        dump = read_dump(tree, name, files.bounds)
+    except ValueError as error:
+        raise InputError("", str(error), file=name) from error
+    if dump.bad_lines:
+        files.note("line", name, f"{dump.bad_lines} lines are no JSON")
+    files.check_numbers(dump.messages, "messages")
+    files.check_numbers(dump.usage, "usage")
+    files.check_numbers(dump.tools, "tools")
+    pictures: dict[str, BlobRecord] = {}
+    stripped = _stripped(files, dump.messages, pictures, name, files.bounds.json_depth)
+    place = name.removesuffix(name.rpartition("/")[2])
+    kept_pictures(tree, files, place, stripped, pictures)
+    files.redactor = Redactor(read_conversation(stripped).goal)
+    messages = clean_json(files, stripped)
+    talk = read_conversation(messages)
+    run_id = bounded_name(name)
+    task = _task(files, talk, pictures)
+    steps = step_records(files, talk, dump, run_id, pictures)
+    if not steps:
+        raise InputError("messages", "no turn of an agent in it", file=name)
+    beside = {key: getattr(dump, key) for key in ("model", "system", "tools", "usage")}
+    kept = beside | {"messages": messages}
+    original = files.original(name.rpartition("/")[2], clean_json(files, kept))
+    run = _run(files, name, dump, talk, task, run_id, original)
+    return files.bundle(task=task, run=run, steps=steps)
+
+
+def _stripped(
+    files: RunFiles, value: Any, pictures: dict[str, BlobRecord], where: str, depth: int
+) -> Any:
+    """The messages with `{"$blob": hash}` in place of pictures, in both vendors' spellings."""
+    if depth <= 0:
+        raise InputError("", "nested too deeply", file=where)
+    if isinstance(value, list):
+        return [_stripped(files, item, pictures, where, depth - 1) for item in value]
+    if isinstance(value, str) and value.startswith("data:image/"):
+        return _blob(files, value, pictures, where)
+    if not isinstance(value, dict):
+        return value
+    data = value.get("data")
+    if value.get("type") == _BASE64 and isinstance(data, str):
+        url = _MEDIA.format(value.get("media_type"), data)
+        return value | {"data": _blob(files, url, pictures, where)}
+    return {key: _stripped(files, item, pictures, where, depth - 1) for key, item in value.items()}
+
+
+def _blob(
+    files: RunFiles, data_url: str, pictures: dict[str, BlobRecord], where: str
+) -> dict[str, str | None]:
+    blob = files.embedded_picture(data_url, "screenshot", where)
+    if blob is not None:
+        pictures[blob.sha256] = blob
+    return {BLOB_KEY: blob.sha256 if blob else None}
+
+
+def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) -> TaskRecord:
+    """The task is known by its words alone: nothing else names it."""
+    goal = talk.goal or "unknown"
+    name = task_name_of(goal)
+    shown = goal_pictures(pictures[each] for each in talk.goal_pictures if each in pictures)
+    return task_record(
+        FORMAT,
+        name,
+        id=f"{FORMAT}:{name}",
+        goal=(*goal_of(talk.goal, files.bounds.text_chars), *shown),
+    )
+
+
+def _run(
+    files: RunFiles,
+    name: str,
+    dump: Dump,
+    talk: Conversation,
+    task: TaskRecord,
+    run_id: str,
+    original: BlobRecord,
+) -> RunRecord:
+    answer = _answer(talk)
+    display = display_of(dump.tools)
+    vendor = "openai" if talk.dialect == OPENAI else "anthropic"
+    config = not_empty({"system": dump.system, "tools": dump.tools})
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        agent=AgentRecord(
+            name=f"{vendor} computer use",
+            config=clean_json(files, config) or None,
+        ),
+        models=model_names([dump.model]),
+        experiment=experiment_above(name),
+        goal=task.goal,
+        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        final_answer=clean(files, answer),
+        totals=_totals(dump, talk),
+        environment=EnvironmentRecord(
+            viewport_width=round(display.width), viewport_height=round(display.height)
+        )
+        if display
+        else None,
+        source=source_record(files, FORMAT, name, tool=talk.dialect, originals=(original,)),
+    )
+
+
+def _answer(talk: Conversation) -> str | None:
+    """The last turn's words, if it asks for nothing more."""
+    last = talk.turns[-1] if talk.turns else None
+    return "\n".join(last.words) or None if last and not last.calls else None
+
+
+def _totals(dump: Dump, talk: Conversation) -> Totals:
+    """Sums; a dump that tells one usage of all is taken at its word."""
+    usages = [turn.usage for turn in talk.turns if turn.usage]
+    if isinstance(dump.usage, dict):
+        usages = [dump.usage]
+    elif isinstance(dump.usage, list):
+        usages = [mapping(usage) for usage in dump.usage]
+    calls = [llm_call("", usage) for usage in usages]
+    return Totals(
+        input_tokens=total(call.input_tokens for call in calls),
+        cached_tokens=total(call.cached_tokens for call in calls),
+        output_tokens=total(call.output_tokens for call in calls),
+        reasoning_tokens=total(
+            count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens"))
+            for usage in usages
+        ),
+        llm_calls=len(talk.turns) or None,
+    )

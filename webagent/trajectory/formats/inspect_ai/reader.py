@@ -1,0 +1,290 @@
+"""Read Inspect AI logs: every sample of every epoch is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.files.assembling import (
+    UNKNOWN_VERSION,
+    clean_json,
+    dollars,
+    goal_of,
+    goal_pictures,
+    iso_moment,
+    model_names,
+    source_record,
+    task_record,
+)
+from webagent.trajectory.files.originals import kept_pictures
+from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.formats.inspect_ai.logs import (
+    HEADER,
+    START,
+    Log,
+    files_of,
+    find_logs,
+    open_log,
+    read_sample,
+)
+from webagent.trajectory.formats.inspect_ai.samples import (
+    Content,
+    Messages,
+    ending,
+    evaluations,
+    input_tokens,
+)
+from webagent.trajectory.records import (
+    AgentRecord,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import (
+    cost,
+    count,
+    items,
+    mapping,
+    not_empty,
+    number,
+    text,
+    total,
+    whole,
+)
+
+FORMAT = "inspect_ai"
+_SUBMITS = frozenset(("submit", "answer", "done", "finish"))
+_USAGE = {
+    "output_tokens": "output_tokens",
+    "cached_tokens": "input_tokens_cache_read",
+    "reasoning_tokens": "reasoning_tokens",
+}
+
+
+class InspectReader:
+    """Every sample in an Inspect log is a run."""
+
+    name = FORMAT
+    signs = "an .eval archive or a .json log (Inspect AI)"
+    knows_what_is_cut = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The logs, with their samples counted; at least one each."""
+        places = find_logs(tree, bounds)
+        total = 0
+        files: set[str] = set()
+        for place in places:
+            files.update(files_of(tree, place))
+            try:
+                samples = len(open_log(tree, place, bounds).samples)
+            except InputError:
+                samples = 0
+            total += max(samples, 1)
+        return Recognition(runs=total, files=frozenset(files))
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each log's samples in turn."""
+        for place in find_logs(tree, bounds):
+            source = f"{tree.label}/{place.path}".rstrip("/")
+            try:
+                log = open_log(tree, place, bounds)
+            except InputError as error:
+                yield error.rejection(source)
+                continue
+            listed = whole(mapping(log.header.get("results")).get("total_samples")) or 0
+            if not log.samples or len(log.samples) < listed:
+                reason = f"{len(log.samples)} of {listed}" if listed else "none in this log"
+                yield Problem(source, place.path or source, "samples", reason)
+            for key in log.samples:
+                files = RunFiles(log.tree, "", {}, bounds)
+                files.source = f"{source}#{key}"
+                yield guarded(files.source, log.samples[key], partial(_bundle, files, log, key))
+
+
+def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
+    raw = read_sample(log, key, files.bounds)
+    if not log.has_header:
+        files.note("header", "header.json", "missing: the evaluation was cut short")
+    files.check_numbers(raw, key)
+    files.check_numbers(log.header, HEADER)
+    stripped, found = files.without_pictures(raw, key)
+    pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
+    kept_pictures(log.tree, files, log.prefix, stripped, pictures)
+    files.redactor = Redactor(_words_of_input(stripped))
+    sample = mapping(clean_json(files, stripped))
+    header = mapping(clean_json(files, log.header))
+    messages = Messages(files, sample, pictures)
+    run_id = bounded_name(f"{log.place.path or files.given_name}#{key}")
+    told = _input(messages, sample)
+    task = _task(files, sample, header, key, told)
+    steps = messages.steps(run_id)
+    if sample.get("invalidation"):
+        files.note("validity", key, "somebody marked this sample as not valid")
+    version = text(mapping(mapping(header.get("eval")).get("packages")).get("inspect_ai"))
+    run = _run(files, log, sample, header, task, run_id, steps, messages)
+    source = source_record(
+        files,
+        FORMAT,
+        f"{log.place.path}#{key}",
+        format_version=str(whole(header.get("version")) or UNKNOWN_VERSION),
+        tool="inspect_ai",
+        tool_version=version,
+        originals=(
+            files.original(f"samples/{key}.json", sample),
+            files.original(HEADER if log.has_header else START, header),
+        ),
+    )
+    return files.bundle(
+        task=task,
+        run=run.model_copy(update={"source": source}),
+        steps=steps,
+        evaluations=evaluations(run_id, sample, header, version or UNKNOWN_VERSION),
+    )
+
+
+def _words_of_input(sample: dict[str, Any]) -> str:
+    given = sample.get("input")
+    if isinstance(given, str):
+        return given
+    words = []
+    for message in map(mapping, items(given)):
+        content = message.get("content")
+        words += [content] if isinstance(content, str) else []
+        words += [text(mapping(part).get("text")) or "" for part in items(content)]
+    return "\n".join(words)
+
+
+def _input(messages: Messages, sample: dict[str, Any]) -> Content:
+    """What was asked, with the pictures that came with it; a system's message is no goal."""
+    given = sample.get("input")
+    if isinstance(given, str):
+        return messages.content(given)
+    asked = [mapping(message) for message in items(given)]
+    contents = [messages.content(m.get("content")) for m in asked if m.get("role") == "user"]
+    words = "\n".join(content.words for content in contents if content.words)
+    return Content(words, "", tuple(p for content in contents for p in content.pictures))
+
+
+def _task(
+    files: RunFiles, sample: dict[str, Any], header: dict[str, Any], key: str, told: Content
+) -> TaskRecord:
+    evaluated = mapping(header.get("eval"))
+    name = bounded_name(text(evaluated.get("task")) or FORMAT)
+    version = evaluated.get("task_version")
+    shown = str(version)[:100] if version not in (None, "") else UNKNOWN_VERSION
+    sample_id = sample.get("id")
+    external_id = bounded_name(str(sample_id) if sample_id not in (None, "") else key)
+    specification = {
+        "scorers": evaluated.get("scorers"),
+        "metadata": sample.get("metadata"),
+    }
+    return task_record(
+        name,
+        external_id,
+        version=shown,
+        goal=(*goal_of(told.words, files.bounds.text_chars), *goal_pictures(told.pictures)),
+        eval=not_empty(specification) or None,
+        reference=sample.get("target"),
+    )
+
+
+def _run(
+    files: RunFiles,
+    log: Log,
+    sample: dict[str, Any],
+    header: dict[str, Any],
+    task: TaskRecord,
+    run_id: str,
+    steps: tuple[StepRecord, ...],
+    messages: Messages,
+) -> RunRecord:
+    evaluated, plan = mapping(header.get("eval")), mapping(header.get("plan"))
+    usage = mapping(sample.get("model_usage"))
+    solvers = [text(mapping(step).get("solver")) for step in items(plan.get("steps"))]
+    config = {
+        "plan": plan,
+        "task_args": evaluated.get("task_args"),
+        "config": evaluated.get("config"),
+        "model_generate_config": evaluated.get("model_generate_config"),
+    }
+    models = [text(evaluated.get("model")), *usage]
+    retries = items(sample.get("error_retries"))
+    trial = max(whole(sample.get("epoch")) or 1, 1)
+    # A run's trial is not its content, but epochs that went alike are no copies of each other.
+    epoch = {"epoch": trial} if trial > 1 else {}
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=SourceRecord(format=FORMAT),
+        agent=AgentRecord(
+            name=bounded_name("+".join(filter(None, solvers)) or "inspect"),
+            config=not_empty(config) or None,
+        ),
+        models=model_names(models),
+        experiment=_experiment(files, log, evaluated),
+        goal=task.goal,
+        trial=trial,
+        started_at=iso_moment(sample.get("started_at")),
+        ended_at=iso_moment(sample.get("completed_at")),
+        **vars(ending(sample, text(header.get("status")))),
+        final_answer=_answer(messages, sample),
+        totals=_totals(sample, usage, steps, len(retries)),
+        max_steps=None,
+        extra=files.free_form(
+            {
+                "limit": sample.get("limit"),
+                "uuid": sample.get("uuid"),
+                "error_retries": retries,
+                "invalidation": sample.get("invalidation"),
+                **epoch,
+            },
+            "sample",
+        ),
+    )
+
+
+def _experiment(files: RunFiles, log: Log, evaluated: dict[str, Any]) -> str | None:
+    created = text(evaluated.get("created")) or ""
+    name = text(evaluated.get("task")) or log.place.path.rpartition("/")[2] or files.given_name
+    return bounded_name(f"{name} {created}".strip()) or None
+
+
+def _answer(messages: Messages, sample: dict[str, Any]) -> str | None:
+    """What was submitted, or the last words; none where a call for a tool is the last word."""
+    for choice in map(mapping, items(mapping(sample.get("output")).get("choices"))):
+        message = mapping(choice.get("message"))
+        calls = [mapping(call) for call in items(message.get("tool_calls"))]
+        for call in calls:
+            if text(call.get("function")) in _SUBMITS:
+                words = [v for v in mapping(call.get("arguments")).values() if isinstance(v, str)]
+                return words[0] if words else None
+        if not calls:
+            return messages.content(message.get("content")).words or None
+    return None
+
+
+def _totals(
+    sample: dict[str, Any], usage: dict[str, Any], steps: tuple[StepRecord, ...], retries: int
+) -> Totals:
+    """Sums over all models of the sample, as it reports them."""
+    models = [mapping(model) for model in usage.values()]
+    sums = {name: total(count(model.get(key)) for model in models) for name, key in _USAGE.items()}
+    return Totals(
+        input_tokens=total(map(input_tokens, models)),
+        **sums,
+        **dollars(total(cost(model.get("total_cost")) or None for model in models)),
+        llm_calls=sum(len(step.llm_calls) for step in steps) or None,
+        retries=retries or None,
+        seconds=number(sample.get("total_time")),
+    )

@@ -1,0 +1,311 @@
+"""Read submissions to Online-Mind2Web: one result file is one run, with what belongs to it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.files.assembling import goal_of, last_url, source_record, task_record
+from webagent.trajectory.files.recognition import (
+    NO_ANSWERS,
+    Answers,
+    Recognition,
+    guarded,
+    outline,
+    unreadable,
+)
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.trees import Tree, given_name
+from webagent.trajectory.formats.online_mind2web import verdicts
+from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
+from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    Outcome,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+)
+from webagent.trajectory.redaction import Redactor, is_password_field
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import items, mapping, text, whole
+
+V1, V2 = "v1", "v2"
+SCHEMA = "online-mind2web"
+
+_PICTURE = re.compile(r"\.(?:png|jpe?g|webp)$", re.IGNORECASE)
+_FREE_KEYS = ("thoughts", "final_result_response", "input_image_paths", "agent_final_answer")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result file, and what belongs to it, as names in the tree."""
+
+    name: str
+    version: str
+    pictures: tuple[str, ...] = ()
+    labels: str | None = None
+    """The label file nearest above it."""
+    judgements: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        """With `/` at the end; empty for the tree itself."""
+        return _folder(self.name)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What of the benchmark is in a tree."""
+
+    results: tuple[Result, ...] = ()
+    beside: frozenset[str] = field(default_factory=frozenset)
+
+
+def find_layout(tree: Tree) -> Layout:
+    """Every result with its pictures, and the labels and judges' outputs above it."""
+    results: dict[str, str] = {}
+    labels: list[str] = []
+    judgements: list[str] = []
+    for name in tree.names:
+        if not name.endswith((".json", ".jsonl")):
+            continue
+        seen = outline(tree, name)
+        if seen.has("task_id", "predicted_label") or seen.has("task_id", "evaluation_details"):
+            judgements.append(name)
+        elif seen.kind == "array" and any(key.endswith(LABEL_KEY) for key in seen.keys):
+            labels.append(name)
+        elif seen.kind == "object" and seen.has("task_id", "action_history"):
+            if seen.texts.get("schema_version", "").startswith(SCHEMA):
+                results[name] = V2
+            elif any(key in seen.keys for key in _FREE_KEYS):
+                results[name] = V1
+    if not results:
+        return Layout()
+    pictures = _by_folder(tree)
+    alone = Counter(_folder(name) for name in results)
+    found = tuple(
+        Result(
+            name=name,
+            version=version,
+            pictures=_pictures(_folder(name), pictures, alone=alone[_folder(name)] == 1),
+            labels=_nearest(name, labels),
+            judgements=tuple(n for n in judgements if _is_above(n, name)),
+        )
+        for name, version in results.items()
+    )
+    beside = {picture for result in found for picture in result.pictures}
+    return Layout(found, frozenset((*beside, *labels, *judgements)))
+
+
+def _folder(name: str) -> str:
+    """With `/` at the end; empty for the tree itself."""
+    folder, slash, _ = name.rpartition("/")
+    return folder + slash
+
+
+def _by_folder(tree: Tree) -> dict[str, list[str]]:
+    """Every picture by the folder that it lies in."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in tree.names:
+        if _PICTURE.search(name):
+            found[_folder(name)].append(name)
+    return found
+
+
+def _pictures(folder: str, pictures: dict[str, list[str]], *, alone: bool) -> tuple[str, ...]:
+    """Of the folder `trajectory` beside the result; or else of its own, if no other shares it."""
+    inside = pictures.get(f"{folder}trajectory/", [])
+    return tuple(inside or (pictures.get(folder, []) if alone else []))
+
+
+def _is_above(name: str, other: str) -> bool:
+    return other.startswith(_folder(name))
+
+
+def _nearest(name: str, labels: list[str]) -> str | None:
+    above = [label for label in labels if _is_above(label, name)]
+    return max(above, key=lambda label: label.count("/"), default=None)
+
+
+FORMAT = "online_mind2web"
+TASK_SET = "online-mind2web"
+
+_KNOWN = frozenset(
+    ("schema_version", "task", "task_id", "action_history", "thoughts", "final_result_response")
+    + ("agent_final_answer", "reference_length", "result_status", "input_image_paths")
+)
+_STEP_LIMIT = ("error_max_turns", "max_steps", "max_turns")
+
+
+class OnlineMind2WebReader:
+    """Every result file with a task_id and an action_history is a run."""
+
+    name = FORMAT
+    signs = "result.json files with task_id and action_history (Online-Mind2Web)"
+    knows_what_is_cut = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The results, what belongs to them, and what the labels leave open."""
+        layout = find_layout(tree)
+        own = frozenset(result.name for result in layout.results)
+        files = verdicts.VerdictFiles(tree, bounds)
+        asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(layout))
+        return Recognition(
+            runs=len(own),
+            files=own,
+            uses=layout.beside - own,
+            questions=(verdicts.QUESTION,) if asks else (),
+        )
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run, in the order of the files' names."""
+        files, layout = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
+        for name in sorted(_label_files(layout)):
+            if why := files.why_unread(name):
+                yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
+        for result in layout.results:
+            run = _Run(tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
+            yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
+        yield from files.problems()
+
+
+def _label_files(layout: Layout) -> set[str]:
+    return {result.labels for result in layout.results if result.labels}
+
+
+class _Run:
+    """One result with what was said of it."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        result: Result,
+        bounds: Bounds,
+        files: verdicts.VerdictFiles,
+        answer: str | None,
+    ) -> None:
+        self._tree = tree
+        self._result = result
+        self._verdicts = files
+        self._answer = answer
+        own = [result.name, *result.pictures]
+        paths = {name.removeprefix(result.folder): name for name in own}
+        self._files = RunFiles(tree, result.name, paths, bounds)
+
+    def read(self) -> RunBundle:
+        """The run with its steps and labels. Raises InputError."""
+        files, result = self._files, self._result
+        name = result.name.removeprefix(result.folder)
+        document = mapping(files.read_json(name))
+        task_id = text(document.get("task_id"))
+        if task_id is None or not isinstance(document.get("action_history"), list):
+            lacking = "task_id" if task_id is None else "action_history"
+            otherwise = "no text" if task_id is None else "no list"
+            raise unreadable(files, name, result.name, lacking, otherwise)
+        files.redactor = Redactor(text(document.get("task")) or "")
+        _learn_passwords(files.redactor, document)
+        document = mapping(files.redactor.json(document))
+        run_id = bounded_name(f"{FORMAT}:{result.name}")
+        pictures = [path.removeprefix(result.folder) for path in result.pictures]
+        steps = Steps(files, run_id, pictures)
+        is_v2 = result.version == V2
+        records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
+        labels = result.labels and self._verdicts.read(result.labels)
+        said = verdicts.human_labels(files, result.labels, labels, task_id, run_id, self._answer)
+        judged = [
+            each
+            for judge in result.judgements
+            for each in verdicts.judged(files, judge, self._verdicts.judged(judge, task_id), run_id)
+        ]
+        originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
+        task = self._task(document, task_id)
+        return files.bundle(
+            task=task,
+            run=self._run(run_id, task, document, records, said.agent, originals),
+            steps=records,
+            evaluations=tuple(evaluation for evaluation, _ in judged),
+            labels=said.labels,
+            adjudications=said.adjudications,
+        )
+
+    def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:
+        return task_record(
+            TASK_SET,
+            bounded_name(task_id),
+            goal=goal_of(text(document.get("task")), self._files.bounds.text_chars),
+            reference_length=whole(document.get("reference_length")),
+        )
+
+    def _run(
+        self,
+        run_id: str,
+        task: TaskRecord,
+        document: dict[str, Any],
+        steps: tuple[StepRecord, ...],
+        agent: str | None,
+        originals: tuple[BlobRecord, ...],
+    ) -> RunRecord:
+        files, result = self._files, self._result
+        above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+        group = bounded_name(above or given_name(self._tree))
+        answer = self._answer_of(document, steps)
+        hit_limit = text(document.get("result_status")) in _STEP_LIMIT
+        says_so = answer is not None or _last_answer(steps) is not None
+        stopped = EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN
+        status = text(document.get("result_status"))
+        beside = {k: v for k, v in document.items() if k not in _KNOWN}
+        beside |= {"result_status": status} if status else {}
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            source=source_record(
+                files,
+                FORMAT,
+                result.name,
+                format_version=text(document.get("schema_version")) or result.version,
+                originals=originals,
+            ),
+            agent=AgentRecord(name=bounded_name(agent or group or "unknown")),
+            experiment=group or None,
+            goal=task.goal,
+            outcome=Outcome.INCOMPLETE if hit_limit else Outcome.UNKNOWN,
+            end_reason=EndReason.MAX_STEPS if hit_limit else stopped,
+            final_answer=answer,
+            final_url=last_url(steps),
+            extra=files.free_form(beside, result.name.rpartition("/")[2]),
+        )
+
+    def _answer_of(self, document: dict[str, Any], steps: tuple[StepRecord, ...]) -> str | None:
+        """The final answer; a difference to the last action's is told."""
+        key = "agent_final_answer" if self._result.version == V2 else "final_result_response"
+        answer = text(document.get(key))
+        said = _last_answer(steps)
+        if said is not None and said != (answer or ""):
+            self._files.note("answer", key, "not what the last action answers")
+        return answer or said or None
+
+
+def _last_answer(steps: tuple[StepRecord, ...]) -> str | None:
+    """What the last action says the task's answer is; None if it says nothing of the kind."""
+    raw = steps[-1].actions[-1].raw if steps and steps[-1].actions else None
+    return final_answer(raw) if isinstance(raw, str) else None
+
+
+def _learn_passwords(redactor: Redactor, document: dict[str, Any]) -> None:
+    """What was typed into what is called a password field."""
+    for entry in items(document.get("action_history")):
+        action = text(mapping(entry).get("action")) if isinstance(entry, dict) else text(entry)
+        read = read_action(action or "")
+        if read.name == "type" and read.target and is_password_field(read.target.text):
+            for word in read.args:
+                redactor.learn(text(word))

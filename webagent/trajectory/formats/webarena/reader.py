@@ -1,0 +1,249 @@
+"""Read WebArena's own result folders, one run per render file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.files.assembling import (
+    URL_CHARS,
+    Ending,
+    clean,
+    clean_json,
+    goal_of,
+    last_url,
+    model_names,
+    reward_evaluation,
+    source_record,
+    task_record,
+)
+from webagent.trajectory.files.originals import kept_picture
+from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.formats.playwright.reader import kept_trace
+from webagent.trajectory.formats.webarena.folders import (
+    SETTINGS,
+    Logged,
+    ResultFolder,
+    ending,
+    find_result_folders,
+)
+from webagent.trajectory.formats.webarena.render import Rendered, read_render
+from webagent.trajectory.formats.webarena.steps import step_records, stop_answer
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EnvironmentRecord,
+    RunRecord,
+    StepRecord,
+    TaskRecord,
+    Totals,
+)
+from webagent.trajectory.redaction import Redactor
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import items, mapping, text, whole
+
+FORMAT = "webarena"
+NOT_POSSIBLE = "N/A"
+"""What the benchmark's prompts tell an agent to answer where a task cannot be done."""
+
+_START_SEPARATOR = " |AND| "
+_OWN_COLUMNS = frozenset(("task_id", "sites", "intent", "intent_template", "start_url", "eval"))
+_VISUAL_SITES = frozenset(("classifieds",))
+_PICTURE = re.compile(r"data:image/[a-z]+;base64,([A-Za-z0-9+/=]+)")
+
+
+class WebArenaReader:
+    """Every `render_<id>.html` of WebArena's runner is a run; logs and traces lie beside it."""
+
+    name = FORMAT
+    signs = "render_<id>.html files beside logs (WebArena, VisualWebArena)"
+    knows_what_is_cut = False
+
+    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
+        """The render files, and what else belongs to their folders."""
+        folders = find_result_folders(tree)
+        renders = {name for folder in folders for name in folder.renders.values()}
+        beside = {name for folder in folders for name in folder.files.values()}
+        return Recognition(
+            runs=len(renders), files=frozenset(renders), uses=frozenset(beside - renders)
+        )
+
+    def read(
+        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
+    ) -> Iterator[RunBundle | Problem]:
+        """Each run, in the order of the files' names."""
+        for folder in find_result_folders(tree):
+            unread: dict[str, str] = {}
+            logged = folder.logged(tree, bounds, unread.__setitem__)
+            place = f"{tree.label}/{folder.place('')}".rstrip("/")
+            yield from (Problem(place, path, "log", why) for path, why in unread.items())
+            settings = folder.settings(tree, bounds)
+            for path in folder.renders:
+                files = RunFiles(tree, folder.place(path), folder.files, bounds)
+                run = _Run(tree, files, folder, path, logged, settings)
+                yield guarded(files.source, path, run.read)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One render file with what the folder says of it."""
+
+    tree: Tree
+    files: RunFiles
+    folder: ResultFolder
+    path: str
+    logged: dict[str, Logged]
+    settings: dict[str, Any]
+
+    def read(self) -> RunBundle:
+        """The run with its steps. Raises InputError."""
+        files = self.files
+        content = files.read_text(self.path)
+        try:
+            rendered = read_render(content, files.bounds.steps_per_run)
+        except ValueError as error:
+            raise InputError("task", str(error), file=self.path) from error
+        task = self._task(rendered)
+        logged = self.logged.get(task.external_id)
+        if logged is None:
+            files.note("outcome", self.path, "no log says whether the task passed")
+        run_id = bounded_name(self.folder.place(self.path)) or task.external_id
+        kept = partial(kept_picture, self.tree, files, self.folder.place(""), role="screenshot")
+        steps = tuple(step_records(files, rendered.steps, run_id, self.path, kept))
+        end = ending(steps, logged)
+        run = self._run(run_id, task, steps, end, logged, self._kept(content))
+        has_verdict = logged is not None and (logged.verdict or logged.error)
+        evaluations = (reward_evaluation(run),) if has_verdict else ()
+        return files.bundle(task=task, run=run, steps=steps, evaluations=evaluations)
+
+    def _task(self, rendered: Rendered) -> TaskRecord:
+        files, config = self.files, rendered.config
+        external_id = bounded_name(str(config["task_id"]))
+        given = self.folder.task_config(self.tree, external_id, files.bounds)
+        if given and text(given.get("intent")) == text(config.get("intent")):
+            config = given
+        intent = text(config.get("intent")) or ""
+        # What the goal itself says is told to everybody, so it is no secret.
+        files.redactor = Redactor(intent)
+        sites = tuple(bounded_name(str(site)) for site in items(config.get("sites")))
+        name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
+        if config.get("image"):
+            files.note("goal", self.path, "its picture is named only: links are not fetched")
+        starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
+        extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
+        return task_record(
+            name,
+            external_id,
+            sites=sites,
+            goal=goal_of(intent, files.bounds.text_chars),
+            start_urls=tuple(url for s in starts if (url := clean(files, s, URL_CHARS))),
+            intent_template=text(config.get("intent_template")),
+            eval=clean_json(files, mapping(config.get("eval"))) or None,
+            extra=clean_json(files, extra) or None,
+        )
+
+    def _run(
+        self,
+        run_id: str,
+        task: TaskRecord,
+        steps: tuple[StepRecord, ...],
+        end: Ending,
+        logged: Logged | None,
+        kept: BlobRecord,
+    ) -> RunRecord:
+        files, settings = self.files, self.settings
+        answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
+        model = text(settings.get("model"))
+        log = "\n".join(logged.lines) if logged else ""
+        width, height = (
+            whole(settings.get("viewport_width")),
+            whole(settings.get("viewport_height")),
+        )
+        trace = self._trace(task.external_id)
+        return RunRecord(
+            id=run_id,
+            task_id=task.id,
+            agent=AgentRecord(
+                name=_agent_name(settings),
+                config=clean_json(files, settings) or None,
+            ),
+            models=model_names([model]),
+            experiment=bounded_name(self.folder.name) or None,
+            goal=task.goal,
+            **vars(end),
+            final_answer=answer,
+            final_url=last_url(steps),
+            infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
+            totals=Totals(seconds=_seconds(logged)),
+            environment=EnvironmentRecord(viewport_width=width, viewport_height=height),
+            max_steps=whole(settings.get("max_steps")),
+            logs=(files.text_blob(clean(files, log) or "", "log", "log.txt", "text/plain"),)
+            if log
+            else (),
+            extra={"logged": {"started": logged.started, "ended": logged.ended}}
+            if logged and logged.started
+            else None,
+            source=source_record(
+                files,
+                FORMAT,
+                self.folder.place(self.path),
+                tool="webarena",
+                originals=(kept, *self._configs(task.external_id), trace),
+            ),
+        )
+
+    def _kept(self, content: str) -> BlobRecord:
+        """The file without its pictures, which are blobs: as text, never as a page."""
+        name = self.path[: self.files.bounds.path_chars]
+        words = self.files.redactor.text(_PICTURE.sub(_by_hash, content))
+        return self.files.text_blob(words, "source", name, "text/plain")
+
+    def _configs(self, task: str) -> Iterator[BlobRecord]:
+        """The runner's arguments and the task's own file."""
+        for path in (SETTINGS, self.folder.task_path(task)):
+            if path is not None and path in self.files.files:
+                yield self.files.original(path, clean_json(self.files, self.files.read_json(path)))
+
+    def _trace(self, task: str) -> BlobRecord | None:
+        """The Playwright trace of the run, if one was saved: without its secrets."""
+        path = self.folder.trace_of(task)
+        return kept_trace(self.tree, self.files, path) if path else None
+
+
+def _by_hash(picture: re.Match[str]) -> str:
+    """The hash in place of a picture."""
+    try:
+        content = base64.b64decode(picture[1])
+    except binascii.Error:
+        return "data:image/png;base64,"
+    return f"data:image/png;kept,{hashlib.sha256(content).hexdigest()}"
+
+
+def _agent_name(settings: dict[str, Any]) -> str:
+    """The prompt that made the agent, or the kind of agent."""
+    prompt = (text(settings.get("instruction_path")) or "").replace("\\", "/")
+    name = prompt.rpartition("/")[2].removesuffix(".json")
+    return bounded_name(name or text(settings.get("agent_type")) or "webarena")
+
+
+def _seconds(logged: Logged | None) -> float | None:
+    """From the first line about the task to the last."""
+    if logged is None or not logged.started or not logged.ended:
+        return None
+    first, last = (
+        # The zone is not told, and does not matter for the difference.
+        datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+        for stamp in (logged.started, logged.ended)
+    )
+    return max((last - first).total_seconds(), 0.0)

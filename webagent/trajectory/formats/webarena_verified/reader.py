@@ -1,0 +1,287 @@
+"""Read WebArena-Verified's output: one run per task folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import InputError, RunBundle
+from webagent.trajectory.files.assembling import (
+    UNKNOWN_VERSION,
+    clean,
+    clean_json,
+    evaluator,
+    experiment_above,
+    first_start,
+    last_end,
+    last_url,
+    seconds_between,
+    source_record,
+    task_record,
+)
+from webagent.trajectory.files.recognition import PlacesReader, RunPlace
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.formats.playwright.reader import kept_trace
+from webagent.trajectory.formats.webarena_verified.folders import (
+    LOG,
+    RESPONSE,
+    RESULT,
+    SETTINGS,
+    SUMMARY,
+    Answer,
+    Result,
+    TaskFolder,
+    find_task_folders,
+    read_answer,
+    read_result,
+)
+from webagent.trajectory.formats.webarena_verified.network import (
+    Request,
+    page_loads,
+    read_trace,
+    requests_of,
+    step_records,
+    titles_of,
+    with_requests,
+)
+from webagent.trajectory.records import (
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    Outcome,
+    RunRecord,
+    SourceRecord,
+    StepRecord,
+    TaskRecord,
+    Totals,
+)
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import items, mapping, not_none, number, text, whole
+from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord
+
+FORMAT = "webarena_verified"
+TASK_SET, HAR_TASK_SET = "webarena-verified", "har"
+_STORAGE = ("storage_state", "storagestate")
+_LOG_IN = ("auth", ".auth")
+_OUTCOMES = {"passed": Outcome.SUCCESS, "failed": Outcome.FAILURE, "error": Outcome.ERROR}
+_SUMS = ("webarena_verified_evaluator_checksum", "webarena_verified_data_checksum")
+_CHECKSUM_CHARS = 12
+
+
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    folders = find_task_folders(tree)
+    beside: dict[str, list[str]] = {f.path.rpartition("/")[0]: [] for f in folders if f.path}
+    for name in tree.names:
+        parent, _, last = name.rpartition("/")
+        if parent in beside and last in (SUMMARY, LOG, SETTINGS):
+            beside[parent].append(name)
+    for folder in folders:
+        yield RunPlace(
+            path=folder.path,
+            files=folder.files,
+            own=folder.files.values(),
+            beside=beside[folder.path.rpartition("/")[0]] if folder.path else (),
+            file=folder.path,
+            read=partial(_bundle, tree, folder),
+        )
+
+
+WEBARENA_VERIFIED = PlacesReader(
+    FORMAT,
+    "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a HAR"
+    " by itself",
+    _places,
+)
+
+
+def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
+    answer = _answer(files)
+    result, raw_result = _result(files)
+    har = mapping(files.read_json(folder.har)) if folder.har else {}
+    if answer is None and result is None and not har and folder.trace is None:
+        raise InputError("", "neither a response nor a result nor a trace", file=folder.path)
+    task = _task(folder, result)
+    run_id = bounded_name(folder.path or folder.name)
+    traced = read_trace(tree, files, folder.trace, run_id) if folder.trace else None
+    steps = _steps(files, har, traced, run_id)
+    if not har and not traced:
+        files.note("network", folder.path, "no HAR")
+    if not traced or not traced[0]:
+        files.note("screenshot", folder.path, "this format holds no pictures and no actions")
+    if folder.is_lone:
+        files.note("response", folder.path, "a HAR by itself: pages and requests alone are kept")
+    run = _run(files, folder, task, run_id, steps, answer, result, har)
+    originals: list[BlobRecord | None] = []
+    if har:
+        originals.append(files.original(folder.har or "network.har", clean_json(files, har)))
+    if folder.trace and traced:
+        originals.append(kept_trace(tree, files, folder.trace))
+    if raw_result:
+        originals.append(files.original(RESULT, clean_json(files, raw_result)))
+    if answer:
+        words = files.redactor.text(answer.raw)
+        originals.append(files.text_blob(words, "source", RESPONSE, "application/json"))
+    for path in folder.files:
+        if _holds_cookies(path):
+            files.drop("storage state", path, "holds log-in cookies")
+    first = next((blob.name for blob in originals if blob and blob.name), "")
+    source = source_record(
+        files,
+        FORMAT,
+        f"{folder.path}/{first}".strip("/"),
+        tool="webarena-verified",
+        tool_version=result.version if result else None,
+        originals=originals,
+    )
+    return files.bundle(
+        task=task,
+        run=run.model_copy(update={"source": source}),
+        steps=steps,
+        evaluations=_evaluation(files, run, result) if result else (),
+    )
+
+
+def _steps(
+    files: RunFiles,
+    har: dict[str, Any],
+    traced: tuple[list[StepRecord], list[Request]] | None,
+    run_id: str,
+) -> tuple[StepRecord, ...]:
+    """What a trace tells was done, or else which pages were loaded; each with its requests."""
+    acted, sent = traced or ([], [])
+    requests = requests_of(har) or sent
+    if acted:
+        return tuple(with_requests(files, acted, requests))
+    return tuple(step_records(files, page_loads(requests, titles_of(har)), run_id))
+
+
+def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
+    said = result.content if result else {}
+    task_id = whole(said.get("task_id"))
+    external_id = folder.name if task_id is None else str(task_id)
+    expected = [check.expected for check in result.checks if check.expected] if result else []
+    extra = {
+        "intent_template_id": whole(said.get("intent_template_id")),
+        "revision": whole(said.get("task_revision")),
+    }
+    version = bounded_name(result.version) if result else UNKNOWN_VERSION
+    # A HAR by itself does not tell of which benchmark its run is.
+    task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
+    sites = (site for site in items(said.get("sites")) if isinstance(site, str))
+    return task_record(
+        task_set,
+        bounded_name(external_id),
+        id=bounded_name(f"{task_set}@{version}:{external_id}"),
+        version=version,
+        sites=tuple(map(bounded_name, sites)),
+        reference=expected[0] if len(expected) == 1 else expected or None,
+        extra=not_none(extra) or None,
+    )
+
+
+def _run(
+    files: RunFiles,
+    folder: TaskFolder,
+    task: TaskRecord,
+    run_id: str,
+    steps: tuple[StepRecord, ...],
+    answer: Answer | None,
+    result: Result | None,
+    har: dict[str, Any],
+) -> RunRecord:
+    started, ended = first_start(steps), last_end(steps)
+    creator = mapping(mapping(har.get("log")).get("creator"))
+    browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
+    if answer is None:
+        files.note("answer", RESPONSE, "missing: the run broke off, or was never asked")
+    return RunRecord(
+        id=run_id,
+        task_id=task.id,
+        source=SourceRecord(format=FORMAT),
+        agent=AgentRecord(name="unknown"),
+        experiment=experiment_above(folder.path, files.given_name),
+        started_at=started,
+        ended_at=ended,
+        outcome=_outcome(answer, result),
+        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        reward=number(result.content.get("score"))
+        if result and result.verdict != "error"
+        else None,
+        claimed_success=answer.claims_success if answer else None,
+        final_answer=clean(files, answer.words) if answer else None,
+        final_url=last_url(steps),
+        infeasible_claim=clean(files, answer.refusal) if answer else None,
+        totals=Totals(seconds=seconds_between(started, ended)),
+        extra=clean_json(files, {"har_creator": browser, "task_type": answer and answer.task_type}),
+    )
+
+
+def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
+    """As the source claims: an evaluator that failed leaves an error, never a failure.
+
+    Its message stands with the evaluation alone: it tells what was expected.
+    """
+    if result is not None:
+        return _OUTCOMES[result.verdict]
+    return Outcome.UNKNOWN if answer else Outcome.INCOMPLETE
+
+
+def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
+    """The evaluation with its checks; the checksums of code and data are part of the version."""
+    sums = {key: text(result.content.get(key)) for key in _SUMS}
+    short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in sums.values()]
+    version = f"{result.version[:60]}+{short[0]}.{short[1]}"
+    checks = (
+        CheckRecord(
+            name=bounded_name(check.name),
+            verdict=check.verdict,
+            expected=clean_json(files, check.expected),
+            actual=clean_json(files, check.actual),
+            message=clean(files, check.message),
+        )
+        for check in result.checks
+    )
+    record = EvaluationRecord(
+        id=bounded_name(f"{run.id}-verified"),
+        run_id=run.id,
+        evaluator=evaluator(
+            TASK_SET, "matcher", version, {"webarena_verified_version": result.version} | sums
+        ),
+        verdict=result.verdict,
+        score=number(result.content.get("score")),
+        checks=tuple(checks),
+        rationale=clean(files, result.message),
+        extra={"status": (text(result.content.get("status")) or "").lower()},
+    )
+    return (record,)
+
+
+def _answer(files: RunFiles) -> Answer | None:
+    if RESPONSE not in files.files:
+        return None
+    answer = read_answer(files.read_text(RESPONSE))
+    if not answer.is_json:
+        files.note("answer", RESPONSE, "prose instead of the JSON that was asked for")
+    return answer
+
+
+def _result(files: RunFiles) -> tuple[Result | None, Any]:
+    if RESULT not in files.files:
+        files.note("evaluation", RESULT, "missing: the task was not evaluated")
+        return None, None
+    value = files.read_json(RESULT)
+    result = read_result(value)
+    if result is None:
+        files.note("evaluation", RESULT, "not an evaluation that is understood")
+    return result, value
+
+
+def _holds_cookies(path: str) -> bool:
+    """Whether a file is a browser's state after log-in, by its name."""
+    name = path.rpartition("/")[2]
+    if not name.endswith(".json"):
+        return False
+    return any(part in name for part in _STORAGE) or path.startswith(_LOG_IN) and path == name

@@ -1,0 +1,336 @@
+"""Read WonderBread's human demonstrations of WebArena tasks: one run of a person per folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from webagent.trajectory.bounds import Bounds
+from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.files.assembling import (
+    URL_CHARS,
+    check_steps,
+    clean,
+    clean_json,
+    experiment_above,
+    first_start,
+    iso_moment,
+    last_url,
+    source_record,
+    task_record,
+    with_after,
+)
+from webagent.trajectory.files.recognition import (
+    PlacesReader,
+    RunPlace,
+    folders_with,
+    outline,
+    unreadable,
+)
+from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.records import (
+    ActionRecord,
+    AgentRecord,
+    BlobRecord,
+    EndReason,
+    Observation,
+    Point,
+    RunRecord,
+    Size,
+    StepRecord,
+    Target,
+)
+from webagent.trajectory.redaction import REDACTED, is_password_field
+from webagent.trajectory.texts import bounded_name
+from webagent.trajectory.values import items, mapping, moment, number, text
+
+DIALECT = "wonderbread"
+_NAMES = {"mousedown": "mouse_down", "mouseup": "mouse_up", "keystroke": "key", "scroll": "scroll"}
+_WORDS = ("text", "label", "aria-label", "placeholder", "name", "value")
+_NAME_CHARS = 300
+
+
+@dataclass(slots=True)
+class Moment:
+    """A state of the screen and what was done at it. No state: done before the first was kept."""
+
+    state: dict[str, Any]
+    position: int
+    done: list[dict[str, Any]] = field(default_factory=list)
+
+
+def moments(trace: list[Any]) -> Iterator[Moment]:
+    """States in order, each with the actions up to the next one."""
+    current: Moment | None = None
+    for position, item in enumerate(map(mapping, trace)):
+        data = mapping(item.get("data"))
+        if item.get("type") == "state":
+            if current is not None:
+                yield current
+            current = Moment(data, position)
+        elif item.get("type") == "action":
+            current = current or Moment({}, position)
+            current.done.append(data)
+    if current is not None:
+        yield current
+
+
+def without_passwords(files: RunFiles, trace: list[Any]) -> list[Any]:
+    """The trace without the keys that were struck in password fields."""
+    return [_without_password(files, mapping(item)) for item in trace]
+
+
+def _without_password(files: RunFiles, item: dict[str, Any]) -> dict[str, Any]:
+    data = mapping(item.get("data"))
+    if data.get("key") is None or not _asks_for_password(_attributes(data)):
+        return item
+    files.redactor.counts["password"] += 1
+    return item | {"data": data | {"key": REDACTED}}
+
+
+def action_of(files: RunFiles, data: dict[str, Any], state: dict[str, Any]) -> ActionRecord:
+    """What the person did; coordinates of the screen become coordinates of the window."""
+    attributes = _attributes(data)
+    kind = text(data.get("type")) or ""
+    at = _seconds(data.get("timestamp"))
+    words = next((w for key in _WORDS if (w := text(attributes.get(key)))), None)
+    return ActionRecord(
+        raw=clean_json(files, data),
+        dialect=DIALECT,
+        name=_NAMES.get(kind, kind)[:100] or None,
+        named_args=clean_json(
+            files, {key: data[key] for key in ("button", "key", "dx", "dy") if key in data}
+        )
+        or None,
+        target=Target(
+            xpath=clean(files, attributes.get("xpath")),
+            role=clean(files, attributes.get("role") or attributes.get("tag"), _NAME_CHARS),
+            text=clean(files, words, _NAME_CHARS),
+        )
+        if attributes
+        else None,
+        point=_point(data, state),
+        coordinate_space=_size(state.get("window_size")),
+        started_at=moment(at),
+        ended_at=moment(at),
+        status="ok",
+    )
+
+
+def _attributes(data: dict[str, Any]) -> dict[str, Any]:
+    """Of the element that was acted on; some files wrap them once more."""
+    found = mapping(data.get("element_attributes"))
+    return mapping(found.get("element")) or found
+
+
+def _asks_for_password(attributes: dict[str, Any]) -> bool:
+    words = [text(attributes.get(key)) for key in ("type", "name", "id", *_WORDS)]
+    return is_password_field(*words)
+
+
+def _point(data: dict[str, Any], state: dict[str, Any]) -> Point | None:
+    x, y = number(data.get("x")), number(data.get("y"))
+    if x is None or y is None:
+        return None
+    left, top = _pair(state.get("window_position"), ("x", "y")) or (0.0, 0.0)
+    return Point(x=x - left, y=y - top)
+
+
+def _size(value: Any) -> Size | None:
+    pair = _pair(value, ("width", "height"))
+    return Size(width=pair[0], height=pair[1]) if pair and min(pair) > 0 else None
+
+
+def _pair(value: Any, keys: tuple[str, str]) -> tuple[float, float] | None:
+    """Two numbers, written as an object or as a list."""
+    if isinstance(value, dict):
+        both = [number(value.get(key)) for key in keys]
+    else:
+        both = [number(part) for part in items(value)]
+    known = [part for part in both if part is not None]
+    return (known[0], known[1]) if len(known) == 2 else None
+
+
+def _seconds(value: Any) -> float | None:
+    """Seconds since 1970; small numbers are seconds since the recording began, and tell nothing."""
+    seconds = number(value)
+    return seconds if seconds is not None and seconds > 1e9 else None
+
+
+FORMAT = "wonderbread"
+PERSON = "human"
+
+_TASK = re.compile(r"^(?P<task>\d{1,6}) @ ")
+_RAW, _SOP = "[raw] ", "SOP - "
+_SCREENSHOTS = "screenshots"
+_VIDEOS = {".mp4": "video/mp4", ".webm": "video/webm"}
+_SHOWN_TREE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstration:
+    """One demonstration's folder. Paths are relative to it."""
+
+    path: str
+    trace: str
+    files: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """As the recorder named it: task and time."""
+        return self.trace.removesuffix(".json")
+
+
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
+    traces: dict[str, str] = {}
+
+    def is_sign(name: str, last: str) -> bool:
+        is_trace = last.endswith(".json") and not last.startswith((_RAW, _SOP))
+        if not is_trace or not _TASK.match(last) or not outline(tree, name).has("trace"):
+            return False
+        traces[name.rpartition("/")[0]] = last
+        return True
+
+    for path, found in folders_with(tree, is_sign, depth=1).items():
+        files = {
+            inside: name
+            for inside, name in found.items()
+            if inside.rpartition("/")[0] in ("", _SCREENSHOTS)
+        }
+        each = Demonstration(path, traces[path], files)
+        yield RunPlace(
+            path=path,
+            files=files,
+            own=files.values(),
+            file=each.trace,
+            read=partial(_bundle, each),
+        )
+
+
+WONDERBREAD = PlacesReader(
+    FORMAT, "folders named `<task> @ <time>` with a JSON of that name that holds a trace", _places
+)
+
+
+def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
+    value = mapping(files.read_json(each.trace))
+    trace = without_passwords(files, items(value.get("trace")))
+    if not trace:
+        raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
+    run_id = bounded_name(each.path or each.name)
+    steps = _steps(files, trace, run_id)
+    found = _TASK.match(each.name)
+    external_id = bounded_name(found["task"] if found else each.name)
+    task = task_record("webarena", external_id)
+    files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
+    artefacts, videos = _beside(files, each)
+    run = RunRecord(
+        id=run_id,
+        task_id=task.id,
+        agent=AgentRecord(name=PERSON),
+        experiment=experiment_above(each.path),
+        started_at=first_start(steps),
+        ended_at=max((step.started_at for step in steps if step.started_at), default=None),
+        end_reason=EndReason.AGENT_STOPPED,
+        final_url=last_url(steps),
+        videos=videos,
+        artefacts=artefacts,
+        source=source_record(
+            files,
+            FORMAT,
+            f"{each.path}/{each.trace}".lstrip("/"),
+            tool=FORMAT,
+            originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
+        ),
+    )
+    return files.bundle(task=task, run=run, steps=steps)
+
+
+def _steps(files: RunFiles, trace: list[Any], run_id: str) -> tuple[StepRecord, ...]:
+    """Each state with what was done at it; the last one is what the person left."""
+    found = list(moments(trace))
+    check_steps(len(found), files.bounds, "trace", "states")
+    last = found[-1] if len(found) > 1 and not found[-1].done else None
+    shown = found[:-1] if last else found
+    done = [_step(files, index, each, run_id) for index, each in enumerate(shown)]
+    return with_after(done, _observation(files, last.state, last.position) if last else None)
+
+
+def _step(files: RunFiles, index: int, each: Moment, run_id: str) -> StepRecord:
+    before = _observation(files, each.state, each.position)
+    actions = tuple(action_of(files, data, each.state) for data in each.done)
+    times = [action.started_at for action in actions if action.started_at]
+    return StepRecord(
+        run_id=run_id,
+        index=index,
+        source_index=each.position,
+        before=before,
+        actions=actions,
+        started_at=min(times, default=before.at if before else None),
+        ended_at=max(times, default=None),
+    )
+
+
+def _observation(files: RunFiles, state: dict[str, Any], position: int) -> Observation | None:
+    if not state:
+        return None
+    where = f"trace.{position}"
+    tree, html = text(state.get("json_state")), text(state.get("html"))
+    written = state.get("timestamp")
+    stamp = None if isinstance(written, str) else number(written)
+    kept = {
+        key: state[key]
+        for key in ("window_position", "window_size", "screen_size", "active_application_name")
+        if key in state
+    }
+    return Observation(
+        at=moment(stamp) if stamp is not None and stamp > 1e9 else iso_moment(written),
+        url=clean(files, state.get("url"), URL_CHARS),
+        title=clean(files, state.get("tab"), URL_CHARS),
+        screenshot=_picture(files, text(state.get("path_to_screenshot")), where),
+        a11y_tree=_words(files, tree, "a11y_tree", f"{where}/state.json", "application/json"),
+        html=_words(files, html, "html", f"{where}/page.html", "text/html"),
+        extra=files.free_form(clean_json(files, kept), where) if kept else None,
+    )
+
+
+def _words(
+    files: RunFiles, words: str | None, role: str, name: str, media_type: str
+) -> BlobRecord | None:
+    if not words:
+        return None
+    if len(words) > _SHOWN_TREE:
+        files.note(role, name, f"more than {_SHOWN_TREE} characters: left out")
+        return None
+    return files.text_blob(files.redactor.text(words), role, name, media_type)
+
+
+def _picture(files: RunFiles, path: str | None, where: str) -> BlobRecord | None:
+    """The picture by its name alone: the paths are those of the machine that recorded it."""
+    if path is None:
+        return None
+    last = path.replace("\\", "/").rpartition("/")[2]
+    name = f"{_SCREENSHOTS}/{last}"
+    return files.picture(name, "screenshot", where=f"{where}: {last}")
+
+
+def _beside(
+    files: RunFiles, each: Demonstration
+) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
+    """The written procedure and the video; the raw recording says the same in more lines."""
+    artefacts: list[BlobRecord] = []
+    videos: list[BlobRecord | None] = []
+    for path in sorted(each.files):
+        ending = "." + path.rpartition(".")[2].lower()
+        if path.startswith(_SOP) and "/" not in path:
+            words = files.redactor.text(files.read_text(path))
+            artefacts.append(files.text_blob(words, "artefact", path[:400], "text/plain"))
+        elif ending in _VIDEOS and "/" not in path:
+            videos.append(files.file_blob(path, "video", _VIDEOS[ending]))
+        elif path.startswith(_RAW):
+            files.drop("raw recording", path, "every key and mouse event before they were joined")
+    return tuple(artefacts), tuple(video for video in videos if video is not None)
