@@ -307,10 +307,5 @@ def _deviations(facts: ReplicationFacts) -> Report:
             for each in facts.deviations
         ],
         empty="" if facts.deviations else gettext("No deviation is known."),
-        notes=[
-            gettext(
-                "Found by the program: the file's words on the paper set against what was run. "
-                "What the file does not say of the paper is not compared."
-            )
-        ],
+        notes=[gettext("Found by comparing what the file says of the paper with what was run.")],
     )

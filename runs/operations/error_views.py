@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.template import loader
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
+from runs.interface.words import duration
 from runs.models.parsing import QueryError
 from runs.storage.file_storage import RETRY_AFTER_S, Outage, outage
 
@@ -142,8 +142,8 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
             507,
             _("Storage full"),
             _(
-                "What you saved before is safe. What you just sent was not saved. Tell an "
-                "administrator that the disk is full, then send it again."
+                "What you just sent was not saved. Tell an administrator that the disk is "
+                "full, then send it again."
             ),
         )
     if missing:
@@ -152,8 +152,8 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
             503,
             _("Temporarily unavailable"),
             _(
-                "What you saved before is safe. What you just sent may not be saved: go back and "
-                "send it again. A form sent twice is saved once."
+                "What you just sent may not be saved: go back and send it again. A form sent "
+                "twice is saved once."
             ),
             heading=_("The file storage is temporarily unavailable")
             if missing is Outage.FILES
@@ -166,8 +166,8 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
         500,
         _("Something went wrong"),
         _(
-            "The error was logged. What you saved before is safe. Try again. If it happens again, "
-            "tell an administrator what you did and when."
+            "The error was logged. Try again. If it happens again, tell an administrator "
+            "what you did and when."
         ),
         request_id=acting().request_id,
     )
@@ -184,28 +184,17 @@ def _bare(
 def locked_out(request: HttpRequest, *_args: object) -> HttpResponse:
     """429 after too many failed tries to log in; called by django-axes."""
     seconds = wait_of(request)
-    minutes = math.ceil(seconds / A_MINUTE)
-    pause = ngettext(
-        "Many wrong passwords were entered for this name. Try again in %(n)s second. People "
-        "already logged in are not affected. If this was not you, tell an administrator.",
-        "Many wrong passwords were entered for this name. Try again in %(n)s seconds. People "
-        "already logged in are not affected. If this was not you, tell an administrator.",
-        seconds,
+    words = _(
+        "Too many wrong passwords were entered for this name or from your address. Try again in "
+        "%(time)s. People already logged in are not affected. If this was not you, tell an "
+        "administrator."
     )
-    lock = ngettext(
-        "Too many wrong passwords were entered for this name or from your address. For %(n)s "
-        "minute no password is accepted, not even the right one. People already logged in are "
-        "not affected. If this was not you, tell an administrator.",
-        "Too many wrong passwords were entered for this name or from your address. For %(n)s "
-        "minutes no password is accepted, not even the right one. People already logged in are "
-        "not affected. If this was not you, tell an administrator.",
-        minutes,
-    )
+    wait = math.ceil(seconds / A_MINUTE) * A_MINUTE if seconds >= A_MINUTE else seconds
     answer = _message(
         request,
         429,
         _("Too many log-in attempts"),
-        pause % {"n": seconds} if seconds < A_MINUTE else lock % {"n": minutes},
+        words % {"time": duration(wait)},
         address=reverse("login"),
         label=_("Back to log-in"),
     )
@@ -220,7 +209,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         _("Form out of date"),
         _(
-            "You logged in after opening it, or the browser blocks cookies of this site. Nothing "
-            "was saved. Go back, reload the page and send it again."
+            "You logged in after opening it, or the browser blocks cookies. Nothing was "
+            "saved. Reload the page and send it again."
         ),
     )

@@ -122,10 +122,8 @@ _DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
     Coefficient.KAPPA: (
         _("Cohen's kappa"),
         _(
-            "Agreement of two people beyond chance, chance being how often each gives each label. "
-            "Of more people it is pooled over pairs: (A − E) / (N − E), with the sums over pairs "
-            "of the runs that both labelled (N), of those on which they agree (A), and of those "
-            "on which they would by chance (E)."
+            "Agreement of two people beyond chance, by how often each gives each label; of "
+            "more people, pooled over their pairs."
         ),
     ),
     Coefficient.ALPHA: (

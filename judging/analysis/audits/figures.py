@@ -326,8 +326,8 @@ def figures(facts: AuditFacts) -> Report:
 def rule_notes(audit: Audit) -> list[str]:
     """What is unusual about how figures count, and whose are set apart."""
     wrong = gettext(
-        "No verdict counts as wrong: on a success as FN, on a failure as FP. It counts against the "
-        "evaluator, never as a failure of the agent; coverage is as it is."
+        "No verdict counts as wrong: FN on a success, FP on a failure. It counts "
+        "against the evaluator, never the agent; coverage stays."
     )
     return [*([wrong] if audit.no_verdict_is_wrong else []), *_coverage_notes(audit)]
 

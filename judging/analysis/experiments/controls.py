@@ -150,8 +150,8 @@ def controls(facts: Facts) -> Report:
         empty=""
         if found
         else _(
-            "None of the control agents has run here. They do nothing, answer “N/A”, or list all "
-            "that the page says; a success of theirs is a fault of the evaluator or the task."
+            "No control agent has run here. Controls do nothing, answer “N/A” or list the "
+            "page; a success of theirs is an error of evaluator or task."
         ),
         layout=Layout(pivot="control"),
     )

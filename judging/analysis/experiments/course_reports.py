@@ -80,16 +80,16 @@ def recovery(facts: Facts) -> Report:
         ],
         remarks=[
             _(
-                "Counted are the loops and false completions that a run noticed itself or that "
-                "manage.py detect_anomalies found in it. Success without recovery is what remains "
-                "if every rescued run had failed."
+                "Loops and false completions that the run noticed itself or that manage.py "
+                "detect_anomalies found. Success without recovery: as if every rescued run had "
+                "failed."
             )
         ],
         empty=""
         if has_any
         else _(
-            "No loop and no false completion is marked in these runs. Runs with a recovery policy "
-            "mark them by themselves; for the others run manage.py detect_anomalies."
+            "No loop or false completion is marked in these runs. For runs without a "
+            "recovery policy, run manage.py detect_anomalies."
         ),
     )
 
@@ -300,9 +300,7 @@ def infrastructure(facts: Facts) -> Report:
             ]
             for rate in rates.by_agent
         ],
-        remarks=[
-            _("Counted is every attempt for itself. None of these errors counts against an agent.")
-        ],
+        remarks=[_("Every attempt counts. None of these errors counts against an agent.")],
         empty="" if rates.overall.attempts else empty,
     )
 

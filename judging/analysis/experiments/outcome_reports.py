@@ -82,12 +82,11 @@ def configurations(facts: Facts) -> Report:
         ],
         remarks=[
             _(
-                "Accuracy is over the runs with a verdict. The naive standard error is "
-                "√(p(1 − p)/n), as if runs were independent; the one by task knows that trials of "
-                "one task are alike. Where tasks have several trials, its interval stands below "
-                "it, and is the one to trust where it is wider than Wilson's. Time, cost and steps "
-                "are means over all runs that count; unknown is not zero. Errors, runs that were "
-                "broken off and infeasible tasks are no failures and count nowhere."
+                "Accuracy: of the runs with a verdict. SE, naive: √(p(1 − p)/n), as if runs "
+                "were independent. SE, by task: trials of a task taken together; trust its "
+                "interval where it is wider than Wilson's. Time, cost and steps: means over "
+                "the runs that count and of which they are known. Errors, runs broken off and "
+                "infeasible tasks count nowhere."
             )
         ],
     )

@@ -126,9 +126,8 @@ def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> st
         return gettext("Best of k takes somebody who picks: none is chosen.")
     covered = [each.coverage for each in found if each.coverage is not None]
     return gettext(
-        "Best of k picks a trial that passes by %(selector)s: at random where several do, and among"
-        " all k where none does. It has a verdict on %(told)s of %(runs)s runs; the others it does"
-        " not pass. Whether the picked trial succeeded is told by the verdicts above."
+        "Best of k picks a trial that %(selector)s passes, at random among several or, "
+        "if it passes none, among all k. It has a verdict on %(told)s of %(runs)s runs."
     ) % {
         "selector": selector.name,
         "told": sum(each.judged for each in covered),

@@ -43,10 +43,10 @@ class Cell(StrEnum):
 
 
 CELLS: Mapping[Cell, Promise] = {
-    Cell.BOTH: _("both say it was reached"),
-    Cell.JUDGE: _("the judge says so alone"),
-    Cell.PEOPLE: _("people say so alone"),
-    Cell.NEITHER: _("neither says so"),
+    Cell.BOTH: _("both"),
+    Cell.JUDGE: _("judge alone"),
+    Cell.PEOPLE: _("people alone"),
+    Cell.NEITHER: _("neither"),
     Cell.DIVIDED: _("people are divided"),
 }
 

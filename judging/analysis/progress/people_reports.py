@@ -174,15 +174,6 @@ def _published_name(each: PublishedAgreement) -> str:
     return gettext("reported, %(name)s") % {"name": each.environment}
 
 
-_HEADINGS = {
-    Cell.BOTH: _("both"),
-    Cell.JUDGE: _("judge alone"),
-    Cell.PEOPLE: _("people alone"),
-    Cell.NEITHER: _("neither"),
-    Cell.DIVIDED: CELLS[Cell.DIVIDED],
-}
-
-
 def milestones(facts: PeopleFacts) -> Report:
     """One row a milestone; on a page those first on which judge and people differ most often."""
 
@@ -212,7 +203,7 @@ def milestones(facts: PeopleFacts) -> Report:
             with_ends("precision", _("precision")),
             with_ends("recall", _("recall")),
             with_ends("agreement", ""),
-            *(Column(cell.value, heading) for cell, heading in _HEADINGS.items()),
+            *(Column(cell.value, heading) for cell, heading in CELLS.items()),
         ],
         rows=[row(each) for each in facts.milestones],
         page_rows=[row(each) for each in worst],

@@ -36,10 +36,10 @@ from judging.analysis.wording import DASH, points_words
 from judging.statistics.figures import Undefined
 
 _MEANING = _(
-    "Progress is 100 · Σ weight of the milestones reached / Σ weight; its highest value in a run, "
-    "and its value at the end, since a milestone can be lost again. Hidden progress is the highest "
-    "progress minus the success rate of the same runs. Intervals hold 95 % and know that runs of "
-    "one task are alike, so there is none where all runs are of one task, or all are alike."
+    "Progress: 100 · Σ weight reached / Σ weight, at its highest and at the end, "
+    "since milestones can be lost again. Hidden progress: highest progress minus "
+    "the success rate of the same runs. Intervals: 95 %, by task; none where all "
+    "runs are of one task or all are alike."
 )
 
 

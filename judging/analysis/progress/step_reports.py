@@ -72,9 +72,9 @@ def curve(facts: Facts) -> Report:
         sentences=[(each.name, _curve_words(points)) for each, points in curves if points],
         remarks=[
             _(
-                "The mean over all runs after every step; a run that has ended stays where it "
-                "ended. Where “held” falls below “reached”, milestones were lost again; the dotted "
-                "line is the share of runs that had succeeded by then."
+                "Mean over all runs after each step; ended runs keep their value. Where “held” "
+                "falls below “reached”, milestones were lost again. Dotted: share of runs that "
+                "had succeeded by then."
             )
         ],
         layout=Layout(split="configuration", folded=True),
@@ -175,10 +175,9 @@ def limits(facts: Facts) -> Report:
         remarks=[
             _("Limits above the last one shown for a configuration give the same figures."),
             _(
-                "Computed from the stored runs: each is cut after so many steps, and none is "
-                "carried out again. A run counts as a success if it succeeded within the limit. An "
-                "agent that knows its limit may act otherwise, and runs that a lower limit of "
-                "their own ended might have got further: under higher limits the figures are lower "
+                "Computed from stored runs, each cut after so many steps; none is run again. "
+                "An agent that knows its limit may act otherwise, and runs ended by a lower "
+                "limit of their own might have got further: above that limit figures are lower "
                 "bounds."
             ),
         ],

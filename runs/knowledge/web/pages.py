@@ -15,7 +15,7 @@ from runs.catalogue.agents.choices import shown_settings, value_in_words
 from runs.catalogue.tasks.rows import task_set_choices
 from runs.interface.filters import distinct_values
 from runs.interface.paging import BoundedPaginator
-from runs.knowledge.web.sets import BUDGET, HURT_AT, runs_with
+from runs.knowledge.web.sets import BUDGET, runs_with
 from runs.models import (
     AgentConfiguration,
     Experiment,
@@ -65,16 +65,10 @@ class Size:
 
     tokens: int
     budget: int
-    is_raw: bool
 
     @property
     def is_over(self) -> bool:
         return self.tokens > self.budget
-
-    @property
-    def has_hurt(self) -> bool:
-        """Whether as much raw knowledge has been seen to lower success."""
-        return self.is_raw and self.tokens >= HURT_AT // 2
 
     @property
     def most(self) -> int:
@@ -174,7 +168,6 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "size": Size(
             tokens=knowledge_set.n_tokens,
             budget=BUDGET,
-            is_raw=knowledge_set.is_raw,
         ),
         "versions": KnowledgeSet.objects.filter(
             name=knowledge_set.name, site=knowledge_set.site, kind=knowledge_set.kind

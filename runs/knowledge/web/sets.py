@@ -80,8 +80,6 @@ def _steps_of(run_ids: Iterable[UUID]) -> dict[UUID, list[Step]]:
 
 BUDGET = int(AgentSettings.model_fields["knowledge_tokens"].default)
 """Tokens that an agent gives to knowledge unless it is told otherwise."""
-HURT_AT = 16_000
-"""So many tokens of raw knowledge lowered success in the study that this follows."""
 
 
 class UnknownKnowledgeError(Exception):

@@ -93,8 +93,8 @@ class ExperimentForm(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"list": "step-limits"}),
         help_text=_(
-            "Common: 30, 50 and 100. Several, such as 10, 20, 30: each agent is compared under "
-            "all of them. Empty: as the task or the agent says."
+            "Usually 30, 50 or 100. Several, such as 10, 20, 30, are compared. Leave empty "
+            "to use the limit of the task or agent."
         ),
     )
     budgets = forms.CharField(
@@ -102,8 +102,8 @@ class ExperimentForm(forms.Form):
         required=False,
         max_length=200,
         help_text=_(
-            "Of agents that have web knowledge. Several, such as 6000, none: each is compared "
-            "under all of them; none gives all entries. Empty: as configured."
+            "For agents with web knowledge. Several, such as 6000, none, are compared; "
+            "none gives all entries. Leave empty to use the configured budget."
         ),
     )
     policy = forms.ModelChoiceField(

@@ -129,7 +129,8 @@ class HintExperimentForm(ExperimentForm):
             "Usually 30, 50 or 100. Leave empty to use the limit of the task or agent."
         )
         self.fields["budgets"].help_text = _(
-            "Of an agent that has web knowledge; none gives all entries. Empty: as configured."
+            "For agents with web knowledge; none gives all entries. Leave empty to use the "
+            "configured budget."
         )
 
     hint_plan: HintPlan | None = None

@@ -149,7 +149,7 @@ def test_the_choice_is_said_and_goes_with_every_link(shy: audited.Audited) -> No
     address = reverse("judging:audit", args=[shy.study.pk])
     page = client.get(f"{address}?no_verdict=wrong").content.decode()
     page += client.get(f"{address}figures/?no_verdict=wrong").content.decode()
-    assert "No verdict counts as wrong: on a success as FN, on a failure as FP." in page
+    assert "No verdict counts as wrong: FN on a success, FP on a failure." in page
     for part in ("figures", "pictures", "tables/figures.csv", "report.md"):
         assert f"{address}{part}{'' if '.' in part else '/'}?no_verdict=wrong" in page, part
     usual = client.get(f"{address}figures/").content.decode()
