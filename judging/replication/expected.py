@@ -78,7 +78,8 @@ def policy_of(group: Group) -> RetryPolicy | None:
         return None
     found = RetryPolicy.objects.named(said)
     if found is None:
-        raise PlanError(_("There is no retry policy %(name)s.") % {"name": said})
+        names = {"kind": _("retry policy"), "name": said}
+        raise PlanError(_("%(kind)s not found: %(name)s") % names)
     return found
 
 
@@ -148,7 +149,7 @@ def _labels(key: str, judging: Judging, sources: Sources, planned: dict[str, Pla
             words = _("labels of the study %(study)s") % {"study": judging.study}
         n = None if study is None else StudyItem.objects.filter(study=study).count()
         lacks = judging.study and study is None
-        problem = _("there is no such study here") if lacks else ""
+        problem = _("not found") if lacks else ""
         return PlanLine(
             kind=Kind.JUDGING, key=key, words=words, n=n, seconds=0.0, is_free=True, problem=problem
         )

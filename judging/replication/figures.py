@@ -166,7 +166,8 @@ def _wanted(
 def _called(arm: str, verdict: str, sources: Sources) -> str:
     """What reports on its experiment call an arm. Raises NoFigureError."""
     if arm not in sources.file.arms:
-        raise NoFigureError(_("there is no arm %(arm)s") % {"arm": arm})
+        names = {"kind": _("configuration"), "name": arm}
+        raise NoFigureError(_("%(kind)s not found: %(name)s") % names)
     runs = sources.arm(arm)
     for each in sources.facts(runs.experiment, verdict).configurations:
         if each.agent.pk == runs.agent.pk:

@@ -221,7 +221,7 @@ class Maker:
             raise StudyFileError(self.replication.file_name, name, reason)
         path = self.folder / name
         if not path.exists():
-            raise StudyFileError(self.replication.file_name, name, _("there is no such file"))
+            raise StudyFileError(self.replication.file_name, name, _("not found"))
         return path
 
 
@@ -229,6 +229,6 @@ def _person(replication: Replication, name: str) -> User:
     """Raises StudyFileError where there is no such account."""
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
-        reason = _("there is no account %(name)s") % {"name": name}
+        reason = _("%(kind)s not found: %(name)s") % {"kind": _("account"), "name": name}
         raise StudyFileError(replication.file_name, "judging.annotators", reason)
     return user

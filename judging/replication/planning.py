@@ -132,7 +132,8 @@ class Planner:
         else:
             found = LearningJob.objects.filter(pk__in=ids_of([source]), kind=LearningJob.Kind.HINTS)
             if (there := found.first()) is None:
-                raise PlanError(_("There are no hints %(name)s.") % {"name": source})
+                names = {"kind": _("hints"), "name": source}
+                raise PlanError(_("%(kind)s not found: %(name)s") % names)
             job = there
         hints = Hint.objects.all() if self._user is None else Hint.objects.visible_to(self._user)
         pool = HintPool(job, list(hints.for_list().filter(job=job)), arm.hints.levels)

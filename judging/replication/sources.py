@@ -172,7 +172,10 @@ class Sources:
                 if agent is not None:
                     return ArmRuns(experiment, agent)
         if arm.experiment:
-            return _("there is no experiment %(name)s") % {"name": arm.experiment}
+            return _("%(kind)s not found: %(name)s") % {
+                "kind": _("experiment"),
+                "name": arm.experiment,
+            }
         return _("it has not run yet")
 
     def _configuration(self, experiment: Experiment, arm: Arm) -> ArmRuns | str:
@@ -235,7 +238,7 @@ class Sources:
 def _check_report(registry: Registry[Any], name: str) -> None:
     """Raises NoFigureError for no report of the name, and for a list of runs."""
     if name not in registry:
-        raise NoFigureError(_("there is no report %(name)s") % {"name": name})
+        raise NoFigureError(_("%(kind)s not found: %(name)s") % {"kind": _("report"), "name": name})
     if registry.entries[name].lists_runs:
         raise NoFigureError(_("%(name)s is a list of runs") % {"name": name})
 

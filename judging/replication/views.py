@@ -13,6 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -53,7 +54,8 @@ class StudyFileForm(forms.Form):
     def clean_file(self) -> UploadedFile[Any]:
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if file.size is None or file.size > LARGEST_FILE:
-            raise forms.ValidationError(_("A study file has at most 1 MB."))
+            most = filesizeformat(LARGEST_FILE)
+            raise forms.ValidationError(_("Too large: at most %(size)s.") % {"size": most})
         return file
 
 

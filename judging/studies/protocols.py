@@ -66,7 +66,7 @@ PRESETS = (
     Preset("", _("Two annotators"), {"guidelines": DEFAULT_GUIDELINES}),
     Preset(
         "online_mind2web",
-        _("Online-Mind2Web"),
+        "Online-Mind2Web",
         {
             "labels_per_run": 3,
             "hides_identity": True,

@@ -139,7 +139,7 @@ def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
     data = form.cleaned_data
     keys = list(matching_runs(query, request.user).order_by().values_list("pk", flat=True))
     if not keys:
-        form.add_error(None, _("No run matches these filters. Remove one."))
+        form.add_error(None, _("Nothing matches these filters"))
         return None
     chosen = draw(keys, min(data["sample_size"] or len(keys), MAX_RUNS), data["seed"])
     try:

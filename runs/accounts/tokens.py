@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -25,9 +26,7 @@ from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
 from runs.models.people import KEY_START, PREFIX_CHARS, digest_of
 
 LIVES = [
-    (7, _("7 days")),
-    (30, _("30 days")),
-    (90, _("90 days")),
+    *((n, format_lazy(_("{n} days"), n=n)) for n in (7, 30, 90)),
     (365, _("a year")),
 ]
 USUAL_LIFE_DAYS = 90

@@ -17,11 +17,11 @@ FORMAT_WORDS = {
     AUTO: _("Detect automatically"),
     "native": _("native"),
     "agentlab": _("AgentLab or BrowserGym result folders"),
-    "agentrewardbench": _("AgentRewardBench"),
+    "agentrewardbench": "AgentRewardBench",
     "browser_use": _("browser-use histories"),
     "online_mind2web": _("Online-Mind2Web submissions"),
     "webarena": _("WebArena result folders"),
-    "webarena_verified": _("WebArena-Verified"),
+    "webarena_verified": "WebArena-Verified",
     "playwright_trace": _("Playwright traces"),
     "atif": _("ATIF trajectories"),
     "inspect_ai": _("Inspect logs"),
@@ -55,8 +55,8 @@ class ImportForm(forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._word_keeping(settings.ENV.UPLOAD_KEEP_DAYS)
-        words = _("Zip the whole folder, pictures included;")
-        most = _("at most %(size)s.") % {
+        words = _("Zip the whole folder, pictures included.")
+        most = _("At most %(size)s.") % {
             "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
         }
         self.fields["file"].help_text = f"{words} {most}"
@@ -67,8 +67,8 @@ class ImportForm(forms.Form):
             del self.fields["keeps_file"]
             return
         self.fields["keeps_file"].help_text = _(
-            "For %(days)s days, so that better importers can read it again. "
-            "Nobody can open it, but its secrets are kept too."
+            "For %(days)s days, to read it again with better importers. Nobody can open "
+            "it; secrets in it are kept too."
         ) % {"days": f"{days:g}"}
 
 

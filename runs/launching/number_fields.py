@@ -48,9 +48,7 @@ class WholeNumberField(_BoundedField, forms.IntegerField):
     input_mode = "numeric"
 
     def _words(self) -> str:
-        if self.required:
-            return _("Enter a whole number from %(low)s to %(high)s.")
-        return _("Enter a whole number from %(low)s to %(high)s, or nothing.")
+        return _("Enter a whole number from %(low)s to %(high)s.")
 
 
 class AmountField(_BoundedField, forms.DecimalField):
@@ -59,6 +57,4 @@ class AmountField(_BoundedField, forms.DecimalField):
     input_mode = "decimal"
 
     def _words(self) -> str:
-        if self.required:
-            return _("Enter a number from %(low)s to %(high)s.")
-        return _("Enter a number from %(low)s to %(high)s, or nothing.")
+        return _("Enter a number from %(low)s to %(high)s.")

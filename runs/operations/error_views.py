@@ -39,13 +39,11 @@ def _message(
     title: str,
     text: str,
     *,
-    heading: str = "",
     address: str = "/",
     label: str = "",
 ) -> HttpResponse:
     context = {
         "title": title,
-        "heading": heading or title,
         "text": text,
         "address": address,
         "label": label or _("Home"),
@@ -72,9 +70,8 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     return _message(
         request,
         404,
-        _("Not found"),
+        _("Unknown value in the address"),
         told if error.name else _("This page does not know a value in the address."),
-        heading=_("Unknown value in the address"),
         address=request.path + query,
         label=_("Open the page without it"),
     )
@@ -87,15 +84,14 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400, or 413 where more was sent than is taken."""
     is_too_large = isinstance(exception, TOO_LARGE)
     context = {
-        "title": _("Not accepted"),
-        "heading": _("This could not be read"),
+        "title": _("This could not be read"),
         "text": _(
             "The request is damaged or meant for another site. Nothing was saved. Reload the page "
             "and try again."
         ),
     }
     if is_too_large:
-        context["heading"] = _("This is too large")
+        context["title"] = _("This is too large")
         context["text"] = _(
             "The request is too large or has too many fields. Nothing was saved. Send less, such "
             "as a file in parts."
@@ -110,9 +106,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _message(
         request,
         403,
-        _("Not allowed"),
+        _("Your role does not allow this"),
         _("Ask an administrator for the role that you need."),
-        heading=_("Your role does not allow this"),
     )
 
 
@@ -121,9 +116,8 @@ def form_only(request: HttpRequest, refused: HttpResponse) -> HttpResponse:
     answer = _message(
         request,
         405,
-        _("Not sent"),
+        _("The form was not sent"),
         _("This address only takes forms. Nothing was saved. Go back and send the form again."),
-        heading=_("The form was not sent"),
     )
     answer["Allow"] = refused["Allow"]
     return answer
@@ -150,14 +144,13 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
         answer = _bare(
             request,
             503,
-            _("Temporarily unavailable"),
+            _("The file storage is temporarily unavailable")
+            if missing is Outage.FILES
+            else _("The database is temporarily unavailable"),
             _(
                 "What you just sent may not be saved: go back and send it again. A form sent "
                 "twice is saved once."
             ),
-            heading=_("The file storage is temporarily unavailable")
-            if missing is Outage.FILES
-            else _("The database is temporarily unavailable"),
         )
         answer["Retry-After"] = str(RETRY_AFTER_S)
         return answer
@@ -173,11 +166,9 @@ def server_error(request: HttpRequest, error: BaseException | None = None) -> Ht
     )
 
 
-def _bare(
-    request: HttpRequest, status: int, title: str, text: str, *, heading: str = "", **more: str
-) -> HttpResponse:
+def _bare(request: HttpRequest, status: int, title: str, text: str, **more: str) -> HttpResponse:
     """A page that asks the database nothing."""
-    context = {"title": title, "heading": heading or title, "text": text, **more}
+    context = {"title": title, "text": text, **more}
     return render(request, "errors/bare.html", context, status=status)
 
 

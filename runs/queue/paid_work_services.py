@@ -85,7 +85,7 @@ class CostLimitField(forms.DecimalField):
 class ResumeForm(forms.Form):
     """The cost limit for all of the work; as before where it is left empty."""
 
-    max_cost = CostLimitField(label=gettext_lazy("New cost limit in US dollars"))
+    max_cost = CostLimitField(label=gettext_lazy("Cost limit in US dollars"))
 
     def __init__(self, *args: Any, work: PaidWork, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

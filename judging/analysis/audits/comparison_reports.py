@@ -7,6 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -31,10 +32,10 @@ from judging.statistics.confusion import ConfusionMatrix
 MOST_GROUPS = 12
 GROUPINGS = {
     "all": _("all runs"),
-    "split": _("By split"),
-    "site": _("By site"),
-    "template": _("By intent template"),
-    "kind": _("By kind of evaluation"),
+    "split": capfirst(_("split")),
+    "site": capfirst(_("site")),
+    "template": capfirst(_("template")),
+    "kind": capfirst(_("kind of evaluation")),
 }
 FLIP_NAMES = (
     (_("FN repaired"), "fn"),

@@ -63,7 +63,7 @@ def failure_modes(facts: AuditFacts, chosen: ModeSource = ModeSource.KNOWN) -> R
         return FailureSelection({"agent": str(pk), "mode": mode, "by": by.value}).url(study)
 
     report = modes_report(figures_by, confirmed(failures_of(study)), chosen, link)
-    note = _("Failures are what people agreed on or adjudicated.")
+    note = _("Success is what people agreed on or adjudicated.")
     return replace(report, notes=[note, *report.notes])
 
 

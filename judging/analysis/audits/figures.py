@@ -39,7 +39,7 @@ class Measure:
     """One figure, a property of matrices. `cells` names the cells whose runs the number opens."""
 
     key: str
-    name: Promise
+    name: Promise | str
     formula: str
     definition: Promise
     cells: str
@@ -77,7 +77,7 @@ MEASURES = (
     ),
     Measure(
         "fpr",
-        _("FPR"),
+        "FPR",
         "FP / (FP + TN)",
         _("Share of the failures that passed."),
         "fp",
@@ -105,7 +105,7 @@ MEASURES = (
     ),
     Measure(
         "f1",
-        _("F1"),
+        "F1",
         "2·TP / (2·TP + FP + FN)",
         _("Harmonic mean of precision and recall."),
         "tp-fn-fp",

@@ -157,10 +157,7 @@ def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
 
 def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
     runs = differing(study, against.differing, against.annotator, against.source)
-    name = _("%(voice)s · %(annotator)s") % {
-        "voice": against.source.shown,
-        "annotator": against.annotator.name,
-    }
+    name = f"{against.source.shown} · {against.annotator.name}"
     return figure_row(
         name,
         against.agreement.value,

@@ -29,7 +29,7 @@ MOST_TASKS = 100
 ALL, PAIRED = "all", "paired"
 _RUNS: Mapping[str, Promise] = {ALL: _("all runs"), PAIRED: _("paired runs")}
 SUCCESS_RATE = "success_rate"
-_FIGURES: Mapping[str, Promise] = {
+_FIGURES: Mapping[str, Promise | str] = {
     SUCCESS_RATE: _("success rate by reference verdict"),
     **{each.key: each.name for each in MEASURES},
 }
@@ -119,8 +119,8 @@ def pairs(facts: TwoStudies) -> Report:
     ]
     words = {
         **{each.value: name for each, name in CELLS.items()},
-        "only_in_first": _("run of the first study without partner"),
-        "only_in_second": _("run of the second study without partner"),
+        "only_in_first": _("unpaired, first"),
+        "only_in_second": _("unpaired, second"),
     }
     p = p_words(test.tested_p)
     return Report(

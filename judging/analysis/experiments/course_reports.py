@@ -70,7 +70,7 @@ def recovery(facts: Facts) -> Report:
             on_pages(_("success rate without recovery")),
             on_pages(_("success where an anomaly was noticed")),
             on_pages(_("success after a recovery")),
-            Column("stopped_early", _("stopped early, saved at most")),
+            Column("stopped_early", _("stopped early")),
             in_files("steps_saved"),
             in_files("dollars_saved"),
         ],

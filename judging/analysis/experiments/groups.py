@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.figures import ExperimentFigures, Trials
@@ -18,10 +19,10 @@ from runs.models import Task
 from runs.models.parsing import read_number
 
 GROUPINGS: Mapping[str, Promise] = {
-    "site": _("By site"),
-    "template": _("By intent template"),
-    "level": _("By level"),
-    "kind": _("By kind of evaluation"),
+    "site": capfirst(_("site")),
+    "template": capfirst(_("template")),
+    "level": capfirst(_("level")),
+    "kind": capfirst(_("kind of evaluation")),
 }
 LEVEL_ENDINGS = {"-l2": "L2", "-l3": "L3"}
 """How WorkArena's tasks say their level; those of the first say nothing."""

@@ -35,25 +35,29 @@ from runs.models import Experiment, Task
 
 EXPERIMENT: Registry[Facts] = Registry(
     {
-        "configurations": Entry(_("Configurations"), outcomes.configurations),
-        "groups": Entry(_("Sites, templates, levels, kinds"), outcomes.groups),
-        "recovery": Entry(capfirst(_("recovery")), course.recovery),
+        "configurations": Entry(_("Which configuration succeeds most?"), outcomes.configurations),
+        "groups": Entry(_("Where does it succeed?"), outcomes.groups),
+        "recovery": Entry(
+            _("How often does a run get stuck, and does it recover?"), course.recovery
+        ),
         "detections": Entry(capfirst(_("anomalies noticed")), course.detections),
         "loops": Entry(_("Loops by comparison of steps"), course.loops),
-        "lengths": Entry(_("Number of steps"), course.lengths),
-        "modes": Entry(capfirst(_("failure modes")), course.modes),
-        "endings": Entry(_("End reasons"), course.endings),
-        "trials": Entry(_("Several trials"), trials.trials),
-        "pairs": Entry(_("Configurations in pairs"), comparison.pairs),
-        "controls": Entry(_("Controls"), controls.controls),
-        "infrastructure": Entry(capfirst(_("infrastructure errors")), course.infrastructure),
-        "miniwob": Entry(_("MiniWoB++: success rates"), miniwob.rates),
+        "lengths": Entry(_("Do longer runs succeed less?"), course.lengths),
+        "modes": Entry(_("How do runs fail?"), course.modes),
+        "endings": Entry(_("How do runs end?"), course.endings),
+        "trials": Entry(_("What do more trials bring?"), trials.trials),
+        "pairs": Entry(_("What does one solve that another does not?"), comparison.pairs),
+        "controls": Entry(
+            _("What do evaluators let through for agents that solve nothing?"), controls.controls
+        ),
+        "infrastructure": Entry(_("How often did the infrastructure fail?"), course.infrastructure),
+        "miniwob": Entry(_("How well is MiniWoB++ solved?"), miniwob.rates),
         "miniwob_steps": Entry(
             _("MiniWoB++: one-step and many-step tasks"), miniwob.rates_by_steps
         ),
         "miniwob_tasks": Entry(_("MiniWoB++: tasks"), miniwob.tasks),
         "miniwob_excluded": Entry(_("MiniWoB++: tasks left out"), miniwob.excluded),
-        "miniwob_causes": Entry(_("MiniWoB++: what failed"), causes),
+        "miniwob_causes": Entry(_("What fails on MiniWoB++: seeing or reasoning?"), causes),
         "runs": Entry(_("Runs"), course.runs, lists_runs=True),
     }
 )

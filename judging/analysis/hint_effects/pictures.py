@@ -189,40 +189,34 @@ def _counted(sign: str, n: int, tasks: int, cell: Cell) -> Heat:
 
 
 def _n(n: int) -> str:
-    return _("n = %(n)d") % {"n": n}
+    return f"n = {n}"
 
 
 MAPS: Mapping[str, HeatMap] = {
     "difference": HeatMap(
         gettext_lazy("Do hints raise the success rate?"),
         gettext_lazy(
-            "Mean success rate with hints minus without, in percentage points; the interval "
-            "of 95 in 100 is by task; n tasks."
+            "Difference to runs without hints, in percentage points; interval by "
+            "task, 95 %; n tasks."
         ),
         lambda cell: _points(cell.difference, cell.n),
     ),
     "best": HeatMap(
         gettext_lazy("And if the best trial counts?"),
         gettext_lazy(
-            "A task succeeds here as soon as one of its trials does. Difference in percentage "
-            "points; the interval of 95 in 100 is by task; n tasks."
+            "Difference to runs without hints, in percentage points; interval by "
+            "task, 95 %; n tasks."
         ),
         lambda cell: _points(cell.best, cell.n),
     ),
     "improvements": HeatMap(
         gettext_lazy("What did hints win?"),
-        gettext_lazy(
-            "Successes more than without hints, added up over the tasks that gained any; the "
-            "number of those tasks."
-        ),
+        gettext_lazy("Difference in successes, added up over these tasks; number of tasks."),
         lambda cell: _counted("+", cell.improvements, cell.improved, cell),
     ),
     "deteriorations": HeatMap(
         gettext_lazy("What did hints cost?"),
-        gettext_lazy(
-            "Successes fewer than without hints, added up over the tasks that lost any; the "
-            "number of those tasks."
-        ),
+        gettext_lazy("Difference in successes, added up over these tasks; number of tasks."),
         lambda cell: _counted("−", cell.deteriorations, cell.worsened, cell),
     ),
 }

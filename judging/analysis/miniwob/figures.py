@@ -197,7 +197,7 @@ NOTE = _(
     "Published figures are as printed in the source (seeds 0-49, with gpt-4 0-19; success is a "
     "reward above 0). Its prompts, models and detector are others: a reference, no comparison."
 )
-_SCREENSHOTS, _HTML = _("screenshots as text"), _("HTML")
+_SCREENSHOTS, _HTML = _("screenshots as text"), "HTML"
 PUBLISHED_RATES = (
     ("gpt-3.5-turbo", _SCREENSHOTS, 0.874, 60),
     ("gpt-3.5-turbo-16k", _SCREENSHOTS, 0.824, 74),

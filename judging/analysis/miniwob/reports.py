@@ -162,7 +162,7 @@ def rates_by_steps(facts: Facts) -> Report:
         rows=rows,
         counts=[rule_note()],
         notes=[_rates_note(), str(NOTE)],
-        layout=Layout(pivot="rule", caption=_("One-step and many-step tasks")),
+        layout=Layout(pivot="rule", caption=_("MiniWoB++: one-step and many-step tasks")),
     )
 
 
@@ -234,7 +234,7 @@ def excluded(facts: Facts) -> Report:
         columns=[text("task", _("task")), text("reason", _("why")), Column("runs", _("runs"))],
         rows=rows,
         counts=[rule_note()],
-        layout=Layout(caption=_("Tasks left out, with the source's reasons"), folded=True),
+        layout=Layout(caption=_("MiniWoB++: tasks left out"), folded=True),
     )
 
 

@@ -223,14 +223,14 @@ def runs(facts: Facts) -> Report:
 
 PROGRESS: Registry[Facts] = Registry(
     {
-        "configurations": Entry(_("Progress beside success"), configurations),
-        "task-sets": Entry(_("The same by task set"), task_sets),
-        "curve": Entry(_("Progress by step"), steps.curve),
-        "stops": Entry(_("Milestones that runs do not get past"), steps.stops),
-        "arms": Entry(_("Step limits as arms"), steps.arms),
-        "limits": Entry(_("Step limits"), steps.limits),
+        "configurations": Entry(_("How much progress does success hide?"), configurations),
+        "task-sets": Entry(_("By task set"), task_sets),
+        "curve": Entry(_("Where do runs stop getting further?"), steps.curve),
+        "stops": Entry(_("Which milestones do runs not get past?"), steps.stops),
+        "arms": Entry(_("What does a step limit change?"), steps.arms),
+        "limits": Entry(_("Would fewer steps do?"), steps.limits),
         "difficulty": Entry(_("Easy and hard tasks"), difficulty),
-        "scores": Entry(_("Adjusted scores"), steps.scores),
+        "scores": Entry(_("One score that counts how far failures got"), steps.scores),
         "runs": Entry(_("Runs with their progress"), runs, lists_runs=True),
     },
     prefix="progress-",

@@ -200,7 +200,7 @@ def arms(facts: Facts) -> Report:
             with_ends("success", _("success")),
             figure("steps", _("steps used"), show=decimals(1)),
             Column("n", "n"),
-            Column("ended", _("ended by the limit")),
+            Column("ended", _("ended by a limit")),
         ],
         rows=rows,
         # Where limits are no arms of the plan, they differ by task and say nothing of agents.
@@ -320,7 +320,7 @@ def _score_words(found: AdjustedScore) -> str:
         "progress": "100 %" if isinstance(progress, Undefined) else percent(progress),
         "score": percent(found.value),
     }
-    said = gettext("%(alpha)s × %(passed)s + %(rest)s × %(progress)s = %(score)s.") % words
+    said = "{alpha} × {passed} + {rest} × {progress} = {score}.".format(**words)
     if isinstance(progress, Undefined):
         return f"{said} {gettext('Nothing failed, so nothing is missing from the second part.')}"
     return said

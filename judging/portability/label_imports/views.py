@@ -168,8 +168,8 @@ class LabelImportForm(forms.Form):
     def __init__(self, *args: Any, user: User, **options: Any) -> None:
         super().__init__(*args, **options)
         self._user = user
-        words = _("UTF-8, or the Unicode text of spreadsheets;")
-        most = _("at most %(size)s.") % {"size": filesizeformat(MOST_BYTES)}
+        words = _("UTF-8, or the Unicode text of spreadsheets.")
+        most = _("At most %(size)s.") % {"size": filesizeformat(MOST_BYTES)}
         self.fields["file"].help_text = f"{words} {most}"
 
     def clean_study(self) -> str:
@@ -187,8 +187,7 @@ class LabelImportForm(forms.Form):
         size = file.size or 0
         if size > MOST_BYTES:
             raise forms.ValidationError(
-                _("The file has %(size)s; split it into files of at most %(most)s each.")
-                % {"size": filesizeformat(size), "most": filesizeformat(MOST_BYTES)}
+                _("Too large: at most %(size)s.") % {"size": filesizeformat(MOST_BYTES)}
             )
         bad = unreadable(file)
         if bad:

@@ -41,7 +41,7 @@ class MessageForm(forms.Form):
         label=gettext_lazy("Your comment"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": gettext_lazy("Write the comment first.")},
+        error_messages={"required": gettext_lazy("Required.")},
     )
     proposal = forms.ChoiceField(
         label=gettext_lazy("The verdict you propose"),
@@ -63,7 +63,7 @@ class DecisionForm(forms.Form):
         label=gettext_lazy("reason"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),
-        error_messages={"required": gettext_lazy("Give a reason.")},
+        error_messages={"required": gettext_lazy("Required.")},
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 

@@ -146,7 +146,7 @@ class LabelForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
         if data.get("success") in NEEDS_REASON and not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Give a reason."))
+            self.add_error("rationale", _("Required."))
         if data.get("success") == Success.FAILURE:
             self._ask_for_details(data)
         else:
@@ -176,7 +176,7 @@ class LabelForm(forms.Form):
         if study.taxonomy and not data.get("causes"):
             self.add_error("causes", _("Choose at least one."))
         if not data.get("rationale", "").strip():
-            self.add_error("rationale", _("Give a reason."))
+            self.add_error("rationale", _("Required."))
 
     def submission(self) -> Submission:
         """What the valid form says."""
@@ -239,7 +239,7 @@ class SkipForm(forms.Form):
         label=_("reason"),
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _("Give a reason.")},
+        error_messages={"required": _("Required.")},
     )
 
 
@@ -252,7 +252,7 @@ class CommentForm(forms.Form):
         label=_("Comment"),
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        error_messages={"required": _("Write the comment first.")},
+        error_messages={"required": _("Required.")},
     )
 
     def __init__(self, *args: Any, of: Assignment, **kwargs: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.http import QueryDict
+from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from pydantic import ValidationError
@@ -64,7 +65,7 @@ class MilestoneForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("milestone"),
         max_length=MAX_NAME,
-        error_messages={"required": gettext_lazy("State what is true once it is reached.")},
+        error_messages={"required": gettext_lazy("Required.")},
     )
     weight = forms.FloatField(
         label=gettext_lazy("weight"),
@@ -291,5 +292,6 @@ class MilestoneFileForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > self.MOST_BYTES:
-            raise forms.ValidationError(_("This file is too large for milestones."))
+            most = filesizeformat(self.MOST_BYTES)
+            raise forms.ValidationError(_("Too large: at most %(size)s.") % {"size": most})
         return file

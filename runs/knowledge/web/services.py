@@ -112,8 +112,7 @@ def start_extraction(
     """
     if len(runs) > MOST_RUNS:
         raise WorkRefusedError(
-            _("At most %(most)d runs can be learned from at once; these are %(n)d.")
-            % {"n": len(runs), "most": MOST_RUNS}
+            _("At most %(max)d runs at once; these are %(n)d.") % {"n": len(runs), "max": MOST_RUNS}
         )
     wanted = Run.objects.filter(pk__in=runs)
     ids = list(runs_to_learn_from(wanted).order_by("created_at", "pk").values_list("pk", flat=True))

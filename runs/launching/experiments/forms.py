@@ -40,7 +40,7 @@ class ExperimentForm(forms.Form):
     name = forms.CharField(
         label=_("name"),
         max_length=200,
-        error_messages={"required": _("Enter a name.")},
+        error_messages={"required": _("Required.")},
     )
     task_set = forms.ChoiceField(label=_("task set"))
     sites = forms.MultipleChoiceField(
@@ -110,7 +110,7 @@ class ExperimentForm(forms.Form):
         queryset=RetryPolicy.objects.none(),
         label=_("retry policy"),
         required=False,
-        empty_label=_("none: default settings"),
+        empty_label=_("default settings"),
     )
     parallelism = WholeNumberField(
         label=_("Maximum runs at a time"),
@@ -161,7 +161,7 @@ class ExperimentForm(forms.Form):
         # The same form, sent twice, made it.
         if there is not None and str(there.token) != self.data.get("token"):
             raise forms.ValidationError(
-                _("There is an experiment %(name)s already. Choose another name."),
+                _("This name is taken."),
                 params={"name": name},
             )
         return name

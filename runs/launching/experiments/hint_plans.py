@@ -174,7 +174,7 @@ def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness])
         PlanError: it has not one agent, the agent has tips of its own, or no task has all sources.
     """
     if len(plan.agents) != 1:
-        raise PlanError(_("Choose one agent: it is compared with itself."))
+        raise PlanError(_("Choose one."))
     [base] = plan.agents
     if (base.config or {}).get("tips") or (base.config or {}).get(HINTS_KEY):
         raise PlanError(_("This agent already has tips. Choose one without."))

@@ -115,7 +115,7 @@ class HintExperimentForm(ExperimentForm):
         required=False,
         max_length=100_000,
         widget=forms.TextInput(attrs={"class": "mono"}),
-        help_text=_('Kind, colon, JSON. generic:{"model": "own-model"}'),
+        help_text=_('One per line: kind, colon, JSON. generic:{"model": "own-model"}'),
     )
 
     def __init__(self, *args: Any, user: User, **options: Any) -> None:
@@ -139,7 +139,7 @@ class HintExperimentForm(ExperimentForm):
     def clean(self) -> dict[str, Any]:
         for name in ("max_steps", "budgets"):
             if len(re.split(r"[\s,;]+", str(self.cleaned_data.get(name) or "").strip())) > 1:
-                self.add_error(name, _("Enter one value: one agent is compared with itself."))
+                self.add_error(name, _("Choose one."))
         chosen = self.cleaned_data.get("agents")
         self.cleaned_data["agents"] = [chosen] if chosen else []
         cleaned = super().clean()

@@ -68,9 +68,7 @@ def launch_experiment(*, plan: Plan, token: UUID, user: User | None) -> Launched
         # The second click of two came while the first one was at work.
         if there := Experiment.objects.filter(token=token).first():
             return Launched(there, is_new=False)
-        raise PlanError(
-            _("There is an experiment %(name)s already. Choose another name.") % {"name": plan.name}
-        ) from None
+        raise PlanError(_("This name is taken.") % {"name": plan.name}) from None
     return Launched(experiment, is_new=True)
 
 

@@ -78,7 +78,7 @@ class PolicyForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("name"),
         max_length=100,
-        error_messages={"required": gettext_lazy("Enter a name.")},
+        error_messages={"required": gettext_lazy("Required.")},
     )
     description = forms.CharField(
         label=gettext_lazy("Purpose"),

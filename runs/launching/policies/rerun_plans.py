@@ -258,7 +258,7 @@ def _demand_size(plan: RerunPlan) -> None:
         raise RerunError(_("This policy reruns nothing now."))
     if len(plan.reruns) > MAX_NEW_RUNS:
         raise RerunError(
-            _("At most %(max)d runs can be queued at once; these are %(n)d.")
+            _("At most %(max)d runs at once; these are %(n)d.")
             % {"n": len(plan.reruns), "max": MAX_NEW_RUNS}
         )
 

@@ -84,14 +84,14 @@ class RerunForm(forms.Form):
         assert isinstance(policy, forms.ChoiceField)  # noqa: S101 (mypy)
         policy.choices = [
             (SAME, _("as before")),
-            (NO_POLICY, _("none: default settings")),
+            (NO_POLICY, _("default settings")),
             *((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions()),
         ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed") is None:
-            self.add_error("seed", _("Enter a seed."))
+            self.add_error("seed", _("Required."))
         return cleaned
 
     def rerun_request(self) -> RerunRequest:

@@ -89,7 +89,7 @@ def launch_reruns(*, runs: Iterable[Run], rerun_request: RerunRequest, user: Use
     sources = list(runs)
     if len(sources) * rerun_request.trials > MAX_NEW_RUNS:
         raise RerunError(
-            _("At most %(max)d runs can be queued at once; these are %(n)d.")
+            _("At most %(max)d runs at once; these are %(n)d.")
             % {"n": len(sources) * rerun_request.trials, "max": MAX_NEW_RUNS}
         )
     refused = [

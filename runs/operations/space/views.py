@@ -180,5 +180,7 @@ def space(request: AppRequest) -> HttpResponse:
 def space_measure(request: AppRequest) -> HttpResponse:
     """Have it measured again, in the background."""
     ask_for_measurement()
-    messages.info(request, _("It is being measured. Load this page again in a while."))
+    messages.info(
+        request, _("Storage is being measured in the background. This page updates by itself.")
+    )
     return redirect("runs:space")

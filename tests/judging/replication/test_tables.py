@@ -80,7 +80,7 @@ def test_figures_that_are_not_there_say_why() -> None:
 
 
 MISNAMED = (
-    ('report = "matrices"', 'report = "matrixes"', "there is no report matrixes"),
+    ('report = "matrices"', 'report = "matrixes"', "report not found: matrixes"),
     ('report = "matrices"', 'report = "triangle"', "triangle is a list of runs"),
     ('{ key = "tp" }', '{ key = "tp", column = "true" }', "matrices has no column true"),
     ('evaluator = "before"', 'evaluator = "nobody"', "matrices has no row with"),

@@ -224,12 +224,12 @@ def test_a_part_that_cannot_be_done_says_why_and_rests(file: Path) -> None:
     content = LEVERS.replace("seed = 11", 'seed = 11\nannotators = ["nobody"]')
     replication = files.taken_up(content)
     work = Work(replication, folder=file.parent, is_told=True)
-    with pytest.raises(ValueError, match="there is no account nobody"):
+    with pytest.raises(ValueError, match="account not found: nobody"):
         carry_out_here(work, should_stop=lambda: False, on_change=lambda: None)
     assert not Study.objects.exists()
     go_on(replication)
     replication.refresh_from_db()
-    assert "there is no account nobody" in replication.problem
+    assert "account not found: nobody" in replication.problem
 
 
 def test_resume_takes_something_to_resume(file: Path) -> None:
@@ -239,6 +239,6 @@ def test_resume_takes_something_to_resume(file: Path) -> None:
 
 def test_files_that_are_missing_are_named(file: Path) -> None:
     file.write_text(LEVERS.replace("format =", 'runs = ["x.zip"]\nformat =', 1))
-    with pytest.raises(CommandError, match=r"levers.toml, x.zip: there is no such file"):
+    with pytest.raises(CommandError, match=r"levers.toml, x.zip: not found"):
         replicate(file, "--run")
     assert not Run.objects.exists()

@@ -108,8 +108,8 @@ def test_other_methods_are_refused(study: Study) -> None:
     [
         ({}, "Choose success, failure, unsure or not executable."),
         ({"success": "perhaps"}, "Choose success, failure, unsure or not executable."),
-        ({"success": "unsure", "rationale": ""}, "Give a reason."),
-        ({"success": "not_executable", "rationale": "  "}, "Give a reason."),
+        ({"success": "unsure", "rationale": ""}, "Required."),
+        ({"success": "not_executable", "rationale": "  "}, "Required."),
         ({"success": "failure", "failure_step": "99"}, "This run has no such step."),
         ({"success": "failure", "failure_step": "x"}, "This run has no such step."),
     ],
@@ -205,7 +205,7 @@ def test_skipping_needs_a_reason(study: Study) -> None:
     client = client_of(annotators_of(study)[0])
     form = form_of(client, study)
     page = client.post(url("label_skip", study), form, follow=True).content.decode()
-    assert "Give a reason." in page
+    assert "Required." in page
     client.post(url("label_skip", study), form | {"reason": "no pictures"})
     skipped = Assignment.objects.get(pk=form["assignment"])
     assert (skipped.state, skipped.skip_reason) == ("skipped", "no pictures")
@@ -301,7 +301,7 @@ def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) ->
     ("sent", "reason"),
     [
         ({"step_index": 99, "text": "odd"}, "This run has no such step."),
-        ({"step_index": 1, "text": " "}, "Write the comment first."),
+        ({"step_index": 1, "text": " "}, "Required."),
     ],
 )
 def test_a_comment_that_cannot_be_says_why_and_is_not_kept(

@@ -106,7 +106,7 @@ def test_nobody_has_two_roles_in_a_new_study() -> None:
     ("changes", "says"),
     [
         ({"name": "Taken"}, "This name is taken."),
-        ({"query": "site=nowhere"}, "No run matches these filters."),
+        ({"query": "site=nowhere"}, "Nothing matches these filters"),
         ({"labels_per_run": 1}, "greater than or equal to 2"),
         ({"repeat_percent": 80}, "less than or equal to 50"),
         ({"guidelines": ""}, "This field is required."),
@@ -168,7 +168,7 @@ def test_members_come_and_go() -> None:
     for user in (ann, eve):
         client.post(url("member_add", study.pk), {"user": user.pk, "part": "annotator"})
     page = client.get(url("study_detail", study.pk)).content.decode()
-    assert "eve: this role shows outcomes" in page
+    assert "eve: may already know verdicts" in page
     said = client.post(
         url("member_add", study.pk), {"user": ann.pk, "part": "annotator"}, follow=True
     )

@@ -126,7 +126,7 @@ def test_htmx_gets_the_table_alone(engineer):
 def test_empty_says_which_command_brings_tasks(engineer):
     assert "manage.py import_tasks FILE" in page(engineer)
     make_task()
-    assert "No task matches these filters" in page(engineer, f"{URL}?q=nothing")
+    assert "Nothing matches these filters" in page(engineer, f"{URL}?q=nothing")
 
 
 @pytest.mark.parametrize(

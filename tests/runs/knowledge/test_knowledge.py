@@ -245,9 +245,7 @@ def test_more_runs_than_are_learned_from_at_once_are_refused(
     model: LLMStub, recorded, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("runs.knowledge.web.services.MOST_RUNS", 1)
-    with pytest.raises(
-        WorkRefusedError, match="At most 1 runs can be learned from at once; these are 2"
-    ):
+    with pytest.raises(WorkRefusedError, match="At most 1 runs at once; these are 2"):
         start_extraction(name="many", runs=recorded, model="stub-judge")
 
 

@@ -107,7 +107,7 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"name": ""}, "Enter a name."),
+        ({"name": ""}, "Required."),
         ({"tasks": "clicktest"}, "not among the selected"),
         ({"agents": []}, "Choose at least one."),
         ({"agents": ["no such"]}, "not one of the available choices"),

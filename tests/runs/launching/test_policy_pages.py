@@ -198,7 +198,7 @@ def test_the_preview_says_it_in_words_and_saves_nothing(engineer: Client) -> Non
     assert "larkfield" in words
     wrong = engineer.post(url, filled(run_steps="x")).content.decode()
     assert "Correct the marked fields" in wrong
-    assert "Steps: Enter a whole number from 1 to 10,000, or nothing." in wrong
+    assert "Steps: Enter a whole number from 1 to 10,000." in wrong
     nameless = engineer.post(url, filled(name="", watch="yes")).content.decode()
     assert "Shortest loop, in steps: 15" in nameless
     assert RetryPolicy.objects.count() == count
@@ -209,7 +209,7 @@ def test_environments_that_end_at_the_first_message_are_named(engineer: Client) 
     silent = make_policy("Silent", recovery={"on_false_completion": "ignore"})
     for policy, is_said in ((watching, True), (silent, False)):
         page = engineer.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
-        assert ("can never be noticed there" in page) is is_said
+        assert ("only repeated waiting is noticed" in page) is is_said
         assert ("webarena" in page) is is_said
 
 

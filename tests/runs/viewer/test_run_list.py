@@ -174,8 +174,8 @@ def test_what_is_typed_into_the_address_is_escaped(engineer):
 def test_no_match_says_so_and_leads_back(engineer):
     make_run(pictures=False)
     page = client_of(engineer).get(f"{URL}?site=nowhere").content.decode()
-    assert "No run matches these filters" in page
-    assert "Show all runs" in page
+    assert "Nothing matches these filters" in page
+    assert "Show all" in page
 
 
 def test_hostile_goal_is_escaped_and_beyond_htmx(engineer):

@@ -49,7 +49,7 @@ def test_compare_keeps_splits_apart(parted: audited.Audited) -> None:
     found = {each.name: (each.flips.runs, each.flips.fixed_fn, each.first.fn) for each in groups}
     assert found == {"dev": (2, 1, 1), "test": (3, 0, 1), "": (1, 0, 0), "2": (1, 0, 0)}
     page = open_page(client_of(audited.auditor()), "audit_compare", parted.study.pk)
-    assert "By split" in page.content.decode()
+    assert "Split" in page.content.decode()
 
 
 def test_matrices_and_figures_are_of_one_split(parted: audited.Audited) -> None:

@@ -263,7 +263,7 @@ def test_nothing_to_show_says_why(world: audited.Audited) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
     page = client.get(f"{address}?site=nowhere").content.decode()
-    assert "No run matches these filters" in page
+    assert "Nothing matches these filters" in page
     empty = audited.study("Empty")
     page = open_page(client, "audit_triangle", empty.study.pk).content.decode()
     assert "No run has a reference verdict yet" in page

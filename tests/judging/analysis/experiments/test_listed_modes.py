@@ -58,7 +58,7 @@ def test_the_page_shows_them_and_the_downloaded_rows_give_the_same(failed: Exper
     client = made.reader()
     chosen = {"verdict": "reward", "standing": "failure", "site": "shop"}
     page = client.get(made.address("experiment_runs", failed.pk, **chosen)).content.decode()
-    assert "How do these runs fail?" in page
+    assert "How do runs fail?" in page
     assert page.count("data-run=") == 4
     assert page.count("2/4") >= 2
     file = client.get(made.address("experiment_runs_file", failed.pk, "csv", **chosen))

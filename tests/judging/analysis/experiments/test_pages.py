@@ -303,7 +303,7 @@ def test_groups_tell_site_and_level_apart() -> None:
     made.store(made.run_row(of, task, agent, 1.0) for task in tasks)
     client = made.reader()
     part = page(client, "experiment_part", of.pk, "groups")
-    for word in ("By site", "By level", "L1", "L2", "hard"):
+    for word in ("Site", "Level", "L1", "L2", "hard"):
         assert word in part
     for level, external_id in {
         "L2": "workarena.servicenow.x-l2",

@@ -107,7 +107,7 @@ def test_every_picture_holds_its_numbers_and_links_every_cell(hints: Experiment)
             level, relatedness = key.split(".")
             assert made.address("hint_cell", hints.pk, level, relatedness) in picture
     assert "upper bound" in text
-    assert "Of 3 independent ones at least one leaves out 0 by chance 14.3 %" in text
+    assert "of 3 independent ones, at least one leaves out 0 by chance 14.3 %" in text
     assert "1 ended in an error" in text
     assert "1 no run" in text
     assert not re.search(r"<style|\sstyle=|\son\w+=", text)
