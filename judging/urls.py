@@ -6,14 +6,14 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 
-from judging.analysis.audits import compare_views as audit_compare
-from judging.analysis.audits import people_views as audit_people
 from judging.analysis.audits import run_views as audit_runs
 from judging.analysis.audits import studies as audited
-from judging.analysis.audits import two_studies_views as beside
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
-from judging.analysis.audits import whatif_views as whatif
+from judging.analysis.audits.comparing import evaluator_views as audit_compare
+from judging.analysis.audits.comparing import study_views as beside
+from judging.analysis.audits.people import views as audit_people
+from judging.analysis.audits.what_if import views as whatif
 from judging.analysis.causes import views as causes
 from judging.analysis.experiments import views as experiments
 from judging.analysis.experiments.facts import Facts

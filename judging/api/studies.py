@@ -9,14 +9,14 @@ from uuid import UUID
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
+from judging.analysis.audits.comparing.studies import two_studies
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
+from judging.analysis.audits.comparing.study_views import record_reading_of_tasks
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import judgements_of, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.analysis.audits.reports import check_split
-from judging.analysis.audits.two_studies import two_studies
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
-from judging.analysis.audits.two_studies_views import record_reading_of_tasks
 from judging.analysis.experiments.pairs import By
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study

@@ -11,11 +11,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, check_split
-from judging.analysis.audits.two_studies import TwoStudies, two_studies
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.experiments.comparison import Comparison, comparison_report
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import Side

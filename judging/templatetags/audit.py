@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from judging.analysis import wording
-from judging.analysis.audits.agreement import Agreed
 from judging.analysis.audits.figures import Measured
 from judging.analysis.audits.matrices import EvaluatorAudit
+from judging.analysis.audits.people.agreement import Agreed
 from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
 from judging.analysis.failure_modes.sources import NAMES, SIDES

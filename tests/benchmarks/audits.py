@@ -10,7 +10,7 @@ from functools import partial
 from django.db import connection
 from django.test import Client
 
-from judging.analysis.audits.agreement import agreement_of
+from judging.analysis.audits.people.agreement import agreement_of
 from judging.models import Evaluation, Label, ReferenceVerdict, Study, StudyItem
 from runs.models import AgentConfiguration, Run, RunStatus, Task
 from tests.benchmarks.clock import tell, work_side_by_side

@@ -8,8 +8,6 @@ from functools import cached_property
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.agreement import Agreement, agreement_of
-from judging.analysis.audits.detectors import Detected, detectors_of
 from judging.analysis.audits.matrices import (
     Audit,
     Corrected,
@@ -18,7 +16,9 @@ from judging.analysis.audits.matrices import (
     corrected_rates,
     resampled,
 )
-from judging.analysis.audits.people import Ceiling, ceiling_of
+from judging.analysis.audits.people.agreement import Agreement, agreement_of
+from judging.analysis.audits.people.detectors import Detected, detectors_of
+from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of

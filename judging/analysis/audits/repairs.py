@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from judging.analysis.audits.comparison import PairCompared, compare_all
+from judging.analysis.audits.comparing.evaluators import PairCompared, compare_all
 from judging.analysis.audits.explanations import decider, decider_words
 from judging.analysis.audits.facts import EVALUATOR, AuditFacts, source_column
 from judging.analysis.audits.figures import BY_KEY, Measured, measure

@@ -9,11 +9,11 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.comparison_reports import pairs, steps
+from judging.analysis.audits.comparing.evaluator_reports import pairs, steps
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.failure_modes import failure_modes
 from judging.analysis.audits.figures import QUESTIONS, corrected, draw, figures, matrices
-from judging.analysis.audits.people_reports import agreement, detectors, people
+from judging.analysis.audits.people.reports import agreement, detectors, people
 from judging.analysis.audits.population import LEFT_OUT
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of

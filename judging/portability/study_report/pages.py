@@ -11,11 +11,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.agreement import Agreement, Pair, agreement_of
 from judging.analysis.audits.explanations import explain
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, Resampled, corrected_rates
-from judging.analysis.audits.people_reports import agreement_report
+from judging.analysis.audits.people.agreement import Agreement, Pair, agreement_of
+from judging.analysis.audits.people.reports import agreement_report
 from judging.analysis.audits.population import FAILURE, LEFT_OUT, SUCCESS, shown
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.causes.sums import CauseAudit, causes_of

@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from judging.analysis.audits.matrices import audit_of
 from judging.analysis.audits.verdict_sources import stubs_of
-from judging.analysis.audits.whatif import Change, compare
-from judging.analysis.audits.whatif_settings import read_setting
+from judging.analysis.audits.what_if.recomputing import Change, compare
+from judging.analysis.audits.what_if.settings import read_setting
 from judging.analysis.causes.sums import Counted, causes_of
 from judging.demo import ASKING, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL

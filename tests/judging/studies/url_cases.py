@@ -18,8 +18,8 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.experiments.pictures import QUESTIONS
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.analysis.hint_effects.pictures import MAPS

@@ -10,11 +10,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext
 
+from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
-from judging.analysis.audits.two_studies import TwoStudies, two_studies
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.experiments.pairs import By
 from judging.analysis.reports.registry import Registry

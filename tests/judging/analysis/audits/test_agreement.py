@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from judging.analysis.audits.agreement import agreement_of
+from judging.analysis.audits.people.agreement import agreement_of
 from judging.models import MilestoneTick, ReferenceVerdict, Study
 from judging.statistics.figures import Interval, Reason, Undefined
 from runs.models import Milestone

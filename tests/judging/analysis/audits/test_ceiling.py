@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from judging.analysis.audits.people import ceiling_of
+from judging.analysis.audits.people.evaluators import ceiling_of
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined

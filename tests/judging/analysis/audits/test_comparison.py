@@ -12,8 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.analysis.audits.comparison import additions_of, compare, compare_all
-from judging.analysis.audits.comparison_reports import comparison_report
+from judging.analysis.audits.comparing.evaluator_reports import comparison_report
+from judging.analysis.audits.comparing.evaluators import additions_of, compare, compare_all
 from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.comparison import holm, mcnemar

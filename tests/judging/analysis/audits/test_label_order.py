@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from judging.analysis.audits.agreement import agreement_of
+from judging.analysis.audits.people.agreement import agreement_of
 from judging.models import Study
 from judging.portability.judgements.label_files import import_labels
 from runs.exports.run_bundles import bundles_of

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.analysis.audits.comparison import compare
+from judging.analysis.audits.comparing.evaluators import compare
 from judging.analysis.audits.matrices import audit_of, resampled
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.figures import Interval

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from judging.analysis.audits.comparing.studies import two_studies
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.population import Shown
-from judging.analysis.audits.two_studies import two_studies
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
 from judging.analysis.experiments.pairs import By
 from judging.models import Study, StudyMember, Unblinding
 from judging.statistics.confusion import ConfusionMatrix

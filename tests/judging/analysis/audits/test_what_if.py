@@ -10,10 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from judging.analysis.audits import whatif
-from judging.analysis.audits.whatif import Change, Compared, compare, levers
-from judging.analysis.audits.whatif_settings import Setting, read_setting, setting_of, switched
-from judging.analysis.audits.whatif_views import switchable
+from judging.analysis.audits.what_if import recomputing as whatif
+from judging.analysis.audits.what_if.recomputing import Change, Compared, compare, levers
+from judging.analysis.audits.what_if.settings import Setting, read_setting, setting_of, switched
+from judging.analysis.audits.what_if.views import switchable
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, Rule

@@ -7,8 +7,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from judging.analysis.audits.two_studies import TwoStudies, two_studies
-from judging.analysis.audits.two_studies_reports import TWO_STUDIES
+from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
+from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.experiments.pairs import By
 from judging.analysis.reports.html import html_tables

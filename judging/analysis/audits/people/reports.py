@@ -11,8 +11,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
-from judging.analysis.audits.detectors import CELLS, KINDS, DetectorCell
 from judging.analysis.audits.facts import (
     ESTIMATE,
     RUNS,
@@ -20,9 +18,11 @@ from judging.analysis.audits.facts import (
     AuditFacts,
     source_column,
 )
-from judging.analysis.audits.people import Against
+from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
+from judging.analysis.audits.people.detectors import CELLS, KINDS, DetectorCell
+from judging.analysis.audits.people.evaluators import Against
+from judging.analysis.audits.people.questions import answer_words
 from judging.analysis.audits.query import UNSURE_WORDS, Unsure
-from judging.analysis.audits.questions import answer_words
 from judging.analysis.audits.selection import differing
 from judging.analysis.reports.columns import (
     ends,

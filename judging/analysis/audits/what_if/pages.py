@@ -13,8 +13,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.whatif import Change, Compared, most_moving
-from judging.analysis.audits.whatif_settings import STAGES, Setting, setting_of
+from judging.analysis.audits.what_if.recomputing import Change, Compared, most_moving
+from judging.analysis.audits.what_if.settings import STAGES, Setting, setting_of
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion

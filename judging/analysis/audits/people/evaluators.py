@@ -11,7 +11,7 @@ from django.db.models import Count, F
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.comparison import DECIDED, MOST_SOURCES, Joint, joint_counts
+from judging.analysis.audits.comparing.evaluators import DECIDED, MOST_SOURCES, Joint, joint_counts
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import differing
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources

@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.comparison import (
+from judging.analysis.audits.comparing.evaluators import (
     Addition,
     Comparison,
     Flips,

@@ -13,20 +13,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.comparison import (
+from judging.analysis.audits.comparing.evaluator_reports import (
+    FLIP_NAMES,
+    MOST_GROUPS,
+    comparison_report,
+    flip_cells,
+    steps,
+)
+from judging.analysis.audits.comparing.evaluators import (
     ON_FAILURE,
     ON_SUCCESS,
     Comparison,
     Flip,
     Flips,
     compare,
-)
-from judging.analysis.audits.comparison_reports import (
-    FLIP_NAMES,
-    MOST_GROUPS,
-    comparison_report,
-    flip_cells,
-    steps,
 )
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY
@@ -35,7 +35,7 @@ from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.views import as_part
-from judging.analysis.audits.whatif_views import what_if_context
+from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.pictures_bars import FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell

@@ -10,9 +10,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.audits.comparing.studies import TwoStudies
 from judging.analysis.audits.figures import MEASURES
 from judging.analysis.audits.population import Shown as Verdict
-from judging.analysis.audits.two_studies import TwoStudies
 from judging.analysis.experiments.pairs import CELLS, Cell, Paired
 from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry

@@ -7,7 +7,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.detectors import (
+from judging.analysis.audits.facts import AuditFacts
+from judging.analysis.audits.people.detectors import (
     CELLS,
     KINDS,
     Detected,
@@ -15,8 +16,7 @@ from judging.analysis.audits.detectors import (
     DetectorCell,
     items_of,
 )
-from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people import ceiling_picture
+from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.views import as_part, facts_of
 from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS

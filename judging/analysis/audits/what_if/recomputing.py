@@ -16,7 +16,7 @@ from django.utils.translation import gettext
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
-from judging.analysis.audits.whatif_settings import Setting
+from judging.analysis.audits.what_if.settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
 from judging.evaluators.matching.outcome import (

@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.questions import (
+from judging.analysis.audits.people.questions import (
     SUCCESS,
     UNSURE,
     Answer,

@@ -21,15 +21,15 @@ from django.views.decorators.vary import vary_on_headers
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.repairs import worst_of
 from judging.analysis.audits.views import as_part
-from judging.analysis.audits.whatif import compare, levers
-from judging.analysis.audits.whatif_pages import (
+from judging.analysis.audits.what_if.pages import (
     MOST_SHOWN,
     compared_page,
     opening,
     switches,
     thrown,
 )
-from judging.analysis.audits.whatif_settings import (
+from judging.analysis.audits.what_if.recomputing import compare, levers
+from judging.analysis.audits.what_if.settings import (
     SWITCHED,
     Setting,
     has_switches,

@@ -1,0 +1,1 @@
+"""Annotators of a study against each other, and evaluators and detectors against them."""

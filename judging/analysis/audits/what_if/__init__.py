@@ -1,0 +1,1 @@
+"""What if an evaluator were switched otherwise?"""
