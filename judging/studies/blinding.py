@@ -22,7 +22,7 @@ from judging.models.labels import DisputeQuerySet
 from runs.models import Run, User
 from runs.models.visibility import Visibility, visibility_of
 
-LOOKED_UP = 2000
+LOOKED_UP = 500
 """Runs that are written into a condition one by one; of more, the database works them out."""
 
 

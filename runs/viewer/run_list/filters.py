@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import or_
@@ -10,7 +11,7 @@ from typing import Any
 
 import django_filters
 from django.db import connection
-from django.db.models import BooleanField, Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import BooleanField, Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -28,6 +29,8 @@ from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
 
 MAX_OPTIONS = 300
+NEWEST = 300
+"""Of so many runs, the newest, somebody who sees only part of all is offered the names."""
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 HERE, MISSING = "here", "missing"
@@ -37,10 +40,19 @@ LOOKED_AT, COMMON = 100, 5
 
 
 class NamesFilter(WordsFilter):
-    """Runs whose agent may be known, and that have one of the names."""
+    """Runs whose agent may be known, and that have one of the names.
+
+    The named ones are looked up first and not joined: only then does the database ask whose agent
+    may be known of those runs alone, and reads them in their order.
+    """
 
     def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
-        return super().filter(qs.filter(is_anonymous=False), value) if value else qs
+        if not value:
+            return qs
+        relation, _, column = self.field_name.partition("__")
+        model: Any = Run._meta.get_field(relation).related_model
+        named = model.objects.filter(**{f"{column}__in": value})
+        return qs.filter(**{f"{relation}__in": named.order_by()}, is_anonymous=False)
 
 
 class OutcomeFilter(WordsFilter):
@@ -182,25 +194,11 @@ class RunFilter(AddressFilter):
         """Sites, agents and so on; offered is only what runs show that the person may see."""
         task_sets = TaskSet.objects.order_by("name", "version").only("name", "version")
         sets = [(str(row.pk), str(row)) for row in task_sets]
-        if not self.visibility.visible:
-            names = (
-                _names_of_all()
-                if self.visibility.anonymous is None
-                else _names_known(self.visibility)
-            )
-            return {"task_set": sets, **names}
-        runs: Any = Run.objects.visible_with(self.visibility).order_by()
-        places = set(runs.values_list("task__task_set", "task__site").distinct())
-        known = runs.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
-        actors = set(known.distinct())
-        shown = {key for key, _site in places}
-        return {
-            "task_set": [(key, name) for key, name in sets if int(key) in shown],
-            "site": _pairs({site for _key, site in places}),
-            "experiment": _pairs({experiment for experiment, _agent, _model in actors}),
-            "agent": _pairs({agent for _experiment, agent, _model in actors}),
-            "model": _pairs({model for _experiment, _agent, model in actors}),
-        }
+        if self.visibility.visible:
+            return _names_of_newest(self.visibility, sets)
+        is_whole = self.visibility.anonymous is None
+        names = _names_of_all() if is_whole else _names_known(self.visibility)
+        return {"task_set": sets, **names}
 
 
 def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
@@ -230,6 +228,26 @@ def _names_known(visibility: Visibility) -> dict[str, list[tuple[str, Any]]]:
         "experiment": _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True),
         "agent": _pairs({name for name, _model in known}),
         "model": _pairs({model for _name, model in known}),
+    }
+
+
+def _names_of_newest(
+    visibility: Visibility, sets: list[tuple[str, str]]
+) -> dict[str, list[tuple[str, Any]]]:
+    """The same for somebody who sees only part: what the newest of their runs show."""
+    runs = Run.objects.filter(visibility.visible).order_by("-created_at", "-pk")
+    newest = Q(pk__among=list(runs.values_list("pk", flat=True)[:NEWEST]))
+    shown: Any = Run.objects.visible_with(replace(visibility, visible=newest)).order_by()
+    places = set(shown.values_list("task__task_set", "task__site"))
+    known = shown.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
+    actors = set(known)
+    shown_sets = {key for key, _site in places}
+    return {
+        "task_set": [(key, name) for key, name in sets if int(key) in shown_sets],
+        "site": _pairs({site for _key, site in places}),
+        "experiment": _pairs({experiment for experiment, _agent, _model in actors}),
+        "agent": _pairs({agent for _experiment, agent, _model in actors}),
+        "model": _pairs({model for _experiment, _agent, model in actors}),
     }
 
 

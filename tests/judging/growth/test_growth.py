@@ -153,6 +153,7 @@ BOUNDS = (
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),
+    (run_filters, "NEWEST", 40),
     (task_filters, "MAX_OPTIONS", 15),
     (task_filters, "LOOKED_AT", 200),
 )
