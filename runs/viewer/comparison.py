@@ -139,7 +139,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
                 "pair_of": _("pair %i / %n"),
                 "parts": _("first difference"),
                 "same": _("same action on the same page"),
-                "different": _("different"),
+                "different": _("differs"),
                 "only_a": _("only in A"),
                 "only_b": _("only in B"),
                 "no_step": _("No step here."),

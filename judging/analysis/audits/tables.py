@@ -139,7 +139,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         return format_html(
             '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
             record.pk,
-            _("Select run %(n)s") % {"n": record.position},
+            _("Select %(name)s") % {"name": record.position},
         )
 
     def render_causes(self, record: TaggedItem) -> str:

@@ -231,7 +231,7 @@ def excluded(facts: Facts) -> Report:
         runs = sum(one.at(name).runs for one in facts.suite)
         rows.append([name, str(EXCLUSIONS[why]) if why else None, runs])
     return Report(
-        columns=[text("task", _("task")), text("reason", _("why")), Column("runs", _("runs"))],
+        columns=[text("task", _("task")), text("reason", _("reason")), Column("runs", _("runs"))],
         rows=rows,
         counts=[rule_note()],
         layout=Layout(caption=_("MiniWoB++: tasks left out"), folded=True),

@@ -78,7 +78,7 @@ def test_a_job_shows_its_hints_by_source_and_each_hint_its_text(job: LearningJob
     shown = text(client, "runs:hint_detail", hint.pk)
     assert "Click &quot;rowan lever&quot;." in shown
     assert reverse("runs:run_detail", args=[hint.source_id]) in shown
-    assert "Nothing yet." in shown
+    assert "Nothing yet" in shown
 
 
 def test_a_run_leads_to_the_hints_that_came_from_it(job: LearningJob) -> None:

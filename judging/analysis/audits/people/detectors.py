@@ -58,9 +58,7 @@ class Detector:
 
     @property
     def name(self) -> str:
-        return {OWN: gettext("the run itself"), ANY: gettext("any of these")}.get(
-            self.key, self.key
-        )
+        return {OWN: gettext("the run"), ANY: gettext("any of these")}.get(self.key, self.key)
 
     def n(self, cell: DetectorCell) -> int:
         return len(self.items.get(cell, ()))
