@@ -21,6 +21,7 @@ DESCRIPTION = (
     " and on a map of our own: to the point, in whole sentences, and carelessly. The strict matcher"
     " misses right answers here, and lets wrong ones pass; repaired matcher and patched tasks put"
     " that right. Where a language model would judge, a stub of fixed rules answered."
+    " The times of labels are reckoned from steps and words."
 )
 EXPERIMENT = "Demo: Larkfield"
 """Of the study's runs."""

@@ -232,11 +232,24 @@ def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
         )
 
 
+def _seconds(run: Run, label: dict[str, Any]) -> float:
+    """How long such a label takes: the goal read, each step seen, the reason written.
+
+    A reckoning, which the study's description owns up to: nobody sat there with a watch.
+    """
+    words = len(str(label.get("rationale", "")).split())
+    return 12.0 + 4.0 * run.n_steps + 1.5 * words
+
+
 def _label(item: StudyItem, user: User, label: dict[str, Any]) -> None:
     now = timezone.now()
+    seconds = _seconds(item.run, label)
     assignment = Assignment.objects.create(
-        item=item, user=user, opened_at=now, leased_until=now + timedelta(hours=1)
+        item=item,
+        user=user,
+        opened_at=now - timedelta(seconds=seconds),
+        leased_until=now + timedelta(hours=1),
     )
     fields = label | {"success": Success(label["success"])}
-    submission = Submission(**fields, key=uuid.uuid4().hex, seconds=0)
+    submission = Submission(**fields, key=uuid.uuid4().hex, seconds=seconds)
     submit_label(assignment=assignment, user=user, submission=submission)

@@ -25,7 +25,7 @@ from judging.studies.access import (
 )
 from judging.studies.labels.assignment import lock_study
 from runs.accounts.audit_log import record_entry
-from runs.models import Run, RunStatus, User
+from runs.models import Run, User
 from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
@@ -191,17 +191,16 @@ MAX_RUNS = 5000
 
 
 def run_filter(query: str, user: User) -> RunFilter:
-    """The runs table's own filter over the ended runs that the person may open."""
+    """The runs table's own filter over the runs to judge that the person may open."""
     visibility = visibility_of(user)
-    ended = Run.objects.filter(status__in=RunStatus.ended()).visible_with(visibility)
-    return RunFilter(QueryDict(query), queryset=ended, visibility=visibility)
+    judged = Run.objects.visible_with(visibility).judgeable()
+    return RunFilter(QueryDict(query), queryset=judged, visibility=visibility)
 
 
 def matching_runs(query: str, user: User) -> RunQuerySet[Run]:
-    """Ended runs with at least one step that the filter matches: no stubs."""
+    """The runs to judge that the filter matches."""
     matched: RunQuerySet[Run] = run_filter(query, user).qs
-    # Not "more than 0", for which SQLite would read nearly all runs by their steps.
-    return matched.exclude(n_steps=0)
+    return matched
 
 
 def draw(keys: Sequence[Key], size: int | None, seed: int) -> list[Key]:

@@ -153,6 +153,11 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         ended = (RunStatus.FINISHED, RunStatus.FAILED)
         return self.filter(source_format="crosscheck-agent", status__in=ended)
 
+    def judgeable(self) -> Self:
+        """Ended runs with at least one step, which people can judge: no stubs."""
+        # Not "more than 0", for which SQLite would read nearly all runs by their steps.
+        return self.filter(status__in=RunStatus.ended()).exclude(n_steps=0)
+
     def not_archived(self) -> Self:
         """Without runs that were archived."""
         return self.filter(archived_at=None)

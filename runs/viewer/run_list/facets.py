@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -23,6 +23,8 @@ COUNTED = 1_000
 """Counts are of so many runs, the newest that match; where more do, each is "at least"."""
 MOST_CHOSEN = 500
 """So many runs are chosen at once: what reruns and exports take."""
+JUDGEABLE = "judgeable"
+"""Parameter of an address: only runs that a study may take are counted."""
 FIELDS = {
     "task_set": "task__task_set",
     "site": "task__site",
@@ -41,15 +43,21 @@ FIELDS = {
 def run_facets(request: AppRequest) -> HttpResponse:
     """By the address of each choice in the menus: how many runs it finds beside other filters."""
     visibility = visibility_of(request.user)
-    runs = _filtered(request.GET, visibility)
+    query = request.GET.copy()
+    of = Run.objects.visible_with(visibility)
+    if query.pop(JUDGEABLE, None):
+        of = of.judgeable()
+    runs = RunFilter(query, queryset=of, visibility=visibility)
     known = _counts(runs, visibility)
     counts: dict[str, str] = {}
     for control in runs.controls:
         found, is_more = known
-        if control.name in request.GET:
-            others = request.GET.copy()
+        if control.name in query:
+            others = query.copy()
             others.pop(control.name, None)
-            found, is_more = _counts(_filtered(others, visibility), visibility)
+            found, is_more = _counts(
+                RunFilter(others, queryset=of, visibility=visibility), visibility
+            )
         values = [str(value) for value, _words in runs.choice_lists[control.name]]
         for value, option in zip(values, control.options, strict=True):
             n = found[control.name][value]
@@ -62,13 +70,11 @@ def run_facets(request: AppRequest) -> HttpResponse:
 def run_matching(request: AppRequest) -> HttpResponse:
     """The runs that match, the newest first, as fields of the bar of actions."""
     visibility = visibility_of(request.user)
-    page = _page(_filtered(request.GET, visibility), visibility, MOST_CHOSEN)
+    of = Run.objects.visible_with(visibility)
+    found = RunFilter(request.GET, queryset=of, visibility=visibility)
+    page = _page(found, visibility, MOST_CHOSEN)
     context = {"keys": page.keys, "is_more": page.next is not None, "most": MOST_CHOSEN}
     return render(request, "runs/viewer/_run_matching.html", context)
-
-
-def _filtered(query: QueryDict, visibility: Visibility) -> RunFilter:
-    return RunFilter(query, queryset=Run.objects.visible_with(visibility), visibility=visibility)
 
 
 def _page(found: RunFilter, visibility: Visibility, size: int) -> KeyPage:

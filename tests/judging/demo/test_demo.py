@@ -256,6 +256,12 @@ def test_all_forty_tasks_are_run_and_a_few_runs_are_left_to_label(study: Study) 
     assert study.items.filter(verdict__isnull=True).count() == 12
 
 
+def test_how_long_the_rest_takes_is_known(client: Client, study: Study) -> None:
+    client.force_login(User.objects.get(username="annotator1"))
+    page = client.get(reverse("judging:annotate", args=[study.pk])).content.decode()
+    assert re.search(r"about \d+ min left", page)
+
+
 def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
     hints = Hint.objects.all()
     assert Counter(hint.level for hint in hints) == {level.value: 3 for level in Level}

@@ -584,7 +584,7 @@ RUN_FILTERS = (
 )
 case("runs:run_list", *(f"sort={name}" for name in SORTS + NO_SORTS), *RUN_FILTERS)
 for page in ("run_count", "run_facets", "run_matching"):
-    case(f"runs:{page}", *RUN_FILTERS)
+    case(f"runs:{page}", *RUN_FILTERS, "judgeable=1", "judgeable=1&outcome=success")
 case("runs:prefetch_rules")
 case("runs:view_save", post=lambda _: {"name": "New", "query": "outcome=failure"})
 case("runs:view_delete", pk=lambda _: 1, post=lambda _: {})

@@ -87,6 +87,13 @@ def test_each_choice_counts_what_it_lists(runs: list[Run], query: str, role: str
     assert counts_of(user, query) == numbers_listed(user, query)
 
 
+def test_where_a_study_is_made_only_runs_to_judge_count(engineer: User, runs: list[Run]) -> None:
+    make_run(outcome="success", status="running", pictures=False)
+    counts, every = counts_of(engineer, "judgeable=1"), counts_of(engineer)
+    assert (counts["status=running"], every["status=running"]) == ("0", "1")
+    assert int(counts["outcome=success"]) == int(every["outcome=success"]) - 1
+
+
 def test_counts_tell_nothing_of_hidden_runs(engineer: User) -> None:
     secret = make_agent("zq-agent", "zq-model")
     hidden = [make_run(outcome=each, agent=secret, pictures=False) for each in ("failure", "error")]
