@@ -20,9 +20,7 @@ from judging.studies.tables import StudyTable
 from runs.interface.paging import RowCount
 from runs.models import ImportJob, Run, RunStatus, User
 from runs.models.visibility import visibility_of
-from runs.operations.health.checks import neglected
 
-RERUN = "runs.rerun_run"
 VISIT = timedelta(minutes=30)
 FEW = 5
 MOST_COUNTED = 99
@@ -47,7 +45,6 @@ def home_context(user: User) -> dict[str, Any]:
         | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},
         "news": _news(user, since, disputes),
         "people": _waiting_for_people(rows),
-        "stuck": sorted(neglected()) if user.has_perm(RERUN) else [],
         "allows_demo": settings.ALLOWS_DEMO,
         "has_runs": user.has_perm("runs.view_run") and Run.objects.exists(),
     }

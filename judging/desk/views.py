@@ -10,12 +10,22 @@ from judging.desk.evaluators import evaluators_of, newest_audits, next_step
 from judging.desk.home import home_context
 from judging.desk.palette import found
 from judging.studies.access import AUDIT
-from runs.interface.fragments import AppRequest
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.operations.health.checks import neglected
+
+RERUN = "runs.rerun_run"
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def home(request: AppRequest) -> HttpResponse:
-    """What waits for the person, and what has moved since."""
+    """What waits for the person, and what has moved since.
+
+    The page itself asks for a part: which work no worker takes. It takes as long as all the rest.
+    """
+    if wants_partial(request):
+        queues = sorted(neglected()) if request.user.has_perm(RERUN) else []
+        return render(request, "judging/desk/_neglected.html", {"queues": queues})
     return render(request, "judging/desk/home.html", home_context(request.user))
 
 

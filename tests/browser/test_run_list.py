@@ -1,8 +1,10 @@
 """The runs table as a person uses it: filters, history, keys, selection."""
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
+from runs.models import Run, RunStatus
 from tests.browser.conftest import OpenPage
 from tests.runs.factories import make_run, make_task, make_user
 
@@ -135,3 +137,14 @@ def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("x")
     page.keyboard.press("c")
     page.wait_for_url("**/runs/compare/?a=*&b=*")
+
+
+def test_rows_of_ended_reruns_stay_while_the_page_asks_again(open_page, transactional_db):
+    now = timezone.now()
+    ended = make_run(queued_at=now, ended_at=now, goal="Ended before", pictures=False)
+    running = make_run(status=RunStatus.RUNNING, started_at=now, max_steps=90, pictures=False)
+    page = open_page("/reruns/", make_user("engineer"))
+    for n_steps in (7, 8):
+        Run.objects.filter(pk=running.pk).update(n_steps=n_steps)
+        expect(page.locator(f"#rerun-{running.pk}")).to_contain_text(f"{n_steps} of 90")
+        expect(page.locator(f"#rerun-{ended.pk}")).to_contain_text("Ended before")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
@@ -68,6 +69,8 @@ class RerunRow:
     can_retry: bool
     against: RerunResult | None
     """Beside the run that it repeats."""
+    is_there: bool = False
+    """Whether the page that asks again has the row already as it is: an ended run moves no more."""
 
     @property
     def status_words(self) -> str:
@@ -101,15 +104,20 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     )
 
 
-def rerun_rows(runs: Iterable[Run], user: User) -> list[RerunRow]:
-    """The rows of one page of `rerun_list_of`."""
+def rerun_rows(runs: Iterable[Run], user: User, *, has_ended: bool = False) -> list[RerunRow]:
+    """The rows of one page of `rerun_list_of`.
+
+    Args:
+        has_ended: the page has those of ended runs already.
+    """
     found = list(runs)
     lengths = _usual_lengths(run for run in found if run.is_active)
-    results, now = results_of(found, user), timezone.now()
-    return [
+    results, now = {} if has_ended else results_of(found, user), timezone.now()
+    rows = (
         _row(run, lengths.get((run.task_id, run.agent_id)), results.get(run.pk), now)
         for run in found
-    ]
+    )
+    return [replace(row, is_there=has_ended and not row.run.is_active) for row in rows]
 
 
 def counts_of(user: User) -> dict[str, int]:
@@ -269,14 +277,23 @@ def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
     return redirect_whole(request, reverse("runs:rerun_list"))
 
 
+def _ended(runs: Iterable[Run]) -> str:
+    """Which ended runs a page shows, and the minute: verdicts on them that come late show then."""
+    shown = [(run.pk, cast("ShownRun", run).is_blind) for run in runs if not run.is_active]
+    return sha256(f"{timezone.now():%H:%M} {shown}".encode()).hexdigest()[:16]
+
+
 def _live(request: AppRequest) -> dict[str, Any]:
     page = Paginator(rerun_list_of(request.user), PER_PAGE).get_page(request.GET.get("page"))
     counts = counts_of(request.user)
-    rows = rerun_rows(page.object_list, request.user)
     moves = any(counts.values())
+    ended = _ended(page.object_list)
+    has_ended = moves and wants_partial(request) and request.GET.get("ended") == ended
+    rows = rerun_rows(page.object_list, request.user, has_ended=has_ended)
     own = Run.objects.launched_by_hand(request.user.pk).count()
     wall = wall_of(Run.objects.visible_to(request.user), request.user) if moves else []
-    return {"page": page, "rows": rows, "wall": wall, "moves": moves, "own": own, **counts}
+    context = {"page": page, "rows": rows, "wall": wall, "moves": moves, "own": own}
+    return {**context, "ended": ended, **counts}
 
 
 def _back(request: AppRequest) -> HttpResponse:

@@ -102,3 +102,16 @@ def test_an_installation_for_others_offers_no_demo() -> None:
     assert reverse("judging:demo_load") not in client.get(reverse("judging:home")).content.decode()
     assert client.post(reverse("judging:demo_load")).status_code == 404
     assert not AuditEntry.objects.filter(kind="demo.asked").exists()
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("engineer", True), ("annotator", False)])
+def test_who_may_rerun_is_told_of_work_that_nobody_takes(
+    role: str, is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judging.desk.views.neglected", lambda: {"judge"})
+    client = client_of(make_user(role))
+    asks = f'hx-get="{reverse("judging:home")}"'
+    assert (asks in client.get("/").content.decode()) is is_told
+    part = client.get("/", headers={"HX-Request": "true"}).content.decode()
+    assert ("no worker takes: judge." in part) is is_told
+    assert "<html" not in part

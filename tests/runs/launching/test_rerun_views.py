@@ -310,3 +310,27 @@ def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: py
     assert set(asked) == set(mine)
     assert not asked.filter(pk__in=[run.pk for run in others]).exists()
     assert engineer.get(reverse("runs:rerun_cancel_own")).status_code == 405
+
+
+def test_the_page_that_asks_again_gets_the_rows_of_ended_runs_only_when_they_change(
+    engineer: Client, monkeypatch: pytest.MonkeyPatch
+):
+    first, now = ended(), timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)  # once a minute it gets all of them
+    rerun = ended("success", rerun_of=first, family=first.pk, queued_at=now, ended_at=now)
+    ours(status=RunStatus.RUNNING)
+    page = engineer.get(reverse("runs:rerun_list")).content.decode()
+    assert f'id="result-{rerun.pk}"' in page
+    [again] = re.findall(r'hx-get="([^"]+)" hx-trigger="every 2s"', page)
+    again = again.replace("&amp;", "&")
+
+    def asked() -> str:
+        return engineer.get(again, headers=HTMX).content.decode()
+
+    assert f'<tr id="rerun-{rerun.pk}" hx-preserve></tr>' in asked()
+    assert f'id="result-{rerun.pk}"' not in asked()
+    assert f'id="result-{rerun.pk}"' in engineer.get(again).content.decode(), "the whole page"
+    ended()
+    assert f'id="result-{rerun.pk}"' in asked(), "one more has ended"
+    Run.objects.filter(status=RunStatus.RUNNING).update(status=RunStatus.FINISHED)
+    assert f'id="result-{rerun.pk}"' in asked(), "nothing moves"
