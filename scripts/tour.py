@@ -120,7 +120,7 @@ def _rerun(tour: Tour, page: Page) -> None:
     tour.show(page, RERUN)
     expect(newest).to_contain_text("finished", timeout=120_000)
     newest.get_by_role("link").first.click()
-    expect(page.get_by_role("complementary", name="Judgements")).to_be_visible()
+    expect(page.get_by_role("complementary", name="Verdicts")).to_be_visible()
     tour.show(page, RERUN)
 
 

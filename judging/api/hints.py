@@ -39,7 +39,7 @@ Part = Annotated[str, Field(max_length=LONGEST_PART)]
 
 
 class WordingIn(BaseModel):
-    """Other words to ask with; what is left empty stays ours."""
+    """A changed prompt; empty parts keep the default."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,7 +71,7 @@ class HintJobIn(BaseModel):
 
 
 class HintEstimateOut(BaseModel):
-    """What writing takes, told from the logs of some of the runs."""
+    """Estimated tokens and cost, from the logs of some of the runs."""
 
     hints: int
     runs: int = Field(description="That they are written from.")

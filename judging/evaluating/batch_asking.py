@@ -1,4 +1,4 @@
-"""What an evaluator asks of many runs, by its provider's batch API: slower, at some cheaper.
+"""An evaluator's requests about many runs by its provider's batch API: slower, at some cheaper.
 
 Round by round: what it asks first about each run goes up in one batch, and what it asks next is
 known once those replies are there. They are kept like any other; evaluating then finds them.
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 POLL_S = 30.0
 MOST_ROUNDS = 8
-"""Stages and repairs of the judges that there are take fewer."""
+"""More rounds than any judge's stages and repairs take."""
 
 
 class StillWaitingError(Exception):
@@ -60,7 +60,7 @@ class Collected:
 
 
 class _Recorder:
-    """A model that says what is kept, and notes what is not."""
+    """A model that answers from the cache, and records what is not there."""
 
     def __init__(self, entry: ModelEntry, replies: ReplyCache, failed: Iterable[str]) -> None:
         self._entry = entry
@@ -106,7 +106,7 @@ class BatchAsking:
         self.collected = Collected()
 
     def ask(self, runs: Callable[[], Iterator[Run]], *, batch_id: str = "") -> Collected:
-        """Have everything asked that no reply is kept of; what failed is left to be asked alone.
+        """Ask for every reply that is not cached; what failed is left to be asked singly.
 
         Args:
             batch_id: of a batch that was handed in before and is to be fetched first.

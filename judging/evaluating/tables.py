@@ -12,6 +12,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -81,7 +82,7 @@ class BatchTable(tables.Table):  # type: ignore[misc]  # the library has no type
 
     evaluator = _column(_("evaluator"), "batch__evaluator", "wide first")
     study = _column(_("Runs of"), "batch__study", default=_("a selection"))
-    state = _column(_("State"), "batch__state")
+    state = _column(capfirst(_("state")), "batch__state")
     done = _column(_("Done"), "batch__n_done", "nowrap num")
     verdicts = _column(_("Verdicts"), "verdicts")
     cost = _column(_("cost"), "cost")

@@ -135,7 +135,7 @@ class MechanicalMilestones:
     version: ClassVar[str] = "1"
 
     _applies: frozenset[UUID] | None = field(default=None, repr=False, compare=False)
-    """Which of the runs that were looked at together it has something to say of."""
+    """Which runs of a batch it applies to."""
 
     @property
     def identity(self) -> EvaluatorIdentity:

@@ -99,7 +99,7 @@ def _judging(sources: Sources) -> list[PartProgress]:
         done, total = counts.get(study.pk, (0, 0))
         is_hidden = study.pk in sources.hidden_studies
         is_active = study.pk in evaluated
-        words = _("you judge in it") if is_hidden else _("settled runs")
+        words = _("still judged by you") if is_hidden else _("settled runs")
         found.append(
             PartProgress(
                 kind=str(Kind.JUDGING.label),

@@ -37,7 +37,7 @@ from runs.interface.paging import BoundedPaginator
 
 PER_PAGE = 50
 MAY_RUN = (*PERMISSIONS, "runs.rerun_run", "judging.add_study", EVALUATE)
-"""What it takes to take a file up and have it run: it launches runs, makes studies, evaluates."""
+"""Permissions to start a replication: it launches runs, makes studies and evaluates."""
 P = ParamSpec("P")
 View = Callable[..., HttpResponseBase]
 

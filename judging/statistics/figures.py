@@ -110,8 +110,8 @@ def rogan_gladen(
     """The success rate behind an imperfect judge, held within [0, 1].
 
     (p + TNR − 1) / (TPR + TNR − 1). Undefined where TPR + TNR − 1 is below
-    `least_informedness`: there the judge hardly depends on the truth, and the correction
-    would blow noise up.
+    `least_informedness`: there the judge hardly depends on the truth, and the correction would
+    amplify noise.
 
     Source: Rogan and Gladen (1978), American Journal of Epidemiology 107.
     """

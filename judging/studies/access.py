@@ -144,7 +144,7 @@ def record_closing(*, study: Study) -> None:
 
 APPS = ("runs", "judging", "auth")
 TAG_FAILURES = "judging.add_failurecausetag"
-"""May tag why a run failed that one is not blinded to, whatever else one may open."""
+"""May tag the cause of a failure of any run to which one is not blinded."""
 
 ENGINEER = (
     "runs.view_run",

@@ -221,7 +221,7 @@ register.filter("point_ends", showing.point_ends)
 
 
 NAME, ENDING = "NAME", "ENDING"
-"""Stand for a table and a format in an address, which are otherwise numbers and small letters."""
+"""Placeholders for table and format in an address template."""
 
 
 @register.simple_tag

@@ -1,7 +1,7 @@
 """Reading a run's kept original again with the importers of today.
 
-The run keeps its address. One that is judged here stays as it was: people and paid evaluators
-spoke of what they saw.
+The run keeps its address. One that is judged here stays as it was: labels and paid evaluations
+refer to what was shown.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Reimported:
 def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimported:
     """Read the run's original again, and put what is read in its place.
 
-    Twice is as good as once. With `only_look` nothing is changed.
+    Repeating it changes nothing. With `only_look` nothing is changed.
     """
     stored = bundle_of(run)
     if not has_original(stored):
@@ -181,7 +181,7 @@ class ReadingAgain:
     def store(
         self, found: Iterable[RunBundle | Problem], session: ImportSession
     ) -> Iterator[ImportedRun | Reimported | Problem]:
-        """Do it, run by run; twice is as good as once."""
+        """Do it, run by run; repeating it changes nothing."""
         for item in found:
             if isinstance(item, Problem):
                 yield item

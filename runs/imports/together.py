@@ -1,6 +1,6 @@
-"""New runs that are stored in one transaction, in which each question is asked once for all.
+"""New runs stored in one transaction, with one query of each kind for all.
 
-A commit waits for the disk, and most of what a run takes is what Django makes of its questions.
+A commit waits for the disk, and most of a run's time is Django building queries.
 Runs that may concern others (parts, stubs, links, quotas) are for `storing.import_bundle`.
 """
 
@@ -39,7 +39,7 @@ class StoredRun(NamedTuple):
 
 
 def companions(item: ReadRun | Problem, *, name: str | None, session: ImportSession) -> object:
-    """The same for runs that may be stored together; for any other something of its own."""
+    """A key that is equal for runs that may be stored together, and unique for any other."""
     if isinstance(item, Problem) or not isinstance(item.files, BlobBatch):
         return object()
     run = item.bundle.run
@@ -68,7 +68,7 @@ def store_together(
     bundles = [bundle for bundle, _ in found]
     own = [as_uuid(bundle.run.id) for bundle in bundles]
     ids = [own_id or uuid.uuid4() for own_id in own]
-    # All that can be made beforehand is: others cannot write to SQLite from here on.
+    # Prepared beforehand: from here on nobody else can write to SQLite.
     parts = [parts_of(run_id, bundle) for run_id, bundle in zip(ids, bundles, strict=True)]
     try:
         with transaction.atomic():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runs.models.people import User
 
 LONGEST_SEARCH = 300
-"""Characters of what is searched for that are looked at; a database takes no endless condition."""
+"""Only so many characters of a search are used: databases limit conditions."""
 
 
 class KnowledgeSetQuerySet(models.QuerySet["KnowledgeSet"]):
@@ -128,9 +128,9 @@ class KnowledgeSet(models.Model):
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """Where it stands in the order of sets, for few that are at hand.
+        """Its place in the order of sets, to sort a few of them here.
 
-        Asked for the few of a job in order, SQLite reads all sets there are in theirs.
+        For the few sets of a job SQLite would read all sets in order.
         """
         return self.site, self.name, self.kind, -self.version
 

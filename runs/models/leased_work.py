@@ -25,7 +25,7 @@ Row = TypeVar("Row", bound=models.Model, covariant=True)
 
 DEFAULT, JUDGE = "default", "judge"
 MOST_TOLD_AGAIN = 10
-"""Pieces of waiting work at a time for which a message that may be lost is sent again."""
+"""At most so many possibly lost messages are sent again at a time."""
 
 
 def queue_of(model: str) -> str:
@@ -61,7 +61,7 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         return self.filter(Q(state=WorkState.QUEUED) | Q(state=WorkState.RUNNING))
 
     def active_of(self, user: User, **options: Any) -> Self:
-        """The person's active work of these options: a double click asks for it twice.
+        """The person's active work with these options, as after a double click.
 
         Call it in the transaction that makes what is missing: of two at a time the second waits.
         """
@@ -75,7 +75,7 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         )
 
     def claimable(self, *, longer_than_s: float) -> Self:
-        """What could have been taken up for so long; not what waits for its model to be free."""
+        """Work that could have been claimed for so long, without work that waits for its model."""
         long_ago = from_now(-longer_than_s)
         queued = Q(state=WorkState.QUEUED, created_at__lt=long_ago)
         # One that was handed back has waited since then.
@@ -102,10 +102,10 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         return self.filter(pk=work_id, state=WorkState.RUNNING, lease_token=token)
 
     def claim(self, work_id: UUID, *, lease_s: float) -> Row | None:
-        """Take up a piece of work; None if it is not there to be had.
+        """Claim a piece of work; None if it cannot be claimed.
 
-        It is not either while a constraint lets no more of its kind run, such as that of one at a
-        time for each model. The returned row carries the fencing token in `lease_token`. A claim
+        Nor can it while a constraint forbids more of its kind, such as one at a time for each
+        model. The returned row carries the fencing token in `lease_token`. A claim
         after one that got no further counts in `n_barren`.
         """
         token = self.waiting().filter(pk=work_id).values_list("lease_token", flat=True).first()
@@ -183,9 +183,9 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
         return asked.update(state=WorkState.CANCELLED, ended_at=Now(), lease_expires_at=None)
 
     def give_up(self, *, max_barren: int, problem: str) -> int:
-        """Fail that whose workers died time and again without getting further; how many.
+        """Fail work whose workers died repeatedly without progress; returns how many.
 
-        A problem that was noted meanwhile says more than this one, and stays.
+        A problem noted meanwhile is more specific and stays.
         """
         hopeless = self.abandoned().filter(
             n_barren__gte=max_barren - 1, n_done__lte=F("n_done_at_claim")
@@ -202,10 +202,10 @@ class LeasedWorkQuerySet(models.QuerySet[Row]):
     def take_undispatched(
         self, *, older_than_s: float, most_again: int = MOST_TOLD_AGAIN
     ) -> list[Row]:
-        """Waiting work of which no worker was told lately, oldest first; told now.
+        """Waiting work without a recent message, oldest first; marked as sent.
 
-        All that nobody was told of yet, but only the oldest of the rest: where much waits because
-        the workers are busy, messages that are sent again for all of it would pile up before them.
+        All that never had a message, but only the oldest of the rest: with busy workers, messages
+        sent again for all of it would pile up.
         """
         never = Q(dispatched_at=None)
         lately = Q(dispatched_at__lt=from_now(-older_than_s))

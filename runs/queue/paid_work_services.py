@@ -94,7 +94,7 @@ class ResumeForm(forms.Form):
 
 
 def resume(request: AppRequest, work: PaidWork, again: Callable[[Decimal | None], bool]) -> None:
-    """Go on within the limit that was sent, and tell what stands against it.
+    """Resume within the limit that was sent, or say why not.
 
     Args:
         again: queues the work under a new limit, or the old one where None; False if it has

@@ -135,7 +135,7 @@ logger = logging.getLogger(__name__)
 
 SWEEP = "runs.tasks.sweep"
 SWEEP_LIMIT_S = 300
-"""One that takes longer stands still."""
+"""A sweep that takes longer counts as hung."""
 
 Sweeper = TypeVar("Sweeper", bound=Callable[[], object])
 _sweepers: list[Callable[[], object]] = []

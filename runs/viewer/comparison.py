@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
@@ -266,7 +267,7 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
         _("Trial, attempt"): f"{run.trial}, {run.attempt}",
         _("step limit"): str(run.max_steps or "—"),
         _("outcome"): verdict(shown.shown_outcome),
-        _("Ended by"): unblind(run.get_end_reason_display()),
+        capfirst(_("end reason")): unblind(run.get_end_reason_display()),
         _("reward"): unblind(shown.shown_reward),
         _("final answer"): run.final_answer or "—",
         _("steps"): str(run.n_steps),

@@ -137,7 +137,7 @@ def engineer_reruns_it_and_watches(page: Page) -> None:
 def wait_for_evaluation(page: Page) -> None:
     """Evaluators judge a run in the background once it has ended."""
     for _ in range(120):
-        verdicts = page.get_by_role("complementary", name="Judgements")
+        verdicts = page.get_by_role("complementary", name="Verdicts")
         verdicts.get_by_role("heading", name="Evaluators").wait_for()
         if "webarena-strict" in verdicts.inner_text():
             return

@@ -1,4 +1,4 @@
-"""A BrowserGym task behind a wall: what it loads is watched, and it waits for nobody."""
+"""A BrowserGym task under watch: its page loads are recorded, and it never pauses for onlookers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RetryWaits:
 
 @dataclass(slots=True)
 class SiteWaits:
-    """What patience has cost: how often was waited, and how long, the wait under way included.
+    """Waits for the site so far: how often and how long, including the one under way.
 
     Written by the browser's thread alone; others may read it.
     """
@@ -60,7 +60,7 @@ class SiteWaits:
 
 
 def settle(watch: NetworkWatch, patience: RetryWaits, waits: SiteWaits) -> None:
-    """Load the broken pages again until they are well or patience ends."""
+    """Reload broken pages until they load or the retries are used up."""
     tried = 0
     while broken := [page for page in watch.broken() if page.may_pass]:
         wait_s = patience.wait_s(tried, (page.failure for page in broken))
@@ -90,7 +90,7 @@ def _load_again(broken: BrokenPage, watch: NetworkWatch, tried: int, wait_s: flo
     try:
         broken.page.reload()
     except Error:
-        # What came of it the watch has seen; no answer in time leaves the page broken.
+        # The watch has recorded the result; no answer in time leaves the page broken.
         return
 
 

@@ -1,4 +1,4 @@
-"""What is learned from runs, and the log of a run as those see it who learn from it.
+"""What is learned from runs, and the log of a run that learning sees.
 
 What a log holds is what this file writes into it. Reward, outcome, evaluations, labels and the
 way a run ended are no parts of it, so nothing that is learned can rest on them.
@@ -94,8 +94,8 @@ class LogStep:
     `said` what it told the user.
 
     `changed`: whether the page looked otherwise afterwards; None where nobody knows, and in the
-    last step where it did not: a task that is done often leaves its page as it was, and to call
-    only the rest of them without effect would tell the reward.
+    last step where it did not: a solved task often leaves its page unchanged, so "no effect" there
+    would reveal the reward.
     """
 
     index: int

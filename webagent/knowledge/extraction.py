@@ -1,4 +1,4 @@
-"""Asking a model for an object of a form, and raw web knowledge from the log of one run."""
+"""Ask a model for an object of a schema; extract raw web knowledge from one run's log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Form = TypeVar("Form", bound=BaseModel)
 
 
 class BadReply(ValueError):
-    """The model gave nothing of the form asked for; says what was wrong last."""
+    """The model gave no valid reply; the message says what was wrong last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Conversation:
 def strict_schema(form: type[BaseModel]) -> dict[str, object]:
     """The form's JSON schema as providers hold their models to it: all members required.
 
-    Of several forms one fits: that is "any of" to them, and they know no other word for it.
+    `oneOf` becomes `anyOf`, the only choice they know.
     """
     schema: dict[str, object] = form.model_json_schema()
     return _strict(schema)
@@ -204,7 +204,7 @@ def extract(
         name: of the model, in the registry.
 
     Raises:
-        BadReply: the model gave nothing of the form, or named steps that there are none of.
+        BadReply: the model gave nothing of the form, or named steps that do not exist.
         ModelFailure: the model gave no reply.
     """
     wording = wording or load_wording()

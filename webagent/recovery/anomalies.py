@@ -29,7 +29,7 @@ class Span:
 
 
 SHORTEST_LOOP, LONGEST_LOOP = 15, 25
-"""As the source has them."""
+"""Defaults of the source study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class Watch:
         return self._false_completion() or self._loop()
 
     def start_anew(self) -> None:
-        """Forget all steps: they were undone, or were spoken of already."""
+        """Forget all steps: they were undone, or already reported."""
         self._seen.clear()
         self._idle.clear()
 

@@ -48,8 +48,8 @@ from judging.statistics.figures import (
 )
 
 LEAST_COVERAGE = 0.8
-"""Share of the runs that an evaluator must have a verdict on to be ranked with the others: whoever
-speaks only of easy runs has the best figures.
+"""Share of the runs that an evaluator must have a verdict on to be ranked with the others: an
+evaluator with verdicts on easy runs alone has the best figures.
 """
 NOT_EVALUATED = gettext_noop("not evaluated yet")
 NO_REASON = gettext_noop("no reason given")
@@ -60,7 +60,7 @@ PASSED_BY_VERDICT: Mapping[str, bool | None] = {
 
 
 ANY_CELLS = "cells-asked-for"
-"""Stands for cells where the address of all of an evaluator's is made."""
+"""Placeholder for cells in the template of an evaluator's addresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ class EvaluatorAudit:
 
     @property
     def has_little_coverage(self) -> bool:
-        """Whether it speaks of so few runs that its figures stand apart from the others'."""
+        """Whether it has verdicts on so few runs that its figures are set apart."""
         coverage = self.matrix.coverage.value
         return not isinstance(coverage, Undefined) and coverage < LEAST_COVERAGE
 
@@ -150,12 +150,12 @@ class Audit:
 
     @property
     def set_apart(self) -> Sequence[EvaluatorAudit]:
-        """Evaluators that speak, but of too few runs to be ranked with the others."""
+        """Evaluators with verdicts, but on too few runs to be ranked with the others."""
         return [each for each in self.speaking if each.has_little_coverage]
 
     @property
     def silent(self) -> Sequence[EvaluatorAudit]:
-        """Evaluators that have nothing to say of any run here: of them there are no figures."""
+        """Evaluators without a verdict on any of these runs; they have no figures."""
         return [each for each in self.evaluators if not each.matrix.decided]
 
 
@@ -200,10 +200,9 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
 
 
 def _verdicts(items: QuerySet[StudyItem]) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """The items' runs by evaluator and what it said.
+    """The items' runs by evaluator and verdict.
 
-    All that is counted stands in one index: the runs come as a list and not as a join, so that
-    the database looks at no run and no evaluation.
+    Runs are passed as a list, not joined, so that the database answers from one index alone.
     """
     return (
         Evaluation.objects.filter(run__in=items.order_by().values("run"), is_current=True)

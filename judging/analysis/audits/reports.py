@@ -64,7 +64,7 @@ AUDIT: Registry[AuditFacts] = Registry(
             corrected,
         ),
         "agreement": Entry(capfirst(_("agreement")), agreement),
-        "pairs": Entry(_("Evaluators compared"), pairs),
+        "pairs": Entry(_("Compare evaluators"), pairs),
         "steps": Entry(_("What steps add"), steps),
         "people": Entry(
             _("Against annotators"),

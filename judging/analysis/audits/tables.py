@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from judging.analysis.causes.sums import TaggedItem
 
 ANY = str(UUID(int=0))
-"""Stands for a run's key where the address of every row is made."""
+"""Placeholder for a run's key in the template of row addresses."""
 POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
 READ_AT_ONCE = 300
 """Characters of an answer that stand in a row; the rest opens there."""
@@ -288,7 +288,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         self.study, self.sources, self.selection = study, sources, selection
         self.shown = shown_sources(sources, selection)
         labels = label_columns(study, sources)
-        # Who looks at one evaluator's cell wants to know why, more than where and how much.
+        # In one evaluator's cell the reason matters more than place and amount.
         left_out = ["disagreement"] if selection.looked_at else ["why"]
         columns = [
             (f"source_{number}", _SourceColumn(source)) for number, source in enumerate(self.shown)
@@ -311,7 +311,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         self._said: Mapping[int, RunVerdicts] | None = None
 
     def said(self, record: SelectedItem) -> RunVerdicts:
-        """What was said of a run of this page; of all of them at once, on first asking."""
+        """The verdicts on a run of this page, read for all its runs at once."""
         if self._said is None:
             items = [row.record for row in self.paginated_rows]
             self._said = verdicts_on(items, self.sources, self.shown)
@@ -357,8 +357,8 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 def shown_sources(sources: VerdictSources, selection: Selection) -> list[VerdictSource]:
     """The evaluators of a selection, stages before their judge.
 
-    Pipelines stand whole, for their stages are those of a judge; and beside one evaluator that is
-    looked at, the others do.
+    Pipelines are shown whole, since their stages are a judge's; so are the others when one
+    evaluator is selected.
     """
     evaluators = selection.evaluators or sources.speaking
     looked_at = selection.looked_at

@@ -123,7 +123,7 @@ def controls(facts: Facts) -> Report:
     found = controls_of(facts.scope)
     return Report(
         columns=[
-            text("verdicts_of", _("verdicts of")),
+            text("verdicts_of", _("verdict source")),
             text("control", _("control"), show=lambda key: Shown(str(CONTROLS[key]))),
             share(keys=("passed", *SHARE_KEYS[1:])),
             in_files("no_verdict"),

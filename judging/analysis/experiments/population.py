@@ -53,7 +53,7 @@ LEFT_OUT: Mapping[RunResult, Promise] = {
     RunResult.INFEASIBLE: _("with an infeasible task"),
     RunResult.WAITING: _("not ended yet"),
     RunResult.SUPERSEDED: _("replaced by a later attempt"),
-    RunResult.HIDDEN: _("that you still judge"),
+    RunResult.HIDDEN: _("still judged by you"),
 }
 """The runs that no figure counts, by why."""
 LEFT_OUT_BY_CONFIGURATION = {

@@ -1,8 +1,8 @@
 """One condition against the baseline, task by task. Pure: knows neither Django nor the database.
 
-A task counts in a cell once every planned trial of it has a verdict on both sides. Others are
-left out whole, and told with the reason: a trial without a verdict is neither a success nor a
-failure, and a rate over fewer trials would pass it over in silence.
+A task counts in a cell once every planned trial of it has a verdict on both sides. Other tasks are
+left out whole, with the reason: a trial without a verdict is neither success nor failure, and a
+rate over fewer trials would hide it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DECIDED = (SUCCESS, FAILURE)
 
 @dataclass(frozen=True)
 class Side:
-    """The trials of one task by their number: where each stands, in a word."""
+    """The result of each trial of one task, by its number."""
 
     trials: Mapping[int, str]
 
@@ -30,7 +30,7 @@ class Side:
 
     @property
     def decided(self) -> int:
-        """Trials with a verdict: what successes are of. An error is none of them."""
+        """Trials with a verdict; errors have none."""
         return sum(standing in DECIDED for standing in self.trials.values())
 
     def undecided(self, planned: int) -> Counter[str]:
@@ -65,7 +65,7 @@ class TaskEffect:
 
     @property
     def best(self) -> int:
-        """The same of whether any trial succeeded: 1, 0 or −1."""
+        """The difference in whether any trial succeeded: 1, 0 or −1."""
         return bool(self.hinted.successes) - bool(self.without.successes)
 
 
@@ -97,7 +97,7 @@ class Cell:
     @cached_property
     def difference(self) -> Difference:
         """Mean success rate with hints minus without, as a share."""
-        # Divided last, so that gains and losses that cancel out give nothing to the last digit.
+        # Divided last, so that gains and losses that cancel out give exactly 0.
         found = mean_difference([each.gained for each in self.complete], largest=self.planned)
         return scaled(found, 1 / self.planned)
 

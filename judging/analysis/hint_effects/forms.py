@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.db.models import QuerySet
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
@@ -50,7 +51,7 @@ class HintWritingForm(forms.Form):
     )
     agent = forms.ChoiceField(label=gettext_lazy("agent or person"), required=False)
     verdict = forms.ChoiceField(
-        label=gettext_lazy("Verdict source"),
+        label=capfirst(gettext_lazy("verdict source")),
         help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
     )
     levels = forms.MultipleChoiceField(

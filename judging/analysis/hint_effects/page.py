@@ -33,7 +33,7 @@ def baseline_share(effects: HintEffects) -> Share:
 
 
 def chance_alarm(cells: int, level: float = 0.95) -> float | None:
-    """How often one of so many independent intervals at least leaves out what is true.
+    """Probability that at least one of so many independent intervals misses the true value.
 
     None for one alone.
     """

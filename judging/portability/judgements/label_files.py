@@ -49,13 +49,13 @@ def import_labels(
     most_listed: int = MOST_LISTED,
     on_rows: Callable[[int], object] | None = None,
 ) -> LabelReport:
-    """Store what the rows say, all or none of it; twice is as good as once.
+    """Store the rows, all or none; storing them again adds nothing.
 
     Args:
         makes_stubs: runs that are not here are made as stubs, which their trajectories make whole.
-        user: who sent the file, if not who keeps the server. Of runs on which they are blind
-            they bring nothing in and are told nothing.
-        on_rows: told now and then how many rows were read; what it raises undoes all.
+        user: who sent the file, if not who keeps the server. Rows about runs to which they are
+        blinded are refused and tell nothing.
+        on_rows: called with the number of rows read; an exception undoes everything.
 
     Raises:
         StudyNameError: the study is kept here by people, or the name is none.
@@ -91,7 +91,7 @@ def _batches(rows: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _record_unblindings(study: str, report: LabelReport, user: User) -> None:
-    """Who sent the file knows what it says, and is told what of it is here."""
+    """Record that the sender has seen the file's labels."""
     items = StudyItem.objects.filter(study__name=study)
     runs = sorted(report.runs)
     for start in range(0, len(runs), AT_ONCE):
@@ -120,7 +120,7 @@ class _Import:
         """Runs that got a label or an adjudication from this file."""
 
     def take(self, rows: Sequence[Row | Problem]) -> Iterator[Problem]:
-        """Store the rows; yields those that cannot be."""
+        """Store the rows; yields those that are refused."""
         found = self._runs.load(row.values for row in rows if isinstance(row, Row))
         self._evaluations.load(found)
         self._labels.load(self._study, found)
@@ -154,7 +154,7 @@ class _Import:
         return None
 
     def _name(self, person: str) -> None:
-        """Tell of somebody whom a row names, before the row makes an account of theirs."""
+        """Note a person whom a row names, before the row creates their account."""
         name = account_name(person)
         if name not in self._accounts:
             self._accounts[name] = User.objects.filter(username=name).exists()

@@ -237,7 +237,7 @@ class ItemStore:
         return _renamed_fields(content, milestone, guideline)
 
     def _free(self, model: type[models.Model], own: UUID, item: StudyItem) -> UUID:
-        """The id of the file; another one if it is taken, which is named."""
+        """The id in the file, or a new one, reported, where it is taken."""
         if not model._default_manager.filter(pk=own).exists():
             return own
         kind = model._meta.verbose_name

@@ -181,7 +181,7 @@ def shown_settings(name: str, config: Mapping[str, JsonValue]) -> dict[str, Json
 
 
 def _defaults(name: str) -> dict[str, JsonValue]:
-    """The settings that need no word, since they are as they always are."""
+    """Settings at their defaults, which need no mention."""
     form = _SETTINGS.get(name)
     if form is None:
         return {}
@@ -190,7 +190,7 @@ def _defaults(name: str) -> dict[str, JsonValue]:
 
 
 def setting_in_words(key: str, value: JsonValue) -> str:
-    """`max_steps=4`; of hints which they are, since their key is none that a person reads."""
+    """`max_steps=4`; a hint set in words, since its key is not readable."""
     if key == HINTS and isinstance(value, str):
         level, _between, rest = value.partition(".")
         with suppress(ValueError):  # a set of another origin keeps its key

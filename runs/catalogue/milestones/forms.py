@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from pydantic import ValidationError
@@ -92,7 +93,7 @@ class MilestoneForm(forms.Form):
             label=label, choices=[("", none), *KINDS], required=False
         )
         self.fields[f"{side}_state"] = forms.ChoiceField(
-            label=_("State"), choices=STATES, required=False
+            label=capfirst(_("state")), choices=STATES, required=False
         )
         for parts in PARTS.values():
             for name, _part, words in parts:

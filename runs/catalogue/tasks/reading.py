@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.catalogue.milestones.definitions import definition_of
-from runs.catalogue.milestones.forms import STATES
+from runs.catalogue.milestones.forms import KINDS, STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
 from runs.models import Milestone, Task, TaskRevision
@@ -56,15 +56,20 @@ def check_in_words(check: Check) -> str:
     """What a check looks for."""
     match check:
         case UrlCheck():
-            return _("the address is %(pattern)s") % {"pattern": check.pattern}
+            return _labelled("url", check.pattern)
         case TextCheck():
-            return _("the page contains “%(text)s”") % {"text": check.text}
+            return _labelled("text", check.text)
         case ElementCheck():
             return _element(check)
         case ActionCheck():
             return _action(check)
         case ReportedCheck():
-            return _("the environment reports “%(name)s”") % {"name": check.name}
+            return _labelled("reported", check.name)
+
+
+def _labelled(kind: str, value: str) -> str:
+    """In the words of the form."""
+    return _("%(label)s: %(value)s") % {"label": dict(KINDS)[kind], "value": value}
 
 
 def _element(check: ElementCheck) -> str:
@@ -85,7 +90,7 @@ def _action(check: ActionCheck) -> str:
         parts.append(_("on “%(target)s”") % {"target": check.target})
     if check.text:
         parts.append(_("with “%(text)s”") % {"text": check.text})
-    return _("the agent does: %(what)s") % {"what": " ".join(parts)}
+    return _labelled("action", " ".join(parts))
 
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")

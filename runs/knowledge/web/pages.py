@@ -281,8 +281,8 @@ def config_line(knowledge_set: KnowledgeSet, user: User) -> str:
 
     It is the generic agent that ran here last, as far as the person may know and without the
     hints of an experiment; where none of the newest runs has one, one whose model is still to be
-    named. Of a set that the usual budget does not hold it gets the relevant entries, or all of
-    them where they are raw: what raw knowledge does, the whole of it shows.
+    named. Where the default budget is too small it gets the relevant entries, or all of a raw set,
+    whose effect only the whole shows.
     """
     config: dict[str, Any] = {"model": "…"}
     generic = AgentConfiguration.objects.filter(name=GENERIC).in_bulk()

@@ -255,7 +255,7 @@ class PolicyForm(forms.Form):
         return cleaned
 
     def _forgive_unasked(self, cleaned: dict[str, Any]) -> None:
-        """What stands in fields that are out of sight does not matter."""
+        """Ignore errors of hidden fields."""
         unasked: list[str] = []
         if cleaned.get("retries") != Retries.OWN:
             unasked += ["faults", *self.RETRY_FIELDS]
@@ -279,7 +279,7 @@ class PolicyForm(forms.Form):
             document["recovery"] = {name: cleaned[name] for name in self.WATCH_FIELDS}
             other = self.agents.get(cleaned["other_agent"])
             recovery = RecoveryPolicy.model_validate(document["recovery"])
-            # Who takes over is of no account where nobody ever does.
+            # The other agent matters only where it can take over.
             if other is not None and recovery.may_recover and recovery.other_steps:
                 document["other_agent"] = other.model_dump(mode="json")
         return document
@@ -293,7 +293,7 @@ class PolicyForm(forms.Form):
 
 def initial_of(body: PolicyBody, agents: OfferedAgents) -> dict[str, Any]:
     """The form's values for a policy; `PolicyForm` makes the same policy of them."""
-    # Parts that it does not have start with the usual numbers, should somebody switch them on.
+    # Absent parts start with the defaults, in case they are switched on.
     values: dict[str, Any] = {"retries": Retries.AS_SET, "watch": Watch.NO}
     values |= Infrastructure().model_dump(mode="json") | RecoveryPolicy().model_dump(mode="json")
     if (part := body.infrastructure) is not None:

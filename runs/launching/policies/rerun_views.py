@@ -162,7 +162,7 @@ WORDS = {
     PlanOutcome.USED_UP: gettext_lazy("rerun limit of the rule reached"),
     PlanOutcome.NO_RULE: gettext_lazy("no rule fits"),
     PlanOutcome.NO_VERDICT: gettext_lazy("no rule fits; a required verdict is missing"),
-    PlanOutcome.HIDDEN: gettext_lazy("you are judging it"),
+    PlanOutcome.HIDDEN: gettext_lazy("still judged by you"),
     PlanOutcome.MOVING: gettext_lazy("already queued or running"),
     PlanOutcome.REPLACED: gettext_lazy("replaced by a later attempt"),
     PlanOutcome.ELSEWHERE: gettext_lazy("its rerun is in this list"),
@@ -206,7 +206,7 @@ def row_in_words(row: Planned) -> DryRunRow:
     """A row of the table."""
     words = str(WORDS[row.answer])
     if row.answer is PlanOutcome.CANNOT:
-        words = _("%(words)s: %(why)s") % {"words": words, "why": row.why}
+        words = _("%(label)s: %(value)s") % {"label": words, "value": row.why}
     return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
 
 

@@ -20,7 +20,7 @@ from runs.models.runs.turns import DueQuerySet, First, RunRow, RunStatus, firsts
 from runs.models.workers import from_now
 
 TRIES = 50
-"""So often another worker may be quicker before one gives up; each time a run was started."""
+"""Give up after another worker was quicker so many times; each time a run was started."""
 
 
 class QueueQuerySet(DueQuerySet[RunRow]):
@@ -40,9 +40,9 @@ class QueueQuerySet(DueQuerySet[RunRow]):
         return self.filter(status__in=RunStatus.held(), lease_expires_at__lt=Now())
 
     def claim(self, run_id: UUID, *, owner: str, lease_s: float) -> RunRow | None:
-        """Lease one due run to `owner`; None if it is not there to be had.
+        """Lease one due run to `owner`; None if it cannot be had.
 
-        A run of an experiment that is paused, cancelled or waiting is not. The returned row
+        Runs of a paused, cancelled or waiting experiment cannot. The returned row
         carries the fencing token in `lease_token`. `owner` must be a name that no other claim
         uses.
         """
@@ -77,7 +77,7 @@ class QueueQuerySet(DueQuerySet[RunRow]):
         return None
 
     def _claim_first(self, first: First, *, owner: str, lease_s: float) -> RunRow | None:
-        """Claim it, unless its experiment has come to have as many runs as it may meanwhile."""
+        """Claim it, unless its experiment has reached its limit of running runs meanwhile."""
         with transaction.atomic(using=self.db):
             experiments: Any = self.model._meta.get_field("experiment").related_model
             # Locked, so that of two claims of the same experiment the second counts the first.

@@ -17,7 +17,7 @@ from runs.models.runs.turns import LANES_PER_PERSON, RunPriority, RunStatus
 
 
 class Run(models.Model):
-    """One execution. `status` is the queue's word, `outcome` the task's, judgements are elsewhere.
+    """One execution. `status` is the queue's state, `outcome` the task's; judgements are elsewhere.
 
     A row whose status is an ended one never changes again: the database refuses it, see
     `runs.models.immutability`. A retry after an infrastructure
@@ -138,7 +138,7 @@ class Run(models.Model):
     content_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
     """Same content, same hash: what makes importing twice add nothing."""
     is_stub = models.BooleanField(default=False, db_default=False, editable=False)
-    """It came without its trajectory, of which there are only verdicts; it becomes whole once."""
+    """It came with verdicts but without its trajectory; it becomes whole once."""
     stub_key = models.CharField(max_length=64, null=True, blank=True, unique=True, editable=False)
     """Of a run that is or was a stub: its names as one word, so that none is here twice."""
     record = models.JSONField(default=dict)

@@ -1,6 +1,6 @@
-"""Single looks at what the site needs, and whether this process is ready, within a bound of time.
+"""Checks of what the site needs, and of this process's readiness, in bounded time.
 
-Each look says "ok" or, in a few words, what is wrong. Work that waits though it could be carried
+Each check says "ok" or, in a few words, what is wrong. Work that waits though it could be carried
 out is told apart from a backlog, which is no fault: all workers are busy, and the next one that is
 free takes the next piece. It is one that work has waited for longer than a lease and half a minute
 while a worker of its queue had room, or while there was none.
@@ -42,7 +42,7 @@ GRACE_S = 30
 
 
 def longest_wait_s() -> float:
-    """For so long work may wait for a worker that has room."""
+    """How long work may wait for a worker that has room."""
     return settings.ENV.LEASE_S + GRACE_S
 
 
@@ -180,12 +180,12 @@ def check_eviction() -> str:
 
 @contextmanager
 def broker() -> Iterator[Redis]:
-    """The Redis that carries messages, asked with little patience.
+    """The Redis that carries messages, asked with short timeouts.
 
     Raises:
         OSError: it does not answer, or refuses us.
     """
-    # Here, not above: it takes 38 MB and half a second, and few processes ask.
+    # Imported here: it takes 38 MB and half a second, and few processes need it.
     from redis import Redis, RedisError
 
     try:
@@ -200,7 +200,7 @@ def broker() -> Iterator[Redis]:
 
 
 def warn_of_eviction() -> None:
-    """Say at the start of a program, loudly, that messages may get lost."""
+    """Warn at the start of a program that messages may get lost."""
     found = check_eviction()
     if "maxmemory" in found:
         logger.error("Redis may throw messages away: %s. Runs then wait for the sweep.", found)
@@ -208,7 +208,7 @@ def warn_of_eviction() -> None:
 
 LIMIT_S = 4.0
 KEPT_S = 2.0
-"""So long an answer stands: strangers may ask, and each look writes a file."""
+"""How long an answer is reused: anybody may ask, and each check writes a file."""
 NEEDED: Mapping[str, Check] = {
     "database": check_database,
     "migrations": check_migrations,

@@ -1,8 +1,8 @@
-"""What machines ask: does the process live, is it ready, is all well, how much is there.
+"""Probes for machines: liveness, readiness, health, metrics.
 
-They call it by an address instead of its name, so these answer before names of hosts are looked
-at; and before sessions are, since a browser's cookie sends whoever comes with it to the database,
-which may be what is away. See `runs.operations.middleware.ProbeMiddleware`.
+Machines call by address, not by name, so probes answer before host names are checked; and before
+sessions are read, since that needs the database, which may be away. See
+`runs.operations.middleware.ProbeMiddleware`.
 """
 
 from __future__ import annotations

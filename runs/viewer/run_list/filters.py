@@ -81,7 +81,7 @@ class RunFilter(AddressFilter):
     model = NamesFilter(field_name="agent__model", label=_("model"))
     outcome = OutcomeFilter(field_name="outcome", label=_("outcome"))
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
-    status = StatusFilter(label=_("status"))
+    status = StatusFilter(label=_("state"))
     trajectory = WordsFilter(method="filter_trajectory", label=_("trajectory"))
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")

@@ -84,7 +84,7 @@ OPTIONAL_COLUMNS = {
     "model": _("model"),
     "outcome": _("outcome"),
     "anomalies": _("anomalies"),
-    "status": _("status"),
+    "status": _("state"),
     "n_steps": _("steps"),
     "seconds": _("time"),
     "cost": _("cost"),
@@ -172,7 +172,7 @@ class RunTable(tables.Table):
     model = _filtered_column(_("model"), "shown_model")
     outcome = _filtered_column(_("outcome"), "shown_outcome")
     anomalies = _filtered_column(_("anomalies"), "shown_anomaly")
-    status = _filtered_column(_("status"), "shown_status")
+    status = _filtered_column(_("state"), "shown_status")
     n_steps = tables.Column(
         verbose_name=_("steps"),
         attrs={"td": {"class": "num", "data-label": _("steps")}, "th": {"class": "num"}},

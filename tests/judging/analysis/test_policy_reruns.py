@@ -223,7 +223,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
         {"policy": policy.pk, "run": [str(good.pk), str(bad.pk)]},
     )
     text = page.content.decode()
-    assert text.count("you are judging it") == 3  # once counted, and once in each row
+    assert text.count("still judged by you") == 3  # once counted, and once in each row
     assert "0 of 2 runs would be rerun" in text
 
 

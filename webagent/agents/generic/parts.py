@@ -43,7 +43,7 @@ def turns_of(history: Sequence[Taken]) -> list[Turn]:
 
 
 def learn(turns: list[Turn], observation: Observation) -> None:
-    """Know how the last action went, which only the page after it tells."""
+    """Note how the last action went, which the page after it shows."""
     if observation.last_error and turns and turns[-1].action is not None:
         turns[-1] = replace(turns[-1], failed=True)
 
@@ -164,7 +164,7 @@ class PartsWriter:
         return self._knowledge.given(self._settings.knowledge_tokens)
 
     def caps(self, observation: Observation, turns: Sequence[Turn], left: int, stable: int) -> Caps:
-        """The budget shared out: what is short and certain first, the page last but assured.
+        """Share out the budget: short parts first, the page last with a guaranteed minimum.
 
         Args:
             left: beside goal, actions and replies sent back.
@@ -189,7 +189,7 @@ class PartsWriter:
         return replace(taken, history=history, page=max(0, min(page, left - told)))
 
     def _knowledge_cap(self, stable: int) -> int:
-        """Whoever chose a budget beyond the usual one may have half of the prompt for it."""
+        """A knowledge budget above the default may take half of the prompt."""
         budget = self._settings.knowledge_tokens
         if budget is None:
             return stable - stable // 4

@@ -1,4 +1,4 @@
-"""One reference against one answer: said, and asserted?"""
+"""Whether an answer says one reference, and asserts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers whose form an instruction leaves open while a matcher asks for one: found by the matcher.
+"""Find answers whose form an instruction leaves open although the matcher expects one.
 
 A rule proposes words for the instruction only where it can show why: another spelling of the
 reference, as right as it, that the published matcher rejects or leaves to a judge. What an
@@ -209,7 +209,7 @@ RULES = (
 
 
 LITERAL_ONLY = ("person", "spelling", "quotation")
-"""Rules about letters, which no judge minds."""
+"""Rules about spelling, which judges ignore."""
 
 
 def _after_label(item: str) -> str:

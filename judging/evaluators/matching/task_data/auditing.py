@@ -98,4 +98,4 @@ def _given_away(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator
 
 
 CLOSED_CHOICES: Sequence[str] = ("yes", "no", "n/a")
-"""What an instruction may offer without telling which of it is right."""
+"""Choices that an instruction may list without giving the answer away."""

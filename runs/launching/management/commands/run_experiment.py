@@ -84,7 +84,7 @@ class Command(BaseCommand):
             raise CommandError(problem)
 
     def _wait(self, experiment: Experiment, *, is_quiet: bool) -> None:
-        """Until no run is to come; an experiment that rests is waited for too."""
+        """Wait until no run is left, also while the experiment is paused."""
         shown = ""
         while active := _active(experiment):
             line = f"{active} runs to go"

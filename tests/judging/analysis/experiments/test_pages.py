@@ -171,10 +171,10 @@ def test_runs_under_the_readers_own_judgement_are_in_no_figure(two: Experiment) 
     client = client_of(engineer)
     text = page(client, "experiment_detail", two.pk)
     # The run, and the other configuration's run of the same task.
-    assert "2 that you still judge" in text
+    assert "2 still judged by you" in text
     assert "20 runs with a verdict" in text
     # By configuration their number would tell whose the runs are that are not counted at all.
-    assert text.count("that you still judge") == 1
+    assert text.count("still judged by you") == 1
     address = made.address("experiment_table", two.pk, "configurations", "json")
     assert "hidden" not in client.get(address).content.decode()
     listed = page(client, "experiment_runs", two.pk)

@@ -60,7 +60,7 @@ _OF_TRACE = re.compile(r"^(?:[^/]+\.(?:trace|network|stacks)|(?:resources|screen
 
 
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
-    """Zips that cannot be looked into, then the traces in the order of names."""
+    """Zips that cannot be opened, then the traces in the order of names."""
     folders = {
         name.rpartition("/")[0]
         for name in tree.names

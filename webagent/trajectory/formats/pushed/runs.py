@@ -53,7 +53,7 @@ AD_HOC_VERSION = "1"
 
 
 class _Sent(BaseModel):
-    """A word that is not known is an error: a misspelt one would be lost without a sign."""
+    """Unknown keys are errors: a misspelt one would be lost silently."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -255,7 +255,7 @@ def opened_record(
         trial=opening.trial,
         max_steps=opening.max_steps,
         started_at=opening.started_at or opened_at,
-        # Two runs that went alike are two all the same.
+        # Two identical runs are still two runs.
         extra={"pushed": {"run": run_id, "opened_at": opened_at.isoformat()}},
     )
 
