@@ -136,10 +136,10 @@ class PolicyForm(forms.Form):
         ),
     )
     compare = forms.ChoiceField(
-        label=gettext_lazy("Equal steps of a loop"),
+        label=gettext_lazy("Steps of a loop are compared by"),
         choices=[
-            ("actions", gettext_lazy("have equal actions")),
-            ("actions_and_page", gettext_lazy("have equal actions on equal pages")),
+            ("actions", gettext_lazy("actions alone")),
+            ("actions_and_page", gettext_lazy("actions and pages")),
         ],
         help_text=gettext_lazy("By actions alone, paging through results can count as a loop."),
     )

@@ -91,7 +91,8 @@ def _line(field: forms.Field, value: Any) -> str:
     if isinstance(field, forms.ChoiceField):
         value = _choice(field, value)
     elif not isinstance(value, str):
-        value = formats.number_format(str(value), use_l10n=True, force_grouping=True)
+        plain = str(value).removesuffix(".0")
+        value = formats.number_format(plain, use_l10n=True, force_grouping=True)
     return _("%(label)s: %(value)s") % {"label": capfirst(str(field.label)), "value": value}
 
 

@@ -166,7 +166,7 @@ def test_every_rule_has_words(when: RerunWhen) -> None:
     ("part", "said"),
     [
         ({"infrastructure": {"attempts": 7}}, "Total attempts: 7"),
-        ({"infrastructure": {"backoff_s": 17}}, "Seconds before the second attempt: 17"),
+        ({"infrastructure": {"backoff_s": 0.5}}, "Seconds before the second attempt: 0.5"),
         ({"infrastructure": {"backoff_cap_s": 3723}}, "Maximum seconds: 3,723"),
         ({"infrastructure": {"faults": ["http_429"]}}, "site limits requests (429)"),
         ({"infrastructure": {"faults": []}}, "Infrastructure errors: Never retry"),
