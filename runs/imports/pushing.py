@@ -24,10 +24,10 @@ from runs.models import Attachment, Run, RunStatus, Step, Task, User
 from runs.models.workers import from_now
 from runs.queue.sweeping import announce, ending_columns, steps_so_far
 from runs.storage.blobs import BlobBatch, import_bounds
-from runs.storage.records import attachment_rows, run_columns, step_row, stored_json
+from runs.storage.records import attachment_rows, run_columns, step_row
 from runs.storage.usage import QuotaError, demand_room
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.formats.pushed.runs import (
     Ending,
     Opening,
@@ -265,5 +265,5 @@ def _store(row: Run, recorded: Recorded, batch: BlobBatch) -> None:
     }
     if recorded.redacted:
         record = with_redacted(RunRecord.model_validate(row.record), recorded.redacted)
-        changes["record"] = stored_json(record)
+        changes["record"] = plain_json(record)
     Run.objects.filter(pk=row.pk).update(**changes)

@@ -162,7 +162,8 @@ class ReadingAhead:
             if len(read) >= ANSWERED_AT_ONCE or self._said.empty():
                 some = [read.popleft() for _ in range(min(len(read), UNSTORED - len(answered)))]
                 answered += self._answered(some)
-            is_due = bool(answered and (written or isinstance(answered[0], Problem)))
+            n_answered = sum(isinstance(item, ReadRun) for item in answered)
+            is_due = bool(answered) and len(written) >= min(AT_ONCE, n_answered)
             if is_due and self._said.empty():
                 yield list(islice(_due(answered, written), AT_ONCE))
             elif is_over and not is_due:

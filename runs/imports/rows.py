@@ -16,16 +16,10 @@ from runs.knowledge.hints.writing import store_hints
 from runs.models import Attachment, Event, Run, RunStatus, Step
 from runs.models.extension import extension
 from runs.models.policies import known_policy
-from runs.storage.records import (
-    EVALUATION_ROLE,
-    attachment_rows,
-    event_rows,
-    run_columns,
-    step_row,
-    stored_json,
-)
+from runs.storage.records import EVALUATION_ROLE, attachment_rows, event_rows, run_columns, step_row
 from runs.storage.usage import demand_room
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.records import EndReason
 
 
@@ -76,7 +70,7 @@ def columns_of(
     task = session.task(described)
     columns = run_columns(bundle.run, described.goal)
     if differs(task, described):
-        columns["record"][TASK_KEY] = stored_json(described)
+        columns["record"][TASK_KEY] = plain_json(described)
     experiment = session.experiment(experiment_name or bundle.run.experiment)
     demand_room(experiment, n_runs=1, n_bytes=n_bytes(bundle))
     cancelled = bundle.run.end_reason == EndReason.CANCELLED

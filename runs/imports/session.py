@@ -20,7 +20,6 @@ from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
 
@@ -50,7 +49,7 @@ class ImportSession:
         self._untold: list[UUID] = []
         self._limited: dict[str, Experiment | None] = {}
         self.links = RunLinks()
-        self._tasks: dict[bytes, Task] = {}
+        self._tasks: dict[str, Task] = {}
         self._agents: dict[str, AgentConfiguration] = {}
         self._experiments: dict[str | None, Experiment | None] = {}
 
@@ -91,7 +90,7 @@ class ImportSession:
 
     def task(self, record: TaskRecord) -> Task:
         """Its row; made if it is new."""
-        key = canonical_json(record)
+        key = record.model_dump_json()
         if key not in self._tasks:
             self._tasks[key] = store_task(record)
         return self._tasks[key]

@@ -18,7 +18,7 @@ from runs.models import Attachment, Event, Step
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.actions import DIALECT, action_kind
 from webagent.trajectory.bundles import blobs_of
-from webagent.trajectory.canonical import canonical_json
+from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -98,7 +98,7 @@ def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
         "ended_at": aware(run.ended_at),
         "source_format": run.source.format[:40],
         "superseded": run.superseded_by is not None,
-        "record": stored_json(run),
+        "record": plain_json(run),
     }
 
 
@@ -149,7 +149,7 @@ def step_row(run_id: UUID, step: StepRecord) -> Step:
         input_tokens=_total(call.input_tokens for call in step.llm_calls),
         output_tokens=_total(call.output_tokens for call in step.llm_calls),
         cost=_total_cost(step.llm_calls),
-        record=stored_json(step),
+        record=plain_json(step),
     )
 
 
@@ -205,12 +205,6 @@ def _as_call(action: ActionRecord) -> str:
     named = (action.named_args or {}).items()
     args += [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in named]
     return f"{action.name}({', '.join(args)})"
-
-
-def stored_json(record: Record) -> dict[str, Any]:
-    """The record as a JSON column holds it: canonical, so finite and in UTC."""
-    value: dict[str, Any] = json.loads(canonical_json(record))
-    return value
 
 
 def aware(at: datetime | None) -> datetime | None:

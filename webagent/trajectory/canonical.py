@@ -25,7 +25,13 @@ def canonical_json(value: Record) -> bytes:
     Unknown (None) fields are left out; None inside free JSON stays. Decimals lose trailing
     zeros, so that a database column's scale does not change the spelling.
     """
-    return _spell(_plain(value.model_dump(exclude_none=True)))
+    return _spell(plain_json(value))
+
+
+def plain_json(value: Record) -> dict[str, Any]:
+    """What `canonical_json` spells, as a JSON document."""
+    plain: dict[str, Any] = _plain(value.model_dump(exclude_none=True))
+    return plain
 
 
 def hashed_json(value: Record | dict[str, Any], exclude: Set[str] = frozenset()) -> bytes:

@@ -12,9 +12,9 @@ from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run
 from runs.storage.links import free_key
-from runs.storage.records import cost_column, stored_json
+from runs.storage.records import cost_column
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.verdict_records import CheckRecord, EvaluationRecord, EvaluatorRecord
 
 HASH_CHARS = 64
@@ -132,7 +132,7 @@ def _content(record: EvaluationRecord) -> bytes:
 def _columns(record: EvaluationRecord) -> dict[str, Any]:
     extra = record.extra or {}
     details, reason, seconds = (extra.get(key) for key in ("details", "reason", "seconds"))
-    stored = stored_json(record)
+    stored = plain_json(record)
     checks = {"checks": stored["checks"]} if stored.get("checks") else {}
     return {
         "id": free_key(Evaluation, record.id),

@@ -16,9 +16,9 @@ from judging.studies.imported import NOT_ENTERED, Places, study_name
 from judging.studies.labels.ticks import read_ticks, written_tick
 from runs.models import Run
 from runs.storage.links import free_key
-from runs.storage.records import MAX_INT, aware, stored_json
+from runs.storage.records import MAX_INT, aware
 from webagent.trajectory.bundles import InputError, Problem
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.verdict_records import LabelComment, LabelRecord
 
 RECORD = "record"
@@ -171,7 +171,7 @@ def _columns(item: StudyItem, record: LabelRecord) -> dict[str, Any]:
         "seconds": seconds if seconds is not None and math.isfinite(seconds) else 0.0,
         "guideline": _guideline(item, record.guideline_version),
         "submitted_at": aware(record.at) or timezone.now(),
-        "extra": {RECORD: stored_json(record)},
+        "extra": {RECORD: plain_json(record)},
     }
 
 

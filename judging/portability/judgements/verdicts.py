@@ -10,9 +10,9 @@ from judging.studies.disputes.services import close_if_complete
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
 from runs.models import Run
 from runs.storage.links import free_key
-from runs.storage.records import aware, stored_json
+from runs.storage.records import aware
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.verdict_records import AdjudicationRecord
 
 ORIGIN = "origin"
@@ -91,7 +91,7 @@ def _store(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
         decided_at=aware(record.at) or timezone.now(),
         is_authoritative=not standing,
         run_created_at=run.created_at,
-        record=stored_json(record),
+        record=plain_json(record),
     )
     item.status = StudyItem.Status.SETTLED
     item.save(update_fields=["status"])

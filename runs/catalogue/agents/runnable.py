@@ -11,14 +11,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
-from runs.storage.records import stored_json
 from webagent.agents.agent import Agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, agent_kinds, make_agent
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.records import AgentRecord, Json
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfig
             "version": (agent.version or "")[:100],
             "model": _model_name(agent, models)[:200],
             "model_names": list(models),
-            "config": stored_json(agent).get("config", {}),
+            "config": plain_json(agent).get("config", {}),
         },
     )
     if known := row.knowledge_hash:

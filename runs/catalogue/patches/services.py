@@ -26,7 +26,7 @@ from runs.catalogue.tasks.rows import evaluation_kind, task_content, task_record
 from runs.models import Task, TaskRevision, TaskSet
 from runs.models.audit_log import PATCH_TAKEN_BACK, TASKS_PATCHED
 from runs.models.tasks import task_key
-from runs.storage.records import stored_json
+from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.records import TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import first_field_error
@@ -243,7 +243,7 @@ def _record(original: Task, task_set: TaskSet, content: Content) -> dict[str, An
             "infeasible_reason": content["infeasible_reason"] or None,
         }
     )
-    return stored_json(changed)
+    return plain_json(changed)
 
 
 def _checked(content: Content) -> Content:

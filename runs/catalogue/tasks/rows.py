@@ -15,9 +15,10 @@ from runs.accounts.audit_log import record_entry
 from runs.models import Task, TaskSet
 from runs.models.audit_log import TASKS_IMPORTED
 from runs.models.tasks import task_key
-from runs.storage.records import MAX_INT, goal_text, stored_json
+from runs.storage.records import MAX_INT, goal_text
 from webagent.environment import registry
 from webagent.environment.placeholders import resolve
+from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.files.stubs import NAMED_ONLY
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name
@@ -48,7 +49,7 @@ def store_task(record: TaskRecord) -> Task:
     if task is None:
         try:
             with transaction.atomic():
-                own = stored_json(record)
+                own = plain_json(record)
                 return Task.objects.create(
                     task_set=task_set, external_id=record.external_id, record=own, **columns
                 )
@@ -74,7 +75,7 @@ def note_split(task: Task, split: str) -> None:
     extra = task.record.get("extra") or {}
     if (there := str(extra.get(SPLIT) or split)) != split:
         raise ValueError(f"is of the split {there} already, not of {split}")
-    task.record = stored_json(task_record(task)) | {"extra": {**extra, SPLIT: split}}
+    task.record = plain_json(task_record(task)) | {"extra": {**extra, SPLIT: split}}
     task.save(update_fields=["record"])
 
 
@@ -128,7 +129,7 @@ def task_record(task: Task) -> TaskRecord:
 def task_columns(record: TaskRecord) -> dict[str, Any]:
     """The columns of `Task` that follow from its record."""
     max_steps = record.max_steps
-    stored = stored_json(record)
+    stored = plain_json(record)
     return {
         "site": record.sites[0][:200] if record.sites else "",
         "sites": list(record.sites),
@@ -172,7 +173,7 @@ def evaluation_kind(spec: object) -> str:
 
 
 def _without_id(record: TaskRecord) -> dict[str, Any]:
-    stored = stored_json(record)
+    stored = plain_json(record)
     del stored["id"]
     return stored
 
@@ -266,7 +267,7 @@ def _store(
                     task_set=task_set,
                     external_id=record.external_id,
                     **columns,
-                    record=stored_json(record),
+                    record=plain_json(record),
                 )
             )
         elif task.spec is None and not _clashes(task, columns, hosts):
@@ -301,7 +302,7 @@ def _told_of(task: Task, record: TaskRecord) -> Task:
     for name, value in task_columns(record).items():
         setattr(task, name, value)
     noted = {SPLIT: split} if (split := (task.record.get("extra") or {}).get(SPLIT)) else {}
-    task.record = stored_json(record)
+    task.record = plain_json(record)
     if noted:
         task.record["extra"] = noted | (task.record.get("extra") or {})
     return task
@@ -322,7 +323,7 @@ def _differences(task: Task, record: TaskRecord) -> list[str]:
 
 def _compared(record: TaskRecord) -> dict[str, object]:
     columns = task_columns(record)
-    extra = stored_json(record).get("extra")
+    extra = plain_json(record).get("extra")
     return {name: extra if name == "extra" else columns[name] for name in COMPARED}
 
 

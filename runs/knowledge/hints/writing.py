@@ -16,11 +16,12 @@ from runs.knowledge.learning import Learned, Learning, learns, start_learning
 from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, RunStatus, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.storage.links import as_uuid
-from runs.storage.records import MAX_INT, aware, cost_column, stored_json
+from runs.storage.records import MAX_INT, aware, cost_column
 from webagent.knowledge.entries import Level
 from webagent.knowledge.hints import HintRefused, HintWords, load_wording, write_hint
 from webagent.llm.interface import LanguageModel
 from webagent.trajectory.bundles import Problem, RunBundle
+from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 
@@ -280,7 +281,7 @@ def _unfit(record: HintRecord) -> str:
 
 
 def _job_columns(record: HintJobRecord) -> dict[str, Any]:
-    said = stored_json(record)
+    said = plain_json(record)
     try:
         own = HintWords.model_validate(record.wording).model_dump(mode="json")
     except ValidationError:
@@ -302,7 +303,7 @@ def _job_columns(record: HintJobRecord) -> dict[str, Any]:
 
 
 def _columns(record: HintRecord) -> dict[str, Any]:
-    said = stored_json(record)
+    said = plain_json(record)
     return {
         "level": record.level,
         "text": said["text"],
