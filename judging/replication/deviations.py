@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -234,8 +233,8 @@ def _of_judgings(sources: Sources) -> Iterator[Deviation]:
     for key, judging in sources.file.judging.items():
         study = sources.studies.get(key)
         if study is not None and study.pk not in sources.hidden_studies:
-            named = _evaluators_named(key, sources.file)
-            found = [*_people(judging, study), *_evaluators(judging, study, named)]
+            versions = sources.evaluators(key)
+            found = [*_people(judging, study), *_evaluators(judging, study, versions)]
             yield from (replace(each, about=(key,)) for each in found)
 
 
@@ -252,34 +251,22 @@ def _people(judging: Judging, study: Study) -> Iterator[Deviation]:
         yield Deviation(what=_("runs without a reference verdict"), ours=str(n - settled))
 
 
-def _evaluators_named(key: str, file: StudyFile) -> set[str]:
-    """The evaluators that a judging has run, and those of which tables have figures."""
-    selected = [place.select.get("evaluator") for _, place in file.places() if place.judging == key]
-    named = {each.name for each in file.judging[key].evaluators}
-    return named | {str(each) for each in selected if each is not None}
-
-
-def _evaluators(judging: Judging, study: Study, named: set[str]) -> Iterator[Deviation]:
+def _evaluators(
+    judging: Judging, study: Study, versions: Sequence[EvaluatorVersion]
+) -> Iterator[Deviation]:
     """Which judged, by what model, by whose prompts, and on how many runs they say nothing."""
     runs = StudyItem.objects.filter(study=study).order_by().values("run")
-    said = Evaluation.objects.filter(run__in=runs, is_current=True).order_by()
-    spoken = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
-    counts: Counter[int] = Counter()
-    for pk, verdict, n in said.values_list("evaluator", "verdict").annotate(n=Count("pk")):
-        counts[pk] += n if verdict in spoken else 0
-    versions = [
-        each
-        for each in EvaluatorVersion.objects.filter(pk__in=counts).order_by("name", "pk")
-        if each.name in named
-    ]
+    verdicts = (Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED)
+    said = Evaluation.objects.filter(run__in=runs, is_current=True, verdict__in=verdicts).order_by()
+    counts = dict(said.values_list("evaluator").annotate(n=Count("pk")))
     names = _listed([str(each) for each in versions])
     yield from _differs(_("evaluators"), _listed(judging.paper.evaluators), names)
     total = StudyItem.objects.filter(study=study).count()
     for each in versions:
         yield from _judge(judging, each)
-        if counts[each.pk] < total:
+        if missing := total - counts.get(each.pk, 0):
             words = _("runs without a verdict of %(evaluator)s") % {"evaluator": each}
-            yield Deviation(what=words, ours=str(total - counts[each.pk]))
+            yield Deviation(what=words, ours=str(missing))
 
 
 def _judge(judging: Judging, version: EvaluatorVersion) -> Iterator[Deviation]:

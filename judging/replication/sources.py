@@ -24,7 +24,14 @@ from judging.analysis.experiments.reports import EXPERIMENT, registry_of
 from judging.analysis.experiments.sources import Source, source_named
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Report
-from judging.models import Replication, ReplicationPart, Study
+from judging.models import (
+    Evaluation,
+    EvaluatorVersion,
+    Replication,
+    ReplicationPart,
+    Study,
+    StudyItem,
+)
 from judging.replication.study_file import StudyFile, read_study_file
 from judging.replication.study_parts import Arm
 from judging.replication.study_tables import Place
@@ -118,6 +125,18 @@ class Sources:
     def studies(self) -> Mapping[str, Study]:
         """By judging its study, where there is one."""
         return {part.key: part.study for part in self.parts if part.study}
+
+    def evaluators(self, key: str) -> list[EvaluatorVersion]:
+        """Those that judged the runs of a judging and that the file names: it has them run, or has
+        figures of them. What the site evaluates of its own accord is no part of the replication.
+        """
+        runs = StudyItem.objects.filter(study=self.studies[key]).order_by().values("run")
+        said = Evaluation.objects.filter(run__in=runs, is_current=True).order_by()
+        rows = EvaluatorVersion.objects.filter(pk__in=said.values("evaluator"))
+        named = {each.name for each in self.file.judging[key].evaluators}
+        selects = [place.select for _, place in self.file.places() if place.judging == key]
+        named |= {str(each["evaluator"]) for each in selects if "evaluator" in each}
+        return [row for row in rows.order_by("name", "config_hash") if row.name in named]
 
     def report(self, place: Place) -> Report:
         """The report that a figure stands in.

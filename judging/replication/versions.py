@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.reports.columns import text
 from judging.analysis.reports.report import Report, Value
-from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
+from judging.models import Study
 from judging.replication.sources import ArmRuns, Sources
 from runs.models import Experiment, RetryPolicy, TaskSet
 from webagent.trajectory.canonical import hashed_json
@@ -40,10 +40,10 @@ def versions(sources: Sources) -> Report:
         rows += _experiment(experiment, sources)
     for key, study in sources.studies.items():
         if study.pk not in sources.hidden_studies:
-            rows += _study(key, study)
+            rows += _study(key, study, sources)
     return Report(
         columns=[
-            text("of", gettext_lazy("of")),
+            text("of", gettext_lazy("part")),
             text("what", gettext_lazy("what")),
             text("value", gettext_lazy("value")),
         ],
@@ -106,7 +106,7 @@ def _digest(runs: Any) -> str:
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 
-def _study(key: str, study: Study) -> Iterator[list[Value]]:
+def _study(key: str, study: Study, sources: Sources) -> Iterator[list[Value]]:
     of = _("judging %(name)s") % {"name": key}
     yield [of, _("seed of the sample"), str(study.sample_seed)]
     yield [of, _("labels per run"), str(study.labels_per_run)]
@@ -114,7 +114,5 @@ def _study(key: str, study: Study) -> Iterator[list[Value]]:
     if guideline is not None:
         text_hash = hashlib.sha256(guideline.text.encode()).hexdigest()
         yield [of, _("guidelines"), f"{guideline}, SHA-256 {text_hash}"]
-    runs = StudyItem.objects.filter(study=study).order_by().values("run")
-    said = Evaluation.objects.filter(run__in=runs, is_current=True).order_by().values("evaluator")
-    for row in EvaluatorVersion.objects.filter(pk__in=said).order_by("name", "config_hash"):
+    for row in sources.evaluators(key):
         yield [of, _("evaluator"), f"{row}, SHA-256 {row.config_hash}"]
