@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from judging.analysis.experiments.course import Detections, Length, lengths_of
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
@@ -105,7 +105,7 @@ def _lengths(facts: Facts) -> dict[int, SafeString]:
     def row(each: Length) -> IntervalRow:
         steps = f"{each.first}-{each.last}"
         url = facts.url(each.configuration, steps=steps, standing=ANY_DECIDED)
-        name = _("%(steps)s steps") % {"steps": each.words}
+        name = ngettext("%(steps)s step", "%(steps)s steps", each.last) % {"steps": each.words}
         return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
     rows: defaultdict[int, list[IntervalRow]] = defaultdict(list)

@@ -13,7 +13,13 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.choices import agent_in_words, for_task_set, model_agents
-from runs.catalogue.agents.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
+from runs.catalogue.agents.runnable import (
+    REPLAYER,
+    NotRunnableError,
+    agent_choices,
+    chosen_agent,
+    live_agent,
+)
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.launching.experiments.selection import PlanError
@@ -193,13 +199,6 @@ STORED, MODEL = "stored:", "model:"
 
 def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
     """Agents for a form: by model, by kind, and by the number of a stored configuration."""
-    models = [
-        (
-            f"{MODEL}{name}",
-            _("%(agent)s: the language model decides") % {"agent": agent_in_words(agent)},
-        )
-        for name, agent in model_agents().items()
-    ]
     kinds = [(name, words) for name, words in agent_choices() if name != REPLAYER]
     plain = {_key(read_agent(name)) for name, _words in kinds}
     stored = [
@@ -207,16 +206,29 @@ def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
         for row in _stored_rows(user)
         if (record := _runnable(row)) and _key(record) not in plain
     ]
-    return [*models, *kinds, *stored]
+    return [*map(_model_choice, model_agents().items()), *kinds, *stored]
 
 
 def hint_agent_choices(user: User) -> list[tuple[str, str]]:
-    """Stored configurations that can be given hints and have none."""
+    """Those of them that can be given hints and have none: by model, and stored configurations."""
     return [
-        (f"{STORED}{row.pk}", _words_of(row))
-        for row in _stored_rows(user)
-        if not row.config.get("tips") and _takes_hints(row)
+        *(
+            _model_choice((name, agent))
+            for name, agent in model_agents().items()
+            if _takes_hints(agent)
+        ),
+        *(
+            (f"{STORED}{row.pk}", _words_of(row))
+            for row in _stored_rows(user)
+            if not row.config.get("tips") and _takes_hints(_choice(row))
+        ),
     ]
+
+
+def _model_choice(named: tuple[str, AgentChoice]) -> tuple[str, str]:
+    name, agent = named
+    words = _("%(agent)s: the language model decides") % {"agent": agent_in_words(agent)}
+    return f"{MODEL}{name}", words
 
 
 def chosen_agents(
@@ -281,9 +293,9 @@ def _runnable(row: AgentConfiguration) -> AgentRecord | None:
         return None
 
 
-def _takes_hints(row: AgentConfiguration) -> bool:
+def _takes_hints(agent: AgentChoice) -> bool:
     try:
-        return isinstance(live_agent(row), Advisable)
+        return isinstance(chosen_agent(agent), Advisable)
     except NotRunnableError:
         return False
 
@@ -293,4 +305,8 @@ def _key(record: AgentRecord) -> str:
 
 
 def _words_of(row: AgentConfiguration) -> str:
-    return agent_in_words(AgentChoice(name=row.name, config=row.config))
+    return agent_in_words(_choice(row))
+
+
+def _choice(row: AgentConfiguration) -> AgentChoice:
+    return AgentChoice(name=row.name, config=row.config)

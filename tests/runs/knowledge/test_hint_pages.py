@@ -16,6 +16,7 @@ from django.utils.translation import override
 from runs.interface.words import verdict_words
 from runs.knowledge.hints.writing import HintWriting, hint_records, start_hint_writing
 from runs.knowledge.learning import Learned, carry_out
+from runs.launching.experiments.plans import MODEL
 from runs.models import Experiment, Hint, LearningJob, Run
 from runs.operations.space.retention import unkept
 from tests.judging.analysis import audited
@@ -96,6 +97,12 @@ def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> N
     assert "tokens at every step" in told
     wrong = sent(engineer("two"), "estimate", job=job.pk).content.decode()
     assert "No task has a source" in wrong  # no abstract ones were written
+    client = engineer("three")
+    model = f"{MODEL}stub-judge"
+    offered = text(client, "runs:hint_experiment_new")
+    assert f'value="{model}"' in offered
+    told = sent(client, "estimate", job=job.pk, levels=levels, more_agents="", agents=model)
+    assert "90 runs" in told.content.decode()
 
 
 def test_launching_makes_every_condition_once(job: LearningJob) -> None:
