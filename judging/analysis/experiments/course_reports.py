@@ -142,7 +142,7 @@ def loops(facts: Facts) -> Report:
             CONFIGURATION,
             _loop_share(Comparison.ACTIONS),
             _loop_share(Comparison.ACTIONS_AND_PAGE),
-            Column("not_looked_at", _("runs not looked at yet")),
+            Column("not_looked_at", _("not looked at yet")),
         ],
         rows=[
             [
