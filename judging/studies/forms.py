@@ -67,7 +67,6 @@ class StudyForm(forms.Form):
     asks_milestones = forms.BooleanField(
         label=_("Ask which milestones were reached"),
         required=False,
-        help_text=_("For each milestone of the task: whether it was reached, and where."),
     )
     asks_failure_details = forms.BooleanField(
         label=_("Ask for step, cause and reason of every failure"), required=False

@@ -132,7 +132,7 @@ def list_page(
         try:
             return redirect(start(user=request.user, **form.cleaned_data))
         except StoreUnavailableError:
-            messages.error(request, _("The file storage does not answer. Try again in a while."))
+            messages.error(request, _("The file storage is temporarily unavailable"))
         except OSError:
             messages.error(request, _("The file cannot be kept: the disk is full or not writable."))
     rows = list(rows)

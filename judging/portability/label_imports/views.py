@@ -254,7 +254,7 @@ def label_import_decide(request: AppRequest, import_id: UUID) -> HttpResponse:
     except GoneError:
         messages.error(request, _("The file is no longer kept. Send it again."))
     except StoreUnavailableError:
-        messages.error(request, _("The file storage does not answer. Try again in a while."))
+        messages.error(request, _("The file storage is temporarily unavailable"))
     return redirect("judging:label_import_detail", sent.pk)
 
 

@@ -379,7 +379,7 @@ class TestTrouble:
         client.force_login(make_user())
         file = SimpleUploadedFile("runs.zip", b"x", "application/zip")
         page = client.post("/imports/", {"file": file, "format": "auto", "experiment_name": ""})
-        assert "The file storage does not answer" in page.content.decode()
+        assert "The file storage is temporarily unavailable" in page.content.decode()
         assert not ImportJob.objects.exists()
 
     @pytest.mark.fault(17, "the bucket's service answers after 20 seconds")
