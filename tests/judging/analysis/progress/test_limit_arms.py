@@ -70,6 +70,6 @@ def test_each_arm_is_what_its_runs_did(arms: Experiment) -> None:
 
 def test_the_page_shows_arms_where_the_plan_has_them(arms: Experiment) -> None:
     client, address = made.reader(), made.address("experiment_progress_rates", arms.pk)
-    assert "What does a step limit change?" in client.get(address).content.decode()
+    assert "What does a step limit change?</h2>" in client.get(address).content.decode()
     Experiment.objects.filter(pk=arms.pk).update(plan={"trials": 1})
-    assert "What does a step limit change?" not in client.get(address).content.decode()
+    assert "What does a step limit change?</h2>" not in client.get(address).content.decode()
