@@ -72,14 +72,19 @@ def judging_pages(study: Study) -> Iterator[tuple[str, str]]:
     strict = EvaluatorVersion.objects.get(name="webarena-strict")
     error = items_in_cells(study, strict, [Shown.FN]).values_list("run", flat=True)[0]
     walk = f"?study={study.pk}&audit={strict.pk}&cell=fn"
-    for page in ("home", "study_list", "study_create", "audit_home"):
+    for page in ("home", "study_list", "study_create", "audit_home", "audit_newest", "batch_list"):
         yield reverse(f"judging:{page}"), ""
-    yield reverse("judging:study_detail", args=[study.pk]), ""
-    yield reverse("judging:audit", args=[study.pk]), ""
+    for page in ("dispute_list", "overruled", "label_import_list", "replication_list"):
+        yield reverse(f"judging:{page}"), ""
+    for page in ("study_detail", "guidelines", "study_downloads", "audit", "audit_beside"):
+        yield reverse(f"judging:{page}", args=[study.pk]), ""
+    for group in ("infeasible", "unsettled"):
+        yield reverse("judging:audit_left_out", args=[study.pk, group]), ""
     for cell in ("fn", "tp-fp"):
         yield reverse("judging:audit_cells", args=[study.pk, strict.pk, cell]), ""
     for page in ("triangle", "compare", "people", "causes", "evaluate", "failures", "progress"):
         yield reverse(f"judging:audit_{page}", args=[study.pk]), ""
+    yield reverse("judging:audit_failure_runs", args=[study.pk]), ""
     yield reverse("judging:audit_detectors", args=[study.pk]), ""
     yield reverse("judging:what_if", args=[study.pk]) + "?off=sentence", ""
     yield reverse("runs:run_detail", args=[error]) + walk, ""
@@ -92,6 +97,11 @@ def run_pages() -> Iterator[tuple[str, str]]:
     rescued, straight = (runs.filter(agent__model=model)[0] for model in (FORGETFUL, CAREFUL))
     for page in ("run_list", "rerun_list", "import_list", "infrastructure", "job_drawer"):
         yield reverse(f"runs:{page}"), ""
+    for page in ("live_wall", "space", "audit_log", "token_list"):
+        yield reverse(f"runs:{page}"), ""
+    yield reverse("judging:palette") + "?q=demo", ""
+    yield "/api/", ""
+    yield reverse("password_change"), ""
     yield reverse("runs:run_list") + "?q=nothing+like+this", ""
     yield reverse("runs:run_detail", args=[looping.pk]), ""
     yield reverse("runs:run_detail", args=[rescued.pk]), "p"  # what its model was asked
@@ -101,7 +111,9 @@ def run_pages() -> Iterator[tuple[str, str]]:
     task = Task.objects.earliest("pk")
     for page in ("task_detail", "task_milestones"):
         yield reverse(f"runs:{page}", args=[task.pk]), ""
-    yield reverse("runs:set_milestones", args=[task.task_set_id]), ""
+    yield reverse("judging:milestone_proposals", args=[task.pk]), ""
+    for page in ("task_set_detail", "set_milestones"):
+        yield reverse(f"runs:{page}", args=[task.task_set_id]), ""
 
 
 def experiment_pages() -> Iterator[tuple[str, str]]:
@@ -111,19 +123,26 @@ def experiment_pages() -> Iterator[tuple[str, str]]:
     rules = RetryPolicy.objects.get(name="Rerun what failed")
     for page in ("experiment_list", "experiment_new", "hint_experiment_new"):
         yield reverse(f"runs:{page}"), ""
-    for page in ("policy_list", "policy_new", "hint_list", "knowledge_list"):
+    for page in ("policy_list", "policy_new", "hint_list", "knowledge_list", "knowledge_extract"):
         yield reverse(f"runs:{page}"), ""
+    yield reverse("judging:hint_write"), ""
     hint = Hint.objects.earliest("pk")
     yield reverse("runs:hint_job", args=[hint.job_id]), ""
     yield reverse("runs:hint_detail", args=[hint.pk]), ""
     for knowledge in KnowledgeSet.objects.filter(site="larkfield-shop"):
         yield reverse("runs:knowledge_detail", args=[knowledge.pk]), ""
+        yield reverse("runs:knowledge_summarise", args=[knowledge.pk]), ""
+        yield reverse("runs:knowledge_entry", args=[knowledge.entries.earliest("pk").pk]), ""
     for page in ("experiment_detail", "experiment_runs", "experiment_progress_rates"):
         yield reverse(f"judging:{page}", args=[experiment.pk]), ""
+    for page in ("failure_causes", "hint_report"):
+        yield reverse(f"judging:{page}", args=[experiment.pk]), ""
+    yield reverse("runs:retention", args=[experiment.pk]), ""
     for part in ("recovery", "trials", "failures", "controls"):
         yield reverse("judging:experiment_part", args=[experiment.pk, part]), ""
     yield reverse("judging:experiment_compare") + f"?a={other.pk}&b={experiment.pk}", ""
-    yield reverse("runs:policy_detail", args=[policy.pk]), ""
+    for page in ("policy_detail", "policy_edit"):
+        yield reverse(f"runs:{page}", args=[policy.pk]), ""
     study = Study.objects.get(is_demo=True)
     yield reverse("runs:policy_reruns") + f"?policy={rules.pk}&source=study:{study.pk}", ""
 

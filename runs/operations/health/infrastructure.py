@@ -22,6 +22,7 @@ from runs.launching.reruns.views import may_rerun
 from runs.launching.sites import last_known, site_states
 from runs.models import Run
 from runs.models.visibility import visibility_of
+from runs.operations.health.checks import neglected
 from webagent.measures.proportions import wilson_bounds
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def infrastructure(request: AppRequest) -> HttpResponse:
         "most": MOST_ATTEMPTS,
         "asks_sites": bool(settings.SITE_HOSTS),
         "sites": last_known(),
+        "stuck": sorted(neglected()),
     }
     return render(request, "runs/operations/infrastructure.html", context)
 

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.models import Run, RunStatus, User
+from runs.operations.health import infrastructure
 from runs.operations.health.infrastructure import error_rates
 from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
 from webagent.measures.proportions import wilson_bounds
@@ -94,6 +95,16 @@ def test_the_page_tells_the_rates(client: Client, engineer: User) -> None:
     assert "50.0 %" in text
     assert "site limits requests (429)" in text
     assert "walker · m" in text
+
+
+def test_work_that_no_worker_takes_is_named(
+    client: Client, engineer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(engineer)
+    address = reverse("runs:infrastructure")
+    assert "no worker takes" not in client.get(address).content.decode()
+    monkeypatch.setattr(infrastructure, "neglected", lambda: {"judge"})
+    assert "Work waits that no worker takes: judge." in client.get(address).content.decode()
 
 
 def test_the_page_is_for_people_who_may_rerun(client: Client) -> None:
