@@ -7,6 +7,7 @@ an index, so the column must be the first of one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
@@ -105,6 +106,12 @@ class Control(NamedTuple):
     options: list[Option]
 
 
+@lru_cache(maxsize=10_000)
+def _quoted(value: str) -> str:
+    """Menus offer the same values again and again."""
+    return quote_plus(value)
+
+
 class AddressFilter(django_filters.FilterSet):
     """A set of filters that draws itself: `controls` are its menus, `chips` what is chosen."""
 
@@ -151,20 +158,15 @@ class AddressFilter(django_filters.FilterSet):
 
     def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
         chosen = self._chosen(name)
-        if not chosen:  # as most have, of which a menu may offer hundreds
-            return [
-                Option(str(words), is_chosen=False, query=self._query_with(name, value))
-                for value, words in choices
-            ]
+        if not chosen and name not in self._bare_query:  # a menu may offer hundreds
+            start = f"{self._bare_address}&{name}=" if self._bare_address else f"{name}="
+            return [Option(str(words), False, start + _quoted(value)) for value, words in choices]
         return [
             Option(str(words), value in chosen, self.toggled(name, value))
             for value, words in choices
         ]
 
     def _query_with(self, name: str, value: str) -> str:
-        if name not in self._bare_query:
-            added = f"{name}={quote_plus(value)}"
-            return f"{self._bare_address}&{added}" if self._bare_address else added
         query = self._bare_query.copy()
         query.appendlist(name, value)
         return query.urlencode()

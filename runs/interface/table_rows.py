@@ -1,7 +1,7 @@
-"""The rows of a table and the menus of its filters as HTML, each column and menu read once.
+"""Header and rows of a table and the menus of its filters as HTML, each column and menu read once.
 
-django-tables2 gives columns, header and order. Its own rows ask every column anew in every row:
-two thirds of the time that a list took.
+django-tables2 gives columns and order. Its own rows ask every column anew in every row: two thirds
+of the time that a list took.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from django import template
 from django.core.exceptions import ObjectDoesNotExist
 from django.forms.utils import flatatt
+from django.http import QueryDict
+from django.template.defaultfilters import capfirst
 from django.utils.formats import localize
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.text import capfirst
+
+from runs.interface.keyset import ADDRESS_NAMES
 
 if TYPE_CHECKING:
     import django_tables2
@@ -29,6 +32,31 @@ if TYPE_CHECKING:
 register = template.Library()
 Write = Callable[[Any], str]
 _CHOSEN = ' aria-current="true"'
+
+
+@register.simple_tag(takes_context=True)
+def table_header(context: template.Context, table: django_tables2.Table) -> SafeString:
+    """The cells of the table's header; a column that sorts leads to the first page in its order."""
+    query = context["request"].GET.copy()
+    for name in (table.prefixed_page_field, *ADDRESS_NAMES):
+        query.pop(name, None)
+    cells = "".join(_header(table, column, query) for column in table.columns)
+    return mark_safe(cells)  # noqa: S308 (of parts that are escaped)
+
+
+def _header(table: django_tables2.Table, column: BoundColumn, query: QueryDict) -> str:
+    keeps_case = getattr(column.column, "keeps_case", False)
+    words = _written(column.header if keeps_case else capfirst(column.header))
+    start = f'<th scope="col" {column.attrs["th"].as_html()}'
+    if not column.orderable:
+        return f"{start}>{words}</th>\n"
+    alias, order = column.order_by_alias, "none"
+    if column.is_ordered:
+        order = "descending" if alias.is_descending else "ascending"
+    query[table.prefixed_order_by_field] = alias.next
+    address = escape(f"?{query.urlencode()}")
+    asks = f' hx-get="{address}"' if getattr(table, "is_partial", False) else ""
+    return f'{start} aria-sort="{order}"><a href="{address}"{asks}>{words}</a></th>\n'
 
 
 @register.simple_tag

@@ -96,4 +96,7 @@ def _study() -> Study:
         for item, person in own
     )
     study.items.filter(pk__in=[item.pk for item, _ in own]).update(n_labels=1)
+    if connection.vendor == "postgresql":  # as it does by itself within a minute
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE judging_studyitem, judging_assignment, judging_label, runs_run")
     return study
