@@ -18,7 +18,7 @@ PAGES: dict[str, tuple[str, bytes]] = {
     "/catalogsearch/result/": ("text/html", b"<h1>Search results for: 'shirt'</h1>"),
     "/admin": ("text/html", b'<input id="username" name="login[username]">'),
     "/login": ("text/html", b'<input name="_username"><label>username</label>'),
-    "/search": ("text/html", b"<b>Pittsburgh</b>"),
+    "/search": ("text/html", b"<ul><li>Pittsburgh<cite>Pittsburgh is a city.</cite></li></ul>"),
     "/users/sign_in": ("text/html", b'<input name="user[login]">'),
     "/explore/projects": ("text/html", b"<h1>Projects</h1>"),
     "/nominatim/search": ("application/json", b'[{"display_name": "Pittsburgh"}]'),

@@ -97,6 +97,29 @@ def test_the_tile_of_a_place() -> None:
     assert tile_of(40.4406, -79.9959, 12) == (1137, 1544)
 
 
+FOUND = b"""<title>Search: Pittsburgh</title>
+<div class="header"> Results <b> 1-1 </b> of <b> 1 </b> for <b> "Pittsburgh" </b> </div>
+<div class="results"> <ul> <li>
+<a href="/wikipedia_en_all_maxi_2022-05/index.html"> Pittsburgh </a>
+<cite><b>Pittsburgh</b> <b>Pittsburgh</b> is a city in Pennsylvania with three rivers....</cite>
+<div class="book-title">from Small</div> <div class="informations">10 words</div>
+</li> </ul> </div>"""
+NOTHING = b"""<title>Search: Pittsburgh</title>
+<div class="header"> No results were found for <b>"Pittsburgh"</b> </div>
+<div class="results"> <ul> </ul> </div>"""
+"""Recorded from kiwix-serve 3.3.0, which WebArena's Wikipedia is, with a book of one page: the
+title and what was found, blanks shortened."""
+
+
+@pytest.mark.parametrize(("answer", "why"), [(FOUND, ""), (NOTHING, "search: no page was found")])
+def test_what_wikipedias_server_answered(sites: Sites, answer: bytes, why: str) -> None:
+    """It says 200 to both, and repeats what was asked for."""
+    sites.answers["/search"] = (200, {"content-type": "text/html; charset=utf-8"}, answer)
+    (state,) = probe_sites({"wikipedia": sites.url}, timeout_s=2)
+    assert state.why == why
+    assert [probe.status for probe in state.probes] == [200, 200]
+
+
 SLEEPING = b"""<!doctype html><title>Instance Hibernating page</title>
 <p>Your instance is <b>hibernating</b>. Sign in to wake your instance.</p>"""
 """Answered with 200 by a sleeping developer instance; these are our own words for it."""
