@@ -7,6 +7,7 @@ only wait for models take several at a time, in threads.
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -36,6 +37,24 @@ from runs.operations.processes.worker_processes import (
 )
 from runs.queue.sweeping import SWEEP_LIMIT_S, sweep
 from runs.queue.workers import SWEEP
+
+_OF_WORKERS = (
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.backends.base",
+    "celery.concurrency.solo",
+    "celery.contrib.django.task",
+    "celery.events",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.control",
+    "celery.worker.loops",
+    "celery.worker.strategy",
+)
+"""What else each worker of Celery's would import for itself: 3 MB."""
 
 
 def worker_parts(
@@ -72,9 +91,11 @@ def prepare_to_fork() -> None:
     app.loader.import_default_modules()
     import_module(app.Worker.__module__)
     app.connection_for_write().get_transport_cls()
-    for module in ("celery.app.amqp", "celery.app.events", "celery.backends.base"):
-        import_module(module)  # else each would import it with its first message
-    run_checks()  # it imports all addresses and their views; every worker of Celery's does it, too
+    for module in _OF_WORKERS:
+        import_module(module)
+    run_checks()  # it imports all addresses and their views
+    # Every worker of Celery's would do it, too, and so make a copy of most that it shares.
+    os.environ["CELERY_SKIP_CHECKS"] = "yes"
     connections.close_all()
     # In a container root is all there is; the browser is what meets strangers.
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
@@ -128,9 +149,11 @@ GRACE_S = 5
 def web_part(host: str, port: int) -> SupervisedPart:
     """gunicorn on this address; its processes are forked from what the supervisor imported."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    application = get_wsgi_application()  # made once, and shared
 
     def serve(_alive: Alive) -> None:
         _Server(
+            application,
             {
                 "bind": address,
                 "workers": PROCESSES,
@@ -138,14 +161,15 @@ def web_part(host: str, port: int) -> SupervisedPart:
                 "graceful_timeout": GRACE_S,
                 "loglevel": "warning",
                 "control_socket_disable": True,
-            }
+            },
         ).run()
 
     return SupervisedPart("web", serve)
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # it ships no types
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(self, application: Any, options: dict[str, Any]) -> None:
+        self._application = application
         self._options = options
         super().__init__()
 
@@ -154,4 +178,4 @@ class _Server(BaseApplication):  # type: ignore[misc]  # it ships no types
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        return get_wsgi_application()
+        return self._application
