@@ -15,6 +15,8 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from runs.interface.paging import RowCount
+
 AFTER, BEFORE, NUMBER = "after", "before", "page"
 ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
 """What of an address says which page of a list is meant, and nothing about the list itself."""
@@ -125,6 +127,15 @@ class Keyset:
         if not keys:
             return self.page(None, size)
         return self._ahead(keys, size, before=keys[0], number=cursor.number)
+
+    def first_of(self, size: int, counted: int) -> tuple[KeyPage, RowCount]:
+        """The first page, and how many rows there are, up to so many: in one query.
+
+        For lists of which the database has to work out every row before it knows the first.
+        """
+        keys = self._keys(None, back=False, most=max(size, counted) + 1)
+        page = self._ahead(keys, size, before=None, number=1)
+        return page, RowCount(min(len(keys), counted), is_more=len(keys) > counted)
 
     def _ahead(
         self, keys: list[UUID], size: int, *, before: UUID | None, number: int | None

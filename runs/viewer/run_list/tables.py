@@ -236,13 +236,14 @@ class RunTable(tables.Table):
         """Read the page that the address names, and how many rows there are on all."""
         visibility = self.visibility
         rows, every = self.data.data, self.data.every
-        self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
-        found = run_keyset(
-            rows,
-            every,
-            str(self.order_by[0]) if self.order_by else self._meta.order_by[0],
-            anonymous=visibility.anonymous,
-        ).page(read_cursor(query), PER_PAGE)
+        order = str(self.order_by[0]) if self.order_by else self._meta.order_by[0]
+        listed = run_keyset(rows, every, order, anonymous=visibility.anonymous)
+        cursor = read_cursor(query)
+        if visibility.visible and cursor is None:
+            found, self.count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
+        else:
+            self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
+            found = listed.page(cursor, PER_PAGE)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = anomalies_of([run.pk for run in shown if run.shown_anomaly])
