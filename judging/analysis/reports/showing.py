@@ -54,7 +54,7 @@ def _(value: Undefined) -> Shown:
 @show.register
 def _(version: EvaluatorVersion) -> Shown:
     """Its name, below it its version and how it differs from others of that name."""
-    named = gettext("version %(version)s") % {"version": version.full_version}
+    named = gettext("version %(n)s") % {"n": version.full_version}
     return Shown(version.title, named if version.full_version else "")
 
 
