@@ -55,7 +55,7 @@ def test_errors_are_tagged_by_keys_one_after_the_other(open_page: OpenPage, worl
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(str(world.items[2].run_id)))
     assert tags()[0][2] == "evaluation_logic"
-    expect(with_keys(page)).to_contain_text("Untagged.")
+    expect(with_keys(page)).to_contain_text("Untagged")
     page.keyboard.press("Enter")
     expect(form).to_contain_text("Choose at least one.")
     page.keyboard.press("3")
@@ -74,7 +74,7 @@ def test_undo_by_key(open_page: OpenPage, world) -> None:
         page.keyboard.press(key)
     expect(form).to_contain_text("Saved.")
     page.keyboard.press("u")
-    expect(form).to_contain_text("Untagged.")
+    expect(form).to_contain_text("Untagged")
     assert tags() == [(world.items[1].position, [], "", "")]
 
 
