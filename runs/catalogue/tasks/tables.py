@@ -14,6 +14,7 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
@@ -107,7 +108,7 @@ class TaskTable(tables.Table):
 
     def render_goal(self, record: Task) -> SafeString:
         address = self._any_address.replace("0", str(record.pk))
-        words = record.goal or record.external_id
+        words = record.goal or gettext("differs from run to run")
         return format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
 
     @cached_property
