@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
+from django.conf import settings
+from django.utils import formats
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from judging.analysis.reports.columns import parted, text
+from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.showing import Shown
 from judging.evaluating.services import estimate_batch
+from judging.evaluators.contract import Evaluator
+from judging.evaluators.registry import REGISTRY, Unasked
 from judging.models import StudyItem
-from judging.replication.evaluators import evaluator_chosen
 from judging.replication.planning import (
     Group,
     NotYetError,
@@ -23,6 +30,7 @@ from judging.replication.sources import Kind, Sources
 from judging.replication.study_fields import StudyFileError
 from judging.replication.study_parts import EvaluatorChoice, Judging
 from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.interface.words import duration, money
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.hint_plans import HintPlan
 from runs.launching.experiments.plans import Plan
@@ -50,9 +58,54 @@ class PlanLine:
     waits: str = ""
 
 
+def plan(sources: Sources) -> Report:
+    """One row a part of the work: what it takes before anything is asked of a model."""
+    lines = plan_lines(sources)
+    known = [line.n for line in lines if line.kind == Kind.EXPERIMENT and line.n is not None]
+    notes = []
+    if known:
+        words = ngettext("%(n)s run in all.", "%(n)s runs in all.", sum(known))
+        notes.append(words % {"n": formats.number_format(sum(known))})
+    if any(line.waits for line in lines):
+        notes.append(_("What waits for other parts is not counted yet."))
+    notes.append(_("Times and costs follow from past runs; unknown is not zero."))
+    return Report(
+        columns=[
+            text("part", _("part"), show=lambda kind: Shown(str(Kind(kind).label))),
+            text("key", _("key")),
+            text("what", _("what")),
+            Column("n", _("number")),
+            Column("seconds", _("time"), show=_show_time),
+            parted(("cost",), _("cost"), spread=_dollars, show=_show_cost),
+            text("standing", _("waits or problem")),
+        ],
+        rows=[
+            [one.kind, one.key, one.words, one.n, one.seconds, one, one.problem or one.waits]
+            for one in lines
+        ],
+        notes=notes,
+        empty="" if lines else _("Nothing is to run: all figures are of what is here."),
+    )
+
+
+def _show_time(seconds: float | None) -> Shown:
+    return Shown(_("unknown") if seconds is None else duration(seconds))
+
+
+def _dollars(line: PlanLine) -> list[Value]:
+    return [0.0 if line.is_free else line.cost]
+
+
+def _show_cost(line: PlanLine) -> Shown:
+    if line.is_free:
+        return Shown(_("none"), _("asks no model"))
+    return Shown(_("unknown") if line.cost is None else money(line.cost))
+
+
 def plan_lines(sources: Sources) -> list[PlanLine]:
     """Experiments, what is learned, and what is judged, in this order. Nothing is stored."""
-    return [*_experiments(sources), *_learning(sources), *_judging(sources)]
+    experiments = list(_experiments(sources))
+    return [*experiments, *_learning(sources), *_judging(sources, experiments)]
 
 
 def _experiments(sources: Sources) -> Iterator[PlanLine]:
@@ -132,8 +185,8 @@ def _learning(sources: Sources) -> Iterator[PlanLine]:
         )
 
 
-def _judging(sources: Sources) -> Iterator[PlanLine]:
-    planned = {line.key: line for line in _experiments(sources)}
+def _judging(sources: Sources, experiments: list[PlanLine]) -> Iterator[PlanLine]:
+    planned = {line.key: line for line in experiments}
     for key, judging in sources.file.judging.items():
         yield _labels(key, judging, sources, planned)
         for chosen in judging.evaluators:
@@ -201,3 +254,25 @@ def _evaluations(key: str, chosen: EvaluatorChoice, sources: Sources) -> PlanLin
         cost=None if cost is None else float(cost),
         is_free=not found.asks_model,
     )
+
+
+def evaluator_chosen(chosen: EvaluatorChoice) -> tuple[Evaluator, str]:
+    """The evaluator, and the model that it asks; empty where it asks none.
+
+    Raises:
+        StudyFileError: there is none of the name, or the settings do not fit it.
+    """
+    entry = REGISTRY.get(chosen.name)
+    if entry is None:
+        raise StudyFileError(chosen.name, "", f"no such evaluator; there are {', '.join(REGISTRY)}")
+    given: dict[str, Any] = dict(chosen.settings)
+    model = ""
+    if entry.asks_model:
+        model = chosen.model or settings.ENV.JUDGE_MODEL or ""
+        if not model:
+            raise StudyFileError(chosen.name, "model", "name one, or set JUDGE_MODEL")
+        given |= {"model": model, "language_model": Unasked()}
+    try:
+        return entry.make(**given), model
+    except (TypeError, ValueError, KeyError) as error:
+        raise StudyFileError(chosen.name, "settings", str(error)) from None

@@ -51,12 +51,11 @@ class Figure:
         between = found.value - said.value
         if found.interval is None:
             return Amount(between)
-        exact = Interval(low=said.value, high=said.value, level=LEVEL, method="")
+        exact = _between(said.value, said.value)
         low, high = ends_of_difference(
             said.value, said.interval or exact, found.value, found.interval
         )
-        ends = Interval(low=low, high=high, level=LEVEL, method="Zou and Donner")
-        return Amount(between, ends)
+        return Amount(between, _between(low, high))
 
 
 def figures_of(table: Table, sources: Sources) -> Iterator[Figure]:
@@ -82,16 +81,19 @@ def published(said: float | Published, unit: Unit) -> Amount:
     """A figure as the paper prints it, with the interval that follows from what it says of it."""
     if not isinstance(said, Published):
         return Amount(said)
+    found = None
     if said.se is not None:
         half = normal_quantile(LEVEL) * said.se
-        ends = Interval(low=said.value - half, high=said.value + half, level=LEVEL, method="SE")
+        found = _between(said.value - half, said.value + half)
     elif said.low is not None and said.high is not None:
-        ends = Interval(low=said.low, high=said.high, level=LEVEL, method="published")
+        found = _between(said.low, said.high)
     elif said.of is not None:
-        return Amount(said.value, _of_share(said.value, said.of, unit))
-    else:
-        return Amount(said.value)
-    return Amount(said.value, ends)
+        found = _of_share(said.value, said.of, unit)
+    return Amount(said.value, found)
+
+
+def _between(low: float, high: float, scale: float = 1.0) -> Interval:
+    return Interval(low=low * scale, high=high * scale, level=LEVEL, method="")
 
 
 def _of_share(value: float, total: int, unit: Unit) -> Interval | None:
@@ -101,16 +103,11 @@ def _of_share(value: float, total: int, unit: Unit) -> Interval | None:
     if not 0 <= count <= total:
         return None
     found = wilson_interval(count, total)
-    return _scaled(found, scale) if isinstance(found, Interval) else None
+    return _between(found.low, found.high, scale) if isinstance(found, Interval) else None
 
 
 def _scale(unit: Unit) -> float:
     return 100.0 if unit is Unit.PERCENT else 1.0
-
-
-def _scaled(found: Interval, scale: float) -> Interval:
-    low, high = found.low * scale, found.high * scale
-    return Interval(low=low, high=high, level=found.level, method=found.method)
 
 
 class _Row(NamedTuple):
@@ -213,6 +210,5 @@ def _interval(row: _Row, key: str, report: Report, scale: float) -> Interval | N
         if low in beside and high in beside and (low != "low" or key in ("value", "difference")):
             least, most = row.values[low], row.values[high]
             if isinstance(least, int | float) and isinstance(most, int | float):
-                found = Interval(low=float(least), high=float(most), level=LEVEL, method="")
-                return _scaled(found, scale)
+                return _between(least, most, scale)
     return None

@@ -22,8 +22,7 @@ from judging.replication.data import (
     import_run_files,
     import_splits,
 )
-from judging.replication.evaluators import evaluator_chosen
-from judging.replication.expected import policy_name, policy_of
+from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
 from judging.replication.sources import Sources
 from judging.replication.study_fields import StudyFileError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.utils import formats
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.reports.columns import in_files, parted, text
@@ -20,12 +20,11 @@ from judging.analysis.reports.writing import write_document
 from judging.analysis.wording import DASH, range_words
 from judging.models import Replication
 from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations_of
-from judging.replication.expected import PlanLine, plan_lines
+from judging.replication.expected import plan
 from judging.replication.figures import Amount, Figure, figures_of
-from judging.replication.sources import Kind, Sources
+from judging.replication.sources import Sources
 from judging.replication.study_tables import Table, Unit
 from judging.replication.versions import versions
-from runs.interface.words import duration, money
 from runs.models import User
 
 PLAN, DEVIATIONS, VERSIONS = "plan", "deviations", "versions"
@@ -45,10 +44,6 @@ class ReplicationFacts:
         return deviations_of(self.sources)
 
     @cached_property
-    def plan(self) -> list[PlanLine]:
-        return plan_lines(self.sources)
-
-    @cached_property
     def registry(self) -> Registry[ReplicationFacts]:
         """A report for each table of the file, and those that every replication has."""
         tables: dict[str, Entry] = {
@@ -58,7 +53,7 @@ class ReplicationFacts:
         return Registry(
             {
                 **tables,
-                PLAN: Entry(_("Plan"), _plan),
+                PLAN: Entry(_("Plan"), lambda facts: plan(facts.sources)),
                 DEVIATIONS: Entry(_("Deviations from the paper"), _deviations),
                 VERSIONS: Entry(
                     _("Versions, seeds and hashes"), lambda facts: versions(facts.sources)
@@ -236,59 +231,6 @@ def _number(value: float, unit: Unit) -> str:
 
 def _rounded(value: float, digits: int) -> str:
     return formats.number_format(value, digits).replace("-", "−")
-
-
-def _plan(facts: ReplicationFacts) -> Report:
-    """One row a part of the work: what it takes before anything is asked of a model."""
-    lines = facts.plan
-    known = [line.n for line in lines if line.kind == Kind.EXPERIMENT and line.n is not None]
-    notes = []
-    if known:
-        words = ngettext("%(n)s run in all.", "%(n)s runs in all.", sum(known))
-        notes.append(words % {"n": formats.number_format(sum(known))})
-    if any(line.waits for line in lines):
-        notes.append(gettext("What waits for other parts is not counted yet."))
-    notes.append(gettext("Times and costs follow from past runs; unknown is not zero."))
-    return Report(
-        columns=[
-            text("part", _("part"), show=lambda kind: Shown(str(Kind(kind).label))),
-            text("key", _("key")),
-            text("what", _("what")),
-            Column("n", _("number")),
-            Column("seconds", _("time"), show=_show_time),
-            parted(
-                ("cost",),
-                _("cost"),
-                spread=lambda line: (0.0 if line.is_free else line.cost,),
-                show=_show_cost,
-            ),
-            text("standing", _("waits or problem")),
-        ],
-        rows=[
-            [
-                line.kind,
-                line.key,
-                line.words,
-                line.n,
-                line.seconds,
-                line,
-                line.problem or line.waits,
-            ]
-            for line in lines
-        ],
-        notes=notes,
-        empty="" if lines else gettext("Nothing is to run: all figures are of what is here."),
-    )
-
-
-def _show_time(seconds: float | None) -> Shown:
-    return Shown(gettext("unknown") if seconds is None else duration(seconds))
-
-
-def _show_cost(line: PlanLine) -> Shown:
-    if line.is_free:
-        return Shown(gettext("none"), gettext("asks no model"))
-    return Shown(gettext("unknown") if line.cost is None else money(line.cost))
 
 
 def _deviations(facts: ReplicationFacts) -> Report:

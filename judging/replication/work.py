@@ -99,7 +99,7 @@ class Work:
         Raises:
             WorkRefusedError: a job or batch has reached its limit of costs.
         """
-        for part in self._parts():
+        for part in self.sources.parts:
             if part.experiment:
                 resume_experiment(experiment=part.experiment)
             if part.job and part.job.state in LearningJob.State.stopped():
@@ -117,16 +117,12 @@ class Work:
 
     def jobs(self) -> list[LearningJob]:
         """What is being learned, summaries of its extractions included."""
-        own = [part.job for part in self._parts() if part.job]
+        own = [part.job for part in self.sources.parts if part.job]
         summaries = LearningJob.objects.filter(
             kind=LearningJob.Kind.SUMMARISE,
             params__set__in=[pk for job in own for pk in job.report.get("sets", [])],
         )
         return [*own, *summaries]
-
-    def _parts(self) -> list[ReplicationPart]:
-        rows = self.replication.parts.select_related("experiment", "study", "job")
-        return list(rows.order_by("pk"))
 
     @transaction.atomic
     def _begin(self) -> None:
@@ -162,7 +158,7 @@ class Work:
 
     def is_over(self) -> bool:
         """Whether all parts are there, and none of them is under way."""
-        there = {(part.kind, part.key) for part in self._parts()}
+        there = {(part.kind, part.key) for part in self.sources.parts}
         wanted = {(str(kind), key) for kind, key, *_ in self._wanted()}
         return there >= wanted and not self.is_under_way()
 
@@ -170,5 +166,5 @@ class Work:
         """Whether something runs, learns or is evaluated."""
         if any(each.state in ACTIVE for each in (*self.jobs(), *self.batches())):
             return True
-        experiments = [part.experiment for part in self._parts() if part.experiment]
+        experiments = [part.experiment for part in self.sources.parts if part.experiment]
         return any(active_runs(experiment).exists() for experiment in experiments)
