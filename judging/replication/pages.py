@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from judging.models import EvaluationBatch, StudyItem
-from judging.replication.reports import ReplicationFacts
 from judging.replication.sources import Kind, Sources
 from runs.launching.experiments.progress import progress_of_each
 from runs.models.leased_work import WorkState
@@ -30,22 +29,9 @@ class PartProgress:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicationProgress:
-    """How far a replication is."""
-
-    parts: list[PartProgress]
-
-    @property
-    def moves(self) -> bool:
-        """Whether it will look different in a while without anybody doing anything."""
-        return any(part.state in ("running", "queued") for part in self.parts)
-
-
-def progress_of(facts: ReplicationFacts) -> ReplicationProgress:
+def progress_of(sources: Sources) -> list[PartProgress]:
     """Of every part that was begun. A constant number of queries for each kind."""
-    sources = facts.sources
-    return ReplicationProgress([*_experiments(sources), *_learning(sources), *_judging(sources)])
+    return [*_experiments(sources), *_learning(sources), *_judging(sources)]
 
 
 def _experiments(sources: Sources) -> list[PartProgress]:

@@ -9,7 +9,6 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from judging.models import Replication, ReplicationPart, Study
-from judging.replication.planning import groups_of
 from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import StudyFile, read_study_file
 from runs.accounts.audit_log import record_entry
@@ -64,14 +63,11 @@ def _link(replication: Replication, file: StudyFile) -> None:
     """Note which experiments and studies the file means by name: whatever they are called later."""
     experiments = {key: arm.experiment for key, arm in file.arms.items() if arm.experiment}
     studies = {key: each.study for key, each in file.judging.items() if each.study}
-    made = {group.key for group in groups_of(file)}
     unlinked = replication.parts.exclude(kind=ReplicationPart.Kind.LEARNING)
     if replication.started_at is None:
         unlinked.exclude(key__in={*experiments, *studies}).delete()
     for row in Experiment.objects.filter(name__in=experiments.values()):
-        for key in (
-            key for key, name in experiments.items() if name == row.name and key not in made
-        ):
+        for key in (key for key, name in experiments.items() if name == row.name):
             _have(replication, ReplicationPart.Kind.EXPERIMENT, key, experiment=row)
     for study in Study.objects.filter(name__in=studies.values()):
         for key in (key for key, name in studies.items() if name == study.name):

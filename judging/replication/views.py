@@ -122,7 +122,7 @@ def _taken_up(request: AppRequest, form: StudyFileForm) -> Any:
 @for_readers
 def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """What is replicated and how far it is; tables are fetched after the page."""
-    return _page(request, "replication_detail", facts, progress=progress_of(facts))
+    return _page(request, "replication_detail", facts, parts=progress_of(facts.sources))
 
 
 @require_safe
@@ -130,7 +130,7 @@ def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResp
 @for_readers
 def replication_progress(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """How far each part is, for a page that asks again."""
-    return _page(request, "_replication_progress", facts, progress=progress_of(facts))
+    return _page(request, "_replication_progress", facts, parts=progress_of(facts.sources))
 
 
 @require_safe

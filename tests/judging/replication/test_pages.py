@@ -53,6 +53,20 @@ def test_the_page_shows_the_paper_and_its_tables(replication: Replication) -> No
     assert "nothing is judged yet" in share  # the second study is not here
 
 
+def test_the_page_asks_again_until_all_parts_are_done(replication: Replication) -> None:
+    """Between two parts nothing moves, and the next one begins by itself."""
+    client = client_of(make_user("reader", *READER))
+    rows = Replication.objects.filter(pk=replication.pk)
+    for times, asks_again in (
+        ({}, False),
+        ({"started_at": replication.created_at}, True),
+        ({"ended_at": replication.created_at}, False),
+    ):
+        rows.update(**times)
+        page = client.get(address("detail", replication.pk)).content.decode()
+        assert ('hx-trigger="every' in page) == asks_again
+
+
 def test_files_are_what_the_page_shows(replication: Replication) -> None:
     client = client_of(make_user("reader", *READER))
     csv = client.get(address("table", replication.pk, "matrix", "csv"))
