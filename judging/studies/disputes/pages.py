@@ -38,7 +38,7 @@ class MessageForm(forms.Form):
     """A contribution; annotators may add the verdict they now propose."""
 
     text = forms.CharField(
-        label=gettext_lazy("Your comment"),
+        label=gettext_lazy("Comment"),
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 3}),
         error_messages={"required": gettext_lazy("Required.")},
