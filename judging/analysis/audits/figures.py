@@ -275,8 +275,9 @@ def _coverage_notes(audit: Audit) -> list[str]:
         "Set apart, after the others, with a verdict on fewer than %(least)s of the runs: "
         "%(evaluators)s."
     )
-    names = ", ".join(_drawn_name(each, each.evaluator.shown) for each in audit.set_apart)
-    return [words % {"least": percent(LEAST_COVERAGE), "evaluators": names}]
+    names = short_names(each.evaluator for each in audit.speaking)
+    apart = ", ".join(_drawn_name(each, names[each.evaluator.pk]) for each in audit.set_apart)
+    return [words % {"least": percent(LEAST_COVERAGE), "evaluators": apart}]
 
 
 _CELLS = ("tp", "fn", "tn", "fp")

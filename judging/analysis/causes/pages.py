@@ -189,7 +189,7 @@ class CausePanel:
     def picture(self) -> SafeString:
         """The errors by cause, drawn; every bar leads to its runs."""
         label = _("Errors of %(evaluator)s by cause") % {
-            "evaluator": self.causes.audit.evaluator.shown
+            "evaluator": self.causes.audit.evaluator.title
         }
         return causes_picture([bar for bar in self.by_cause if bar.fn or bar.fp], label=label)
 

@@ -87,7 +87,7 @@ def test_the_page_marks_it_and_says_why(shy: audited.Audited) -> None:
     assert "<strong>busy</strong>" in first
     assert "<strong>a-shy</strong>" not in first
     page = open_page(client, "audit_figures", shy.study.pk).content.decode()
-    assert "with a verdict on fewer than 80.0 % of the runs: a-shy 1 (coverage 30.0 %)" in page
+    assert "with a verdict on fewer than 80.0 % of the runs: a-shy (coverage 30.0 %)" in page
     heads = page[page.index('class="table figures"') :]
     assert heads.index("busy") < heads.index("a-shy") < heads.index("coverage 30.0 %")
     assert page.count('<td class="num apart">') == heads.count('<details class="definition">')
