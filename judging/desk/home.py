@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from judging.models import DisputeMessage, ReferenceVerdict, Study, StudyItem, StudyMember
@@ -95,20 +95,22 @@ def _waiting_disputes(user: User, own: DisputeQuerySet) -> dict[str, Any]:
 def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str, Any]:
     """What changed since the last visit; counts only of what the person may open."""
     after = since or timezone.now() - timedelta(days=7)
+    # What is new first: of each that is left the database asks whether the person may open it.
     comments = DisputeMessage.objects.filter(
-        dispute__in=own.values("pk"),
+        Exists(own.filter(pk=OuterRef("dispute"))),
         dispute__item__status=StudyItem.Status.DISPUTED,
         created_at__gt=after,
     )
+    decided = ReferenceVerdict.objects.filter(decided_at__gt=after).order_by().values("item")
     ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
-        "decided": list(own.decided().for_list().filter(item__verdict__decided_at__gt=after)[:FEW]),
+        "decided": list(own.decided().for_list().filter(item__in=decided)[:FEW]),
         "messages": list(
             comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
         ),
-        "overruled": list(overruled_labels(user).filter(item__verdict__decided_at__gt=after)[:FEW]),
+        "overruled": list(overruled_labels(user).filter(item__in=decided)[:FEW]),
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
         "n_runs_added": _runs_added(user, after) if user.has_perm("runs.view_run") else None,
