@@ -148,3 +148,14 @@ def test_rows_of_ended_reruns_stay_while_the_page_asks_again(open_page, transact
         Run.objects.filter(pk=running.pk).update(n_steps=n_steps)
         expect(page.locator(f"#rerun-{running.pk}")).to_contain_text(f"{n_steps} of 90")
         expect(page.locator(f"#rerun-{ended.pk}")).to_contain_text("Ended before")
+
+
+@pytest.mark.parametrize("address", ["/runs/", "/studies/new/"])
+def test_an_open_menu_says_how_many_runs_each_choice_finds(
+    open_page: OpenPage, address: str
+) -> None:
+    for outcome in ("success", "failure", "failure"):
+        make_run(outcome=outcome)
+    page = open_page(address, make_user("engineer"))
+    page.locator("summary", has_text="Outcome").click()
+    expect(page.locator("a.item", has_text="failure").first).to_contain_text("2")
