@@ -116,7 +116,7 @@ class Report:
             [
                 value
                 for column, cell in zip(self.columns, row, strict=True)
-                if column.in_files
+                if column.parts is None or column.parts
                 for value in column.spread(cell.value if isinstance(cell, Cell) else cell)
             ]
             for row in self.rows
