@@ -38,6 +38,7 @@ def carry_out_here(
     Raises:
         StudyFileError, PlanError, WorkRefusedError, ModelUnavailableError: a part cannot be done.
     """
+    work.import_runs()
     while not should_stop():
         work.start_all()
         on_change()

@@ -16,12 +16,7 @@ from judging.analysis.hint_effects.source_runs import SourceRunQuery, source_run
 from judging.evaluating.evaluating import runs_of, runs_without, version_of
 from judging.evaluating.services import start_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyMember
-from judging.replication.data import (
-    import_causes,
-    import_label_files,
-    import_run_files,
-    import_splits,
-)
+from judging.replication.data import import_causes, import_label_files, import_splits
 from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
 from judging.replication.sources import Sources
@@ -145,14 +140,14 @@ class Maker:
     def judge(self, key: str, judging: Judging) -> ReplicationPart:
         name = bounded_name(judging.name or f"{self.replication.name}: {key}", LONGEST_NAME)
         if judging.labels:
-            paths = [self._path(each) for each in judging.labels]
+            paths = [self.path(each) for each in judging.labels]
             study = import_label_files(paths, name, self.user)
         else:
             study = self._study(name, judging)
         if judging.splits:
-            import_splits(self._path(judging.splits), study)
+            import_splits(self.path(judging.splits), study)
         if judging.causes:
-            import_causes(self._path(judging.causes), study, self.user)
+            import_causes(self.path(judging.causes), study, self.user)
         return ReplicationPart(study=study)
 
     def _study(self, name: str, judging: Judging) -> Study:
@@ -209,11 +204,7 @@ class Maker:
                         notifies=not self._is_told,
                     )
 
-    def import_runs(self) -> None:
-        if self.file.runs and self.folder is not None:
-            import_run_files([self._path(each) for each in self.file.runs], self.user)
-
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
         """A file beside the study file. Raises StudyFileError where it is not there."""
         if self.folder is None:
             reason = _("it lies beside the study file: start it with manage.py replicate")

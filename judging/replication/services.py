@@ -41,7 +41,7 @@ def take_up(*, content: bytes, file_name: str, user: User | None) -> Replication
         there = _new(file, said, user)
     elif there.sha256 != said["sha256"]:
         _change(there, file, said, user)
-    _link(there, file)
+    link(there, file)
     return there
 
 
@@ -59,7 +59,7 @@ def _change(there: Replication, file: StudyFile, said: dict[str, str], user: Use
     there.refresh_from_db()
 
 
-def _link(replication: Replication, file: StudyFile) -> None:
+def link(replication: Replication, file: StudyFile) -> None:
     """Note which experiments and studies the file means by name: whatever they are called later."""
     experiments = {key: arm.experiment for key, arm in file.arms.items() if arm.experiment}
     studies = {key: each.study for key, each in file.judging.items() if each.study}

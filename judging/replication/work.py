@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from judging.evaluating.services import resume_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart
+from judging.replication.data import import_run_files
 from judging.replication.making import Maker
 from judging.replication.planning import NotYetError, groups_of
-from judging.replication.services import REPLICATION_STARTED
+from judging.replication.services import REPLICATION_STARTED, link
 from judging.replication.sources import Kind, Sources
 from judging.replication.study_file import StudyFile
 from runs.accounts.audit_log import record_entry
@@ -66,7 +67,6 @@ class Work:
             PlanError, WorkRefusedError, ModelUnavailableError: the same, of what is launched.
         """
         self._begin()
-        self._maker.import_runs()
         for kind, key, arms, make in self._wanted():
             if self._are_over(arms):
                 self._once(kind, key, make)
@@ -75,6 +75,16 @@ class Work:
         if is_over != bool(self.replication.ended_at):
             self.replication.ended_at = timezone.now() if is_over else None
             self.replication.save(update_fields=["ended_at"])
+
+    def import_runs(self) -> None:
+        """Import the files of runs that the study file names, for its arms may be of them.
+
+        Raises:
+            StudyFileError: a file is missing, or a run of it cannot be taken.
+        """
+        paths = [self._maker.path(each) for each in self.file.runs]
+        import_run_files(paths, self.user)
+        link(self.replication, self.file)
 
     def _wanted(self) -> list[tuple[Kind, str, Sequence[str], Make]]:
         """Kind and key of each part, the arms that it waits for, and what makes it."""

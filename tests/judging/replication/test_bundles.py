@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from judging.models import Replication
+from judging.models import Replication, StudyItem
 from runs.models import Run
 from tests.judging.factories import make_evaluation
 from tests.judging.replication.test_examples import EXAMPLES
@@ -54,6 +55,39 @@ def test_the_same_bundle_elsewhere_gives_the_same_report(bundle: tuple[Path, str
     again = out.with_name("again.zip")
     replicate(out, "--bundle", str(again))
     assert zipfile.ZipFile(again).read("study.toml") == zipfile.ZipFile(out).read("study.toml")
+
+
+BESIDE = """
+format = "crosscheck-study/1"
+name = "runs beside it"
+runs = ["runs.zip"]
+[paper]
+title = "A study"
+[arms.plain]
+experiment = "levers: plain"
+[judging.people]
+arms = ["plain"]
+[[tables]]
+key = "accuracy"
+title = "Accuracy"
+place = "Table 1"
+report = "configurations"
+arm = "plain"
+columns = [{ key = "n" }]
+rows = [{ name = "plain" }]
+"""
+
+
+def test_runs_beside_a_study_file_are_imported_before_its_arms_are_looked_for(
+    bundle: tuple[Path, str],
+) -> None:
+    out, _said = bundle
+    zipfile.ZipFile(out).extract("runs.zip", out.parent)
+    file = out.with_name("beside.toml")
+    file.write_text(BESIDE)
+    found = json.loads(replicate(file, "--run", "--format", "json"))["tables"]
+    assert found["accuracy"]["rows"][0]["ours"] == 10
+    assert StudyItem.objects.count() == 10
 
 
 def test_labels_of_stubs_and_splits_come_along(tmp_path: Path) -> None:
