@@ -57,7 +57,7 @@ def test_limits_are_arms(caller: Caller) -> None:
         ({"agents": [{"agent": "oracle\nstuck"}]}, "body.agents.0.agent"),
         ({"tasks": ["none such"]}, "body.tasks"),
         ({"task_set": "none"}, "body.task_set"),
-        ({"policy": 7}, "body.policy"),
+        ({"policy": 999_999}, "body.policy"),
         ({"seeds": "x"}, "body.seeds"),
     ],
 )
