@@ -34,8 +34,9 @@ def test_of_anything_else_it_is_said_what_to_enter(words: str) -> None:
         WHOLE.clean(words)
 
 
-def test_what_may_be_empty_says_so() -> None:
-    with pytest.raises(forms.ValidationError, match="from 0 to 9, or nothing"):
+def test_what_may_be_empty_names_the_same_ends() -> None:
+    assert PERHAPS.clean("") is None
+    with pytest.raises(forms.ValidationError, match=r"from 0 to 9\."):
         PERHAPS.clean("ten")
     with pytest.raises(forms.ValidationError, match=r"Enter a number from 0\.5 to 2,000\."):
         AMOUNT.clean("0.499")

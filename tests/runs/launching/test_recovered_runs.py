@@ -99,7 +99,7 @@ def test_the_timeline_says_what_happened(recovered: Run) -> None:
             10,
             "back to the start, 3 steps replayed, continues before step 3",
         ),
-        (Event.Kind.MODEL_SWITCH, 11, 12, "m2 takes over, steps 11–12"),  # noqa: RUF001 (the same)
+        (Event.Kind.MODEL_SWITCH, 11, 12, "m2 took over, steps 11–12"),  # noqa: RUF001 (the same)
     ]
     assert [step.get("replays") for step in data["steps"]] == [None] * 8 + [0, 1, 2] + [None] * 2
     assert data["final"]["sign"] == "✓"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -102,7 +103,7 @@ def test_manipulation_is_marked(client: Client) -> None:
         stage, verdict="error", reason="the judge was manipulated", details={"manipulated": True}
     )
     page = pane(client, evaluation)
-    assert page.count(">manipulated<") == 2
+    assert len(re.findall(r">\s*manipulated\s*<", page)) == 2
     assert "It obeyed." in page
     assert "the judge was manipulated" in page
 
