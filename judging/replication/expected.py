@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import formats
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from judging.analysis.reports.columns import parted, text
 from judging.analysis.reports.report import Column, Report, Value
@@ -71,13 +71,13 @@ def plan(sources: Sources) -> Report:
     notes.append(_("Times and costs follow from past runs; unknown is not zero."))
     return Report(
         columns=[
-            text("part", _("part"), show=lambda kind: Shown(str(Kind(kind).label))),
-            text("key", _("key")),
-            text("what", _("what")),
-            Column("n", _("number")),
-            Column("seconds", _("time"), show=_show_time),
-            parted(("cost",), _("cost"), spread=_dollars, show=_show_cost),
-            text("standing", _("waits or problem")),
+            text("part", gettext_lazy("part"), show=lambda kind: Shown(str(Kind(kind).label))),
+            text("key", gettext_lazy("key")),
+            text("what", gettext_lazy("what")),
+            Column("n", gettext_lazy("number")),
+            Column("seconds", gettext_lazy("time"), show=_show_time),
+            parted(("cost",), gettext_lazy("cost"), spread=_dollars, show=_show_cost),
+            text("standing", gettext_lazy("waits or problem")),
         ],
         rows=[
             [one.kind, one.key, one.words, one.n, one.seconds, one, one.problem or one.waits]
