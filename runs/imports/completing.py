@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import ProtectedError, QuerySet
+from django.db.models import ProtectedError
 
-from runs.models import Run, RunStatus, User
+from runs.models import Run, RunStatus, Task, User
 from runs.models.extension import Verdicts, extension
 from runs.storage.usage import named_deleted
 from webagent.trajectory.bundles import RunBundle
@@ -51,10 +51,7 @@ def make_way(bundle: RunBundle, experiment: str | None, user: User | None) -> Pa
     Returns:
         what stays of the part; None if no part is here, or it has to stay.
     """
-    named = of_their_names([bundle], experiment, user).order_by("-created_at")
-    # Keys are asked for first: of most runs there is none.
-    for key in named.values_list("pk", flat=True)[:MOST]:
-        run = Run.objects.get(pk=key)
+    for run in _of_its_name(bundle, experiment, user):
         if _is_part(run, bundle) and not why_kept(run):
             try:
                 with transaction.atomic():
@@ -77,23 +74,45 @@ def with_verdicts(read: RunBundle, said: Verdicts) -> RunBundle:
     )
 
 
-def of_their_names(
-    bundles: Sequence[RunBundle], experiment: str | None, user: User | None
-) -> QuerySet[Run]:
-    """Ended runs of the person that come from where one of these comes from."""
+def has_namesakes(bundles: Sequence[RunBundle], experiment: str | None, user: User | None) -> bool:
+    """Whether runs of the person come from where one of these comes from: parts, perhaps.
+
+    The tasks are looked up first, and what else is indexed is compared here: SQLite would go
+    through all runs of the person or the experiment.
+    """
     runs, tasks = [each.run for each in bundles], [each.task for each in bundles]
-    return Run.objects.filter(
-        task__external_id__in={task.external_id for task in tasks},
-        task__task_set__name__in={task.task_set.name for task in tasks},
-        task__task_set__version__in={task.task_set.version for task in tasks},
+    known = Task.objects.filter(
+        task_set__name__in={task.task_set.name for task in tasks},
+        task_set__version__in={task.task_set.version for task in tasks},
+        external_id__in={task.external_id for task in tasks},
+    )
+    here = Run.objects.filter(
+        task__in=list(known.values_list("pk", flat=True)),
         source_format__in={run.source.format for run in runs},
-        experiment__name=experiment,
-        created_by=user,
         trial__in={run.trial for run in runs},
         attempt__in={run.attempt for run in runs},
-        status__in=RunStatus.ended(),
         record__id__in=[run.id for run in runs],
     )
+    whose = here.order_by().values_list("experiment__name", "created_by")
+    return (experiment, user and user.pk) in set(whose)
+
+
+def _of_its_name(bundle: RunBundle, experiment: str | None, user: User | None) -> list[Run]:
+    run, task = bundle.run, bundle.task
+    found = Run.objects.filter(
+        task__external_id=task.external_id,
+        task__task_set__name=task.task_set.name,
+        task__task_set__version=task.task_set.version,
+        source_format=run.source.format,
+        experiment__name=experiment,
+        created_by=user,
+        trial=run.trial,
+        attempt=run.attempt,
+        status__in=RunStatus.ended(),
+        record__id=run.id,
+    )
+    newest = found.order_by("-created_at")[:MOST].values_list("pk", flat=True)
+    return [Run.objects.get(pk=pk) for pk in newest]  # of most runs there is none
 
 
 def _is_part(run: Run, whole: RunBundle) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db import DatabaseError, transaction
 
-from runs.imports.completing import of_their_names
+from runs.imports.completing import has_namesakes
 from runs.imports.reading_ahead import ReadRun
 from runs.imports.rows import columns_of, insert_parts, parts_of, problems_with
 from runs.imports.session import ImportSession
@@ -107,5 +107,5 @@ def _are_new(
         and not Run.objects.filter(content_hash__in=hashes).exists()
         and not (ids and Run.objects.filter(pk__in=ids).exists())
         and not has_stubs_like(names)
-        and not of_their_names(bundles, experiment, session.user).exists()
+        and not has_namesakes(bundles, experiment, session.user)
     )

@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from runs.imports import together
+from runs.imports.completing import has_namesakes
 from runs.imports.reading_ahead import ReadRun
 from runs.imports.session import ImportSession
 from runs.imports.storing import import_bundle
@@ -97,3 +98,20 @@ def test_what_may_concern_other_runs_is_stored_by_itself():
     assert stretches(*plain[:2], link, *plain[2:]) == [2, 1, 2]
     assert stretches(full, full, other, other, plain[0]) == [1, 1, 2, 1]
     assert stretches(problem, unwritten, ReadRun(run_bundle(9)), plain[0]) == [1, 1, 1, 1]
+
+
+def test_looking_for_parts_goes_by_the_tasks():
+    """Not through all runs of the person or the experiment, which are many more."""
+    if connection.vendor != "sqlite":
+        pytest.skip("asks SQLite for its plan")
+    import_bundle(run_bundle(1), experiment_name="large")
+    with CaptureQueriesContext(connection) as asked:
+        assert has_namesakes([run_bundle(1), run_bundle(2)], "large", None)
+        assert not has_namesakes([run_bundle(1), run_bundle(2)], "other", None)
+    plans = []
+    with connection.cursor() as cursor:
+        for sql in {each["sql"] for each in asked if 'FROM "runs_run"' in each["sql"]}:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            plans.append(" ".join(str(row[-1]) for row in cursor.fetchall()))
+    assert plans
+    assert all("INDEX run_by_task_agent (task_id=?)" in plan for plan in plans), plans
