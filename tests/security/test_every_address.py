@@ -242,6 +242,7 @@ NOTHING_FOREIGN = {
     # Our own words, and numbers.
     "errors/bare.html",
     "judging/demo/demo_load.html",
+    "judging/desk/_neglected.html",
     "judging/studies/_label_given.html",
     # A frame of two lines around others, which are shown.
     *("_fragments/pagination.html", "_fragments/messages_swap.html"),

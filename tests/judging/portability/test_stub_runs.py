@@ -146,7 +146,7 @@ def test_pages_mark_stubs_and_say_what_is_missing():
     run = Run.objects.get(task__external_id="webarena.7")
     page = client.get(f"/runs/{run.pk}/").content.decode()
     assert "Only labels and verdicts of this run are here" in page
-    assert "by agent generic, trial 1" in page
+    assert "Needed: agent generic, trial 1" in page
     study = Study.objects.get()
     assert client.get(f"/studies/{study.pk}/").content.decode().count("badge stub") == 2
     import_bundle(whole())
