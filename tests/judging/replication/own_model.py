@@ -1,4 +1,7 @@
-"""A model named `own-model`: it acts by rules, writes hints and notes what logs say."""
+"""A model named `own-model`: it acts by rules, writes hints and notes what logs say.
+
+It loses passwords of more than two characters until a hint says what to do about them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from judging.demo.recovery import CAREFUL, StubActor
+from judging.demo.recovery import CAREFUL, FORGETFUL, StubActor
 from tests.judging.evaluating.asked_models import models_file
 from tests.runs.knowledge.scribe import scribe
 from tests.webagent.lever_model import INSIGHTS
@@ -20,6 +23,7 @@ from webagent.agents import registry as models
 from webagent.llm.interface import Message, Request, TextPart
 
 _ACTOR = StubActor()
+AT_ONCE = "Type the second text right after the first."
 
 
 @contextmanager
@@ -38,9 +42,12 @@ def _reply(asked: Asked) -> str:
     if "You train agents" in asked.system:
         if "insights" in asked.schema["properties"]:
             return json.dumps({"insights": INSIGHTS})
-        step = {"action": "Do what the goal says.", "details": ["The task ends with it."]}
+        action = AT_ONCE if "password" in asked.text else "Do what the goal says."
+        step = {"action": action, "details": ["The task ends with it."]}
         return json.dumps({"steps": [step]})
     if asked.schema:
         return scribe(asked)
     message = Message(role="user", parts=(TextPart(text=asked.text),))
-    return _ACTOR.complete(Request(model=CAREFUL, messages=(message,))).text
+    loses = "password" in asked.text and AT_ONCE not in asked.system
+    model = FORGETFUL if loses else CAREFUL
+    return _ACTOR.complete(Request(model=model, messages=(message,))).text

@@ -175,8 +175,11 @@ def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
     with own_model(tmp_path):
         found = tables(EXAMPLES / "miniwob-knowledge" / "study.toml")
     assert [row["ours"] for row in found["table-4"]] == [100, 100, 100]
-    same, _site, other, *_insights = found["figure-1"]
-    assert same["ours"] == 0  # all solved without hints
+    same, site, other, *insights = found["figure-1"]
+    # Of three tasks one is solved in one trial of three without its own hint.
+    assert same["ours"] == pytest.approx(100 * 2 / 3 / 3)
+    assert site["ours"] == 0
+    assert {row["ours"] for row in insights} <= {0, None}
     assert "hint-cells has no row with" in str(other["missing_because"])
     assert [row["ours"] for row in found["figure-4"]] == [0, 0, 0, 0]
     what = {row["what"]: row for row in found["deviations"]}

@@ -52,14 +52,7 @@ def agreement_report(found: Agreement) -> Report:
     rows = [row for each in found.questions for row in _on_question(each)]
     return Report(
         columns=[
-            Column(
-                "question",
-                _("question"),
-                parts=["question", "categories"],
-                spread=lambda each: [each.question.key, len(each.question.categories)],
-                show=_show_question,
-                is_text=True,
-            ),
+            on_pages(_("question"), show=_show_question, is_text=True),
             in_files("kind"),
             text("annotators", _("annotators")),
             Column("runs", RUNS.name, per_row=True),
@@ -70,6 +63,11 @@ def agreement_report(found: Agreement) -> Report:
                 parts=[*ESTIMATE, UNDEFINED],
                 spread=_spread_agreed,
                 show=_show_agreed,
+            ),
+            Column(
+                "question",
+                parts=["question", "categories"],
+                spread=lambda each: [each.question.key, len(each.question.categories)],
             ),
         ],
         rows=rows,
@@ -110,7 +108,7 @@ def _on_question(found: OnQuestion) -> Iterable[list[Any]]:
 def _agreed(
     kind: str, who: str | Cell, runs: int, figures: Iterable[Agreed], found: OnQuestion
 ) -> Iterable[list[Any]]:
-    return [[found, kind, who, runs, each.key, each] for each in figures]
+    return [[found, kind, who, runs, each.key, each, found] for each in figures]
 
 
 def _spread_agreed(each: Agreed) -> list[Value]:

@@ -33,9 +33,10 @@ def two() -> Experiment:
 
 
 def page(client: Client, name: str, *args: object, **query: object) -> str:
+    """What the page holds, white space as browsers show it."""
     answer = client.get(made.address(name, *args, **query))
     assert answer.status_code == 200, answer
-    return answer.content.decode()
+    return re.sub(r"\s+", " ", answer.content.decode())
 
 
 def test_page_names_its_source_and_opens_the_runs(two: Experiment) -> None:
