@@ -40,19 +40,10 @@ LOOKED_AT, COMMON = 100, 5
 
 
 class NamesFilter(WordsFilter):
-    """Runs whose agent may be known, and that have one of the names.
-
-    The named ones are looked up first and not joined: only then does the database ask whose agent
-    may be known of those runs alone, and reads them in their order.
-    """
+    """Runs whose agent may be known, and that have one of the names."""
 
     def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
-        if not value:
-            return qs
-        relation, _, column = self.field_name.partition("__")
-        model: Any = Run._meta.get_field(relation).related_model
-        named = model.objects.filter(**{f"{column}__in": value})
-        return qs.filter(**{f"{relation}__in": named.order_by()}, is_anonymous=False)
+        return super().filter(qs.filter(is_anonymous=False), value) if value else qs
 
 
 class OutcomeFilter(WordsFilter):

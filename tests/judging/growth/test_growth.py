@@ -80,10 +80,12 @@ ADDRESSES = os.environ.get("GROWTH_OF") or ("" if connection.vendor == "sqlite" 
 """Addresses that are visited begin so, such as `runs:run_detail`."""
 WORDS = "no index of words: rows are searched one by one"
 SORTED = "all that matches is sorted: no index has both the filter and the order"
+UNDER_WAY = "runs under way, of which there are as many as workers, are looked at one by one"
 PLANNED = "the planner reads all of a small table rather than ask of each row"
 NONE_FITS = "stubs are never drawn into a study: all runs are looked through for one that fits"
 GROWING = {
     "sqlite": {
+        ("runs:infrastructure", ""): UNDER_WAY,
         ("judging:study_create", "trajectory"): NONE_FITS,
         ("runs:run_list", "q"): WORDS,
         ("runs:run_count", "q"): WORDS,
