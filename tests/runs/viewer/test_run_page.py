@@ -189,7 +189,7 @@ def test_details_of_a_step_say_what_the_record_holds(engineer):
     assert SECRETS["call"] in page
     assert SECRETS["reward"] in page
     assert f"/runs/{run.pk}/blobs/" in page
-    words = page.partition("<details>")[0]
+    words = " ".join(page.partition("<details>")[0].split())
     assert f"GET —</span> {SECRETS['request']}" in words
     assert "{&quot;call&quot;: &quot;Page.goto&quot;, &quot;to&quot;: null}" in words
 
