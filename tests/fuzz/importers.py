@@ -22,6 +22,7 @@ from runs.catalogue.tasks.files import TaskFileError, read_task_file
 from tests.fuzz.damage import damaged
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.samples import run_bundle
+from tests.webarena_tasks import TASK_FILE
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle
 from webagent.trajectory.formats.native.writer import write_folder
@@ -154,7 +155,7 @@ IMPORTERS = {
         Importer("native", _native, read_runs),
         *(Importer(name, _folders(name), read_runs) for name in FORMATS),
         Importer("wonderbread", _wonderbread, read_runs),
-        Importer("tasks", lambda: sorted((DATA / "webarena").rglob("*.json")), read_tasks),
+        Importer("tasks", lambda: [TASK_FILE], read_tasks),
         Importer("patches", lambda: sorted(PATCHES.glob("*.json")), read_patch),
         Importer("milestones", _written("milestones.json", MILESTONES), read_milestones),
         Importer("labels", _written("labels.csv", LABELS), read_labels),

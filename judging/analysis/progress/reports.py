@@ -244,7 +244,7 @@ def _columns(found: Sequence[Progressed]) -> list[Column]:
     return [
         in_files("runs"),
         in_files("n"),
-        on_pages(_("n with progress")),
+        on_pages(_("runs with progress")),
         with_ends("success", _("success, these runs")),
         with_ends("progress", _HIGHEST),
         with_ends("progress_at_end", _AT_END),

@@ -131,7 +131,7 @@ def test_both_success_rates_stand_beside_each_other_with_their_n(far: Experiment
         reverse("judging:experiment_part", args=[far.pk, "progress"]), headers={"HX-Request": "1"}
     )
     text = " ".join(re.sub(r"<[^>]+>", " ", part.content.decode()).split())
-    assert "success, all runs n with progress success, these runs" in text
+    assert "Success, all runs Runs with progress Success, these runs" in text
     assert re.search(r"\d+/\d+ · [\d.–]+ \d+ of \d+ ", text), "with the n of each"
 
 
