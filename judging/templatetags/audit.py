@@ -10,7 +10,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis import wording
@@ -84,7 +84,7 @@ def errors_of(each: EvaluatorAudit) -> SafeString:
     if each.matrix.no_verdict:
         found = _("no verdict on %(n)s") % {"n": intcomma(each.matrix.no_verdict)}
         parts.append(format_html('<a href="{}">{}</a>', each.no_verdict_url, found))
-    return mark_safe("\n· ".join(parts))  # noqa: S308 (of parts that are escaped)
+    return format_html_join("\n· ", "{}", ((part,) for part in parts))
 
 
 _ERRORS = '<a href="{}">{}</a> <span class="muted num">({})</span>'

@@ -72,7 +72,7 @@ def test_no_code_reads_xml_of_strangers() -> None:
 def test_htmx_is_told_to_do_no_more_than_it_must() -> None:
     pages = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
     [page] = [text for text in pages if "htmx_script" in text or "htmx.min" in text]
-    [config] = re.findall(r"name=\"htmx-config\" content='([^']*)'", page)
+    [config] = re.findall(r"name=\"htmx-config\"\s+content='([^']*)'", page)
     assert json.loads(unescape(config)).items() >= HTMX.items()
 
 
