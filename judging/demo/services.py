@@ -108,7 +108,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
         Experiment.objects.select_for_update().get(name=EXPERIMENT)
         if there := Study.objects.filter(is_demo=True).first():
             return there
-        people = {name: _account(name, role) for name, role in ACCOUNTS.items()}
+        people = make_accounts()
         study = _study(runs, people)
         Experiment.objects.filter(name=recovery.NAME).update(
             description=recovery.DESCRIPTION, created_by=people["engineer"]
@@ -156,6 +156,11 @@ def _evaluators() -> list[Evaluator]:
     """Those that need no model, then those that ask one: the stub answers them."""
     asking = [evaluator_named(name, model=MODEL, language_model=StubJudge()) for name in ASKING]
     return [*predefined_evaluators(), *asking]
+
+
+def make_accounts() -> dict[str, User]:
+    """The four accounts of the demo, whose passwords everybody knows; those there are stay."""
+    return {name: _account(name, role) for name, role in ACCOUNTS.items()}
 
 
 def _account(name: str, role: Role) -> User:

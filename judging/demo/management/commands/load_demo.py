@@ -3,21 +3,33 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
 from judging.demo import EXPERIMENT, read_plan, recovery
-from judging.demo.services import ACCOUNTS, DemoError, demo_password, is_loaded, load_demo
+from judging.demo.services import (
+    ACCOUNTS,
+    DemoError,
+    demo_password,
+    is_loaded,
+    load_demo,
+    make_accounts,
+)
 from judging.models import Study
-from runs.models import Run
+from runs.models import Run, User
 
 
 class Command(BaseCommand):
     help = "Load the demo: recorded runs, a study, four accounts. Not in production."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--if-empty", action="store_true", help="only where no study is")
+        parser.add_argument(
+            "--if-empty",
+            action="store_true",
+            help="only where nothing is; where nobody can log in, the accounts",
+        )
 
     def handle(self, *args: Any, if_empty: bool, **options: Any) -> None:
         if not settings.ALLOWS_DEMO:
@@ -25,9 +37,12 @@ class Command(BaseCommand):
                 "The demo's passwords are public: it is only for an installation of one's own."
             )
         if not is_loaded():
-            if if_empty and _is_in_use():
+            if not if_empty or not _is_in_use():
+                self._load()
+            elif _somebody_can_log_in():
                 return
-            self._load()
+            else:
+                make_accounts()
         self._print_accounts()
 
     def _load(self) -> None:
@@ -48,3 +63,9 @@ def _is_in_use() -> bool:
     """Whether somebody has begun work of their own here."""
     mine = Run.objects.exclude(experiment__name__in=[EXPERIMENT, recovery.NAME])
     return Study.objects.exists() or mine.exists()
+
+
+def _somebody_can_log_in() -> bool:
+    """Whether there is an account; whoever an import named has none."""
+    people = User.objects.filter(is_active=True)
+    return people.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists()
