@@ -100,10 +100,9 @@ def test_what_may_concern_other_runs_is_stored_by_itself():
     assert stretches(problem, unwritten, ReadRun(run_bundle(9)), plain[0]) == [1, 1, 1, 1]
 
 
+@pytest.mark.sqlite_only("asks SQLite for its plan")
 def test_looking_for_parts_goes_by_the_tasks():
     """Not through all runs of the person or the experiment, which are many more."""
-    if connection.vendor != "sqlite":
-        pytest.skip("asks SQLite for its plan")
     import_bundle(run_bundle(1), experiment_name="large")
     with CaptureQueriesContext(connection) as asked:
         assert has_namesakes([run_bundle(1), run_bundle(2)], "large", None)
