@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from judging.models import Replication, ReplicationPart, Study
+from judging.replication.sources import check_reports
 from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import StudyFile, read_study_file
 from runs.accounts.audit_log import record_entry
@@ -27,10 +28,12 @@ def take_up(*, content: bytes, file_name: str, user: User | None) -> Replication
     Tables, published figures and words of one that has begun may change; what it runs may not.
 
     Raises:
-        StudyFileError: it is no study file, or what was begun under its name is another study.
+        StudyFileError: it is no study file, names no report, or is another study than the one begun
+            under its name.
     """
     file_name = PurePath(file_name).name[:200]
     file = read_study_file(content, file_name)
+    check_reports(file, file_name)
     said = {
         "file_name": file_name,
         "content": content.decode(),

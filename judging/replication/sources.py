@@ -32,6 +32,7 @@ from judging.models import (
     Study,
     StudyItem,
 )
+from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import StudyFile, read_study_file
 from judging.replication.study_parts import Arm
 from judging.replication.study_tables import Place
@@ -144,12 +145,11 @@ class Sources:
         Raises:
             NoFigureError: there is none that the reader may read now.
         """
+        if place.report == COMPARISON and not place.judging:
+            return self._comparison(place)
+        registry, key = registered(place)
         if place.judging:
             return self._beside(place) if place.versus else self._audit_report(place)
-        if place.report == COMPARISON:
-            return self._comparison(place)
-        registry, key = registry_of(place.report) or (EXPERIMENT, place.report)
-        _check_report(registry, key)
         facts = self.facts(self.arm(place.arm).experiment, place.verdict)
         return self._made(
             (place.report, facts.experiment.pk, place.verdict), lambda: registry.make(key, facts)
@@ -216,7 +216,6 @@ class Sources:
         return reverse("judging:audit_beside", args=[first.pk], query={"with": second.pk})
 
     def _audit_report(self, place: Place) -> Report:
-        _check_report(AUDIT, place.report)
         study = self.study(place.judging)
         facts = self.audit(study, place)
         try:
@@ -228,7 +227,6 @@ class Sources:
 
     def _beside(self, place: Place) -> Report:
         """A report on two studies side by side, under the evaluators that its page opens with."""
-        _check_report(TWO_STUDIES, place.report)
         first, second = self.study(place.judging), self.study(place.versus)
         if (pair := (first.pk, second.pk)) not in self._pairs:
             self._pairs[pair] = two_studies(first, second)
@@ -254,12 +252,32 @@ class Sources:
         return self._reports[key]
 
 
-def _check_report(registry: Registry[Any], name: str) -> None:
-    """Raises NoFigureError for no report of the name, and for a list of runs."""
-    if name not in registry:
+def check_reports(file: StudyFile, name: str) -> None:
+    """Raises StudyFileError where a figure stands in a report that there is none of."""
+    for where, place in file.places():
+        try:
+            if place.judging or place.report != COMPARISON:
+                registered(place)
+        except NoFigureError as error:
+            raise StudyFileError(name, f"{where}.report", str(error)) from None
+
+
+def registered(place: Place) -> tuple[Registry[Any], str]:
+    """The registry of the place's report, and its name there.
+
+    Raises:
+        NoFigureError: there is no report of the name, or it is a list of runs.
+    """
+    name = place.report
+    found: tuple[Registry[Any], str] = registry_of(name) or (EXPERIMENT, name)
+    if place.judging:
+        found = (TWO_STUDIES if place.versus else AUDIT), name
+    registry, key = found
+    if key not in registry:
         raise NoFigureError(_("%(kind)s not found: %(name)s") % {"kind": _("report"), "name": name})
-    if registry.entries[name].lists_runs:
+    if registry.entries[key].lists_runs:
         raise NoFigureError(_("%(name)s is a list of runs") % {"name": name})
+    return registry, key
 
 
 def _counts(comparison: Comparison) -> Report:

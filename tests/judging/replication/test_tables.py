@@ -80,14 +80,24 @@ def test_figures_that_are_not_there_say_why() -> None:
 
 
 MISNAMED = (
-    ('report = "matrices"', 'report = "matrixes"', "report not found: matrixes"),
-    ('report = "matrices"', 'report = "triangle"', "triangle is a list of runs"),
     ('{ key = "tp" }', '{ key = "tp", column = "true" }', "matrices has no column true"),
     ('evaluator = "before"', 'evaluator = "nobody"', "matrices has no row with"),
     ('evaluator = "before"', 'name = "before"', "has no column name to choose a row by"),
     ('{ key = "tp" }', '{ key = "tp", column = "evaluator" }', "before is no number"),
     ('place = "Table 1"', 'place = "Table 1"\nsplit = "dev"', "no row with"),
 )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("matrixes", "report not found: matrixes"), ("triangle", "triangle is a list of runs")],
+)
+def test_a_file_that_names_no_report_is_refused_before_anything_runs(name: str, why: str) -> None:
+    content = files.NEC.replace('report = "matrices"', f'report = "{name}"', 1).encode()
+    refused = f"study.toml, tables.matrix, row 'before'.report: {why}"
+    with pytest.raises(StudyFileError, match=refused):
+        take_up(content=content, file_name="study.toml", user=None)
+    assert not Replication.objects.exists()
 
 
 @pytest.mark.usefixtures("studies")
