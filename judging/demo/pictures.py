@@ -1,4 +1,4 @@
-"""Smaller pictures in a recorded archive: few colours, which plain pages have anyway."""
+"""What is shipped of recorded runs: pictures in few colours, which plain pages have anyway."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +24,44 @@ COLOURS = 48
 
 def shrink(archive: Path) -> None:
     """Write the archive anew, with smaller screenshots of the same size in pixels."""
-    with open_runs(archive) as source, tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-        out = Path(folder) / archive.name
-        write_zip(out, _smaller(source))
-        os.replace(out, archive)
+    with open_runs(archive) as recorded:
+        _write(archive, map(_smaller, _readable(recorded)))
 
 
-def _smaller(source: Any) -> Iterator[RunBundle]:
+def put_in(recorded: Path, shipped: Path, out: Path) -> None:
+    """Write the shipped runs, with those of recorded tasks in the place of theirs.
+
+    All others stay as they are, to the byte.
+    """
+    with open_runs(recorded) as new, open_runs(shipped) as old:
+        runs: dict[str, list[RunBundle]] = {}
+        for bundle in _readable(new):
+            runs.setdefault(bundle.task.id, []).append(bundle)
+        kept = (bundle for bundle in _readable(old) if bundle.task.id not in runs)
+        _write(out, chain(kept, *runs.values()))
+
+
+def _write(out: Path, runs: Iterable[RunBundle]) -> None:
+    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
+        made = Path(folder) / out.name
+        write_zip(made, runs)
+        os.replace(made, out)
+
+
+def _readable(source: Iterable[object]) -> Iterator[RunBundle]:
     for item in source:
         if not isinstance(item, RunBundle):
             raise TypeError(f"not a run that can be read: {item}")
-        blobs = _Pictures(item.blobs)
-        steps = tuple(
-            StepRecord.model_validate(blobs.replaced(step.model_dump(mode="json")))
-            for step in item.steps
-        )
-        yield replace(item, steps=steps, blobs=blobs)
+        yield item
+
+
+def _smaller(run: RunBundle) -> RunBundle:
+    blobs = _Pictures(run.blobs)
+    steps = tuple(
+        StepRecord.model_validate(blobs.replaced(step.model_dump(mode="json")))
+        for step in run.steps
+    )
+    return replace(run, steps=steps, blobs=blobs)
 
 
 class _Pictures:

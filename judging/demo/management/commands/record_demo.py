@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judging.demo import EXPERIMENT, RUNS_FILE, Entry, read_plan, recovery
-from judging.demo.pictures import shrink
+from judging.demo.pictures import put_in, shrink
 from runs.exports.services import export_runs
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.reruns.services import queue_run
@@ -31,7 +32,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--out", type=Path, help="folder for the files, instead of the demo's")
-        parser.add_argument("--task", default="", help="only tasks of the study with this in them")
+        parser.add_argument(
+            "--task", default="", help="only tasks of the study with this in them; others stay"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if Run.objects.exists():
@@ -39,16 +42,24 @@ class Command(BaseCommand):
         for entry in read_plan():
             if options["task"] in entry.task:
                 self._record(entry)
-        self._write(RUNS_FILE, EXPERIMENT, options["out"])
+        self._write(RUNS_FILE, EXPERIMENT, options["out"], beside_shipped=bool(options["task"]))
         if not options["task"]:
             self._record_recovery()
             self._write(recovery.RECOVERY_FILE, recovery.NAME, options["out"])
 
-    def _write(self, file: Path, experiment: str, folder: Path | None) -> None:
+    def _write(
+        self, file: Path, experiment: str, folder: Path | None, *, beside_shipped: bool = False
+    ) -> None:
         out = folder / file.name if folder else file
         runs = Run.objects.filter(experiment__name=experiment)
-        export_runs(out, runs)
-        shrink(out)
+        with tempfile.TemporaryDirectory(dir=out.parent) as kept:
+            recorded = Path(kept) / file.name
+            export_runs(recorded, runs)
+            shrink(recorded)
+            if beside_shipped:
+                put_in(recorded, file, out)
+            else:
+                recorded.replace(out)
         self.stdout.write(f"{runs.count()} runs, {out.stat().st_size / 1e6:.2f} MB: {out}")
 
     def _record(self, entry: Entry) -> None:
