@@ -105,8 +105,3 @@ def p_words(p: float | None) -> str:
 def _signed(value: float) -> str:
     rounded = round(value, 2) or 0.0  # no "-0.00"
     return formats.number_format(rounded, 2).replace("-", "−")
-
-
-def reason_words(reason: str) -> str:
-    """A stored reason in the reader's language, where it is one of ours."""
-    return _(reason) if reason else ""

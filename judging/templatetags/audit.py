@@ -139,9 +139,6 @@ def why(measured: Measured | Agreed) -> str:
     return ""
 
 
-register.filter("reason_words", wording.reason_words)
-
-
 register.filter("p_value", wording.p_words)
 
 

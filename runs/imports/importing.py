@@ -11,6 +11,7 @@ from uuid import UUID
 
 from celery import shared_task
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from runs.exports.run_bundles import is_stored
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
@@ -113,7 +114,7 @@ def _run(run: ImportedRun) -> dict[str, Any]:
 
 
 logger = logging.getLogger(__name__)
-NO_STORE = "The file storage does not answer. The import is tried again by itself."
+NO_STORE = gettext_noop("The file storage does not answer. The import is tried again by itself.")
 
 
 class StoppingError(Exception):

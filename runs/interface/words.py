@@ -1,6 +1,5 @@
 """How values read: durations, money, moments, verdicts, cells of tables. A template library."""
 
-import re
 import unicodedata
 from datetime import datetime, tzinfo
 from decimal import Decimal
@@ -11,9 +10,10 @@ from django import template
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
+from runs.interface.stored_sentences import details_worded, worded
 from runs.models.hooks import LinkedPage, address_above
 
 if TYPE_CHECKING:
@@ -45,35 +45,8 @@ CELLS = {
     "none": gettext_lazy("no verdict from the evaluator"),
 }
 
-IMPORTED_REWARD = gettext_noop("imported reward")
-REFERENCE_VERDICT = gettext_noop("reference verdict")
-EVALUATOR = gettext_noop("evaluator %(name)s")
-REWARD_RULE = gettext_noop("Success is a reward above %(least)s, as the benchmark gave it.")
-REFERENCE_RULE = gettext_noop("Success is what people agreed on or adjudicated.")
-EVALUATOR_RULE = gettext_noop("Success is what %(name)s passes.")
-_SAID = (
-    IMPORTED_REWARD,
-    REFERENCE_VERDICT,
-    EVALUATOR,
-    REWARD_RULE,
-    REFERENCE_RULE,
-    EVALUATOR_RULE,
-)
-"""What a source of verdicts says of itself, in English, as which it is kept."""
-_SLOT = re.compile(r"%\\\((\w+)\\\)s")
-_FORMS = {
-    said: re.compile(_SLOT.sub(lambda slot: f"(?P<{slot[1]}>.+)", re.escape(said)))
-    for said in _SAID
-}
-
-
-@register.filter("as_verdict_words")
-def verdict_words(written: str) -> str:
-    """The words for the reader; as they were written, if nobody here wrote them."""
-    for said, form in _FORMS.items():
-        if found := form.fullmatch(written):
-            return _(said) % found.groupdict()
-    return written
+register.filter("worded", worded)
+register.filter("details_worded", details_worded)
 
 
 @register.filter

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, connection
+from django.utils.translation import gettext_noop
 
 from runs.models import LeasedWork, Run
 from runs.models.leased_work import WorkState
@@ -158,7 +159,9 @@ class LeaseRenewer:
             connection.close()
 
 
-DIED = "The worker died again and again in this work; nothing more will be tried by itself."
+DIED = gettext_noop(
+    "The worker died again and again in this work; nothing more will be tried by itself."
+)
 
 
 class WorkLostError(Exception):

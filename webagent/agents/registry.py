@@ -40,7 +40,11 @@ from webagent.trajectory.values import field_errors
 FindFile = Callable[[], Path | None]
 
 
-class ModelUnavailable(ValueError):
+class BadAgentConfig(ValueError):
+    """The configuration does not fit the agent; the message says which part."""
+
+
+class ModelUnavailable(BadAgentConfig):
     """A model cannot be asked here; the message says what is missing."""
 
 
@@ -76,8 +80,8 @@ class ModelFile:
         path = self._find()
         if path is None:
             raise ModelUnavailable(
-                "no language model is configured: describe one in a file and name the file in"
-                " MODELS_FILE (docs/models.md)"
+                "No language model is configured. Describe one in a file, name the file in"
+                " MODELS_FILE, and start again."
             )
         with self._lock:
             # Without the file, `Registry.read` says so.
@@ -148,7 +152,7 @@ def asked_model(settings: ModelSettings) -> tuple[Client, ModelEntry]:
         raise ModelUnavailable(str(failure)) from None
     if variable := client.registry.missing_keys().get(settings.model):
         raise ModelUnavailable(
-            f"{settings.model} cannot be asked: the environment variable {variable} is not set"
+            f"{settings.model} cannot be asked: the environment variable {variable} is not set."
         )
     longest = settings.longest_reply_tokens
     if entry.context_tokens is not None and entry.context_tokens <= longest:
@@ -167,10 +171,6 @@ def asked_model(settings: ModelSettings) -> tuple[Client, ModelEntry]:
 
 class UnknownAgent(LookupError):
     """There is no agent of that name."""
-
-
-class BadAgentConfig(ValueError):
-    """The configuration does not fit the agent; the message says which part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +246,8 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
         if limit is not None:
             _limit_steps(agent, limit)
         return agent
+    except BadAgentConfig:
+        raise
     except (TypeError, ValueError) as error:
         raise BadAgentConfig(
             f"The configuration does not fit the agent {name!r}: {_in_one_line(error)}"

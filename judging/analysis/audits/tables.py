@@ -21,8 +21,9 @@ from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SORTS, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
-from judging.analysis.wording import figure_words, reason_words
+from judging.analysis.wording import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
+from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
 from runs.viewer.timeline.timeline import NO_BLOB
 
@@ -131,7 +132,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     def render_decided(self, record: JudgedItem) -> str:
         if record.said_verdict is None:
             return _("not evaluated yet")
-        return reason_words(record.said_reason or "") or decided_by(record.said_details) or "—"
+        return worded(record.said_reason or "") or decided_by(record.said_details) or "—"
 
     def render_chosen(self, record: TaggedItem) -> SafeString | str:
         if record.cell not in ("fn", "fp"):
@@ -233,7 +234,7 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
         return format_html('<span class="muted">{}</span>', _("not asked"))
     return format_html(
         '<span class="verdict error" title="{}">{}</span>',
-        reason_words(said.reason),
+        worded(said.reason),
         _("no verdict"),
     )
 
@@ -338,7 +339,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
     def render_why(self, record: SelectedItem, value: str | None) -> SafeString:
         source = self.selection.looked_at
         said = self.said(record).by(source) if source else NOTHING
-        decided = reason_words(said.reason) or said.decided
+        decided = worded(said.reason) or said.decided
         answer = value or _("(no answer)")
         return format_html(
             '<span title="{}">{}</span> <span class="small muted">{}</span>',

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.verdict_sources import in_order
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
-from runs.interface import words
+from runs.interface import stored_sentences as words
 from runs.interface.paging import count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"

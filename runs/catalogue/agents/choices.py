@@ -16,6 +16,7 @@ from django.utils.translation import pgettext_lazy
 from pydantic import BaseModel, JsonValue
 
 from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, chosen_agent
+from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, User
 from runs.models.experiments import HINTS_KEY as HINTS
 from runs.models.visibility import run_policy
@@ -117,7 +118,7 @@ def usable_entry(name: str) -> ModelEntry:
     try:
         entry = registry.entry(name)
     except ModelFailure as failure:
-        raise ModelUnavailableError(str(failure)) from failure
+        raise ModelUnavailableError(worded(str(failure))) from failure
     if variable := registry.missing_keys().get(name):
         raise ModelUnavailableError(
             _("%(model)s cannot be asked: the environment variable %(name)s is not set.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
 from webagent.agents.agent import Agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, agent_kinds, make_agent
@@ -181,7 +182,7 @@ def environment_problem(task: Task) -> str | None:
     try:
         task_record(task_name(task))
     except UnknownTask as error:
-        return str(error)
+        return worded(str(error))
     return None
 
 
@@ -249,4 +250,4 @@ def _make(name: str, config: Json) -> Agent:
             % {"name": name}
         ) from None
     except BadAgentConfig as error:
-        raise NotRunnableError(str(error)) from None
+        raise NotRunnableError(worded(str(error))) from None

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import Count
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from runs.knowledge.hints.lookup import source_run
@@ -61,7 +62,7 @@ class HintWriting(Learning):
         params = HintParams.model_validate(job.params)
         keys = [f"{run} {level}" for run in params.runs for level in params.levels]
         if not keys:
-            raise WorkRefusedError("There is no run to write hints from.")
+            raise WorkRefusedError(gettext_noop("There is no run to write hints from."))
         return list(dict.fromkeys(keys))
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -72,10 +73,10 @@ class HintWriting(Learning):
         ended = Run.objects.filter(status__in=RunStatus.ended())
         found = ended.select_related("task__task_set").in_bulk(wanted)
         if len(found) < len(wanted):
-            return Learned(problem="The run is not there any more.")
+            return Learned(problem=gettext_noop("The run is not there any more."))
         runs = [found[each] for each in wanted]
         if not all(run.n_steps for run in runs):
-            return Learned(problem="The run has no steps.")
+            return Learned(problem=gettext_noop("the run has no steps"))
         wording = load_wording(params.wording)
         source = source_run(*runs)
         try:

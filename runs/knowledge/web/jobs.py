@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db.models import Max
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from pydantic import JsonValue
 
 from runs.knowledge.learning import Learned, Learning, learns
@@ -25,8 +26,8 @@ from webagent.knowledge.summarising import groups_of, leaks_of, merged, summaris
 from webagent.llm.interface import LanguageModel
 
 Kind = KnowledgeSet.Kind
-NO_RUNS = "None of the runs has ended and has steps."
-NO_ENTRIES = "The set has no entries that are switched on."
+NO_RUNS = gettext_noop("None of these runs has ended and has steps.")
+NO_ENTRIES = gettext_noop("There are no raw entries to summarise.")
 
 
 class Extraction(Learning):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
+from runs.interface.stored_sentences import worded
 from runs.launching.experiments.selection import PlanError
 from runs.models.experiments import KNOWLEDGE_KEY
 from webagent.agents.registry import BadAgentConfig, make_agent
@@ -85,7 +86,9 @@ def _arm(agent: AgentRecord, limit: int | None, budget: object) -> AgentRecord:
     try:
         return make_agent(agent.name, (agent.config or {}) | changed).describe()
     except BadAgentConfig as error:
-        raise PlanError(str(error), "max_steps" if limit is not None else "budgets") from None
+        raise PlanError(
+            worded(str(error)), "max_steps" if limit is not None else "budgets"
+        ) from None
 
 
 def _has_knowledge(agent: AgentRecord) -> bool:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
-from runs.interface.words import verdict_words
+from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm
@@ -167,7 +167,7 @@ def job_words(job: LearningJob) -> str:
             "when": f"{job.created_at:%Y-%m-%d %H:%M}",
             "model": job.model,
             "n": len(job.params.get("runs", ())),
-            "verdict": verdict_words(job.params.get("verdict_name", "")),
+            "verdict": worded(job.params.get("verdict_name", "")),
         }
     )
 

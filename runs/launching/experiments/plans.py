@@ -20,6 +20,7 @@ from runs.catalogue.agents.runnable import (
     chosen_agent,
     live_agent,
 )
+from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.launching.experiments.selection import PlanError
@@ -273,7 +274,7 @@ def _made(name: str, config: Json) -> AgentRecord:
     try:
         return make_agent(name, with_knowledge(config)).describe()
     except (UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
-        raise PlanError(str(error)) from None
+        raise PlanError(worded(str(error))) from None
 
 
 def _stored_rows(user: User) -> Iterator[AgentConfiguration]:

@@ -20,6 +20,7 @@ from runs.catalogue.agents.runnable import (
     why_not_runnable,
 )
 from runs.catalogue.tasks.rows import store_task
+from runs.interface.stored_sentences import worded
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
 from runs.models import (
     AgentConfiguration,
@@ -153,7 +154,7 @@ def queue_run(
         described = make_agent(agent, with_knowledge(agent_config or {})).describe()
         row = store_agent(described)
     except (UnknownTask, UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
-        raise RerunError(str(error)) from None
+        raise RerunError(worded(str(error))) from None
     if why := _policy_problem(policy):
         raise RerunError(why)
     gathered = _experiment(experiment, user)

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.translation import override
 
-from runs.interface.words import verdict_words
+from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.writing import HintWriting, hint_records, start_hint_writing
 from runs.knowledge.learning import Learned, carry_out
 from runs.launching.experiments.plans import MODEL
@@ -231,7 +231,7 @@ def test_who_says_success_is_told_in_the_readers_language(world) -> None:
     assert all("取り込んだ報酬" in page and "imported reward" not in page for page in told)
     assert "成功とは" in told[1]
     with override("ja"):
-        assert verdict_words("evaluator strict 1 (ours)") == "評価器 strict 1 (ours)"
+        assert worded("evaluator strict 1 (ours)") == "評価器 strict 1 (ours)"
 
 
 def test_every_source_of_a_hint_hides_it_and_is_kept_for_it(world: LLMStub) -> None:

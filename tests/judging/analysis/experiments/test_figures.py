@@ -18,7 +18,7 @@ from judging.analysis.experiments.sources import Source, choices_among, default_
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval
-from runs.interface.words import verdict_words
+from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from runs.operations.health.infrastructure import error_rates
 from tests.judging.analysis import audited
@@ -67,7 +67,7 @@ def test_what_a_source_says_of_itself_is_told_to_every_reader(source: Source) ->
         written = source.name, source.rule
     with override("ja"):
         told = source.name, source.rule
-        assert told == tuple(map(verdict_words, written))
+        assert told == tuple(map(worded, written))
     assert not {*told} & {*written}
 
 

@@ -1,0 +1,98 @@
+"""English sentences of engine code and of stored rows, in the reader's language.
+
+The engine knows no languages, and a row keeps what was written. Both stay as they are; a page
+shows them by the filter `worded`. A sentence with a changing part is listed here.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+IMPORTED_REWARD = gettext_noop("imported reward")
+REFERENCE_VERDICT = gettext_noop("reference verdict")
+EVALUATOR = gettext_noop("evaluator %(name)s")
+REWARD_RULE = gettext_noop("Success is a reward above %(least)s, as the benchmark gave it.")
+REFERENCE_RULE = gettext_noop("Success is what people agreed on or adjudicated.")
+EVALUATOR_RULE = gettext_noop("Success is what %(name)s passes.")
+
+_WITH_PARTS = (
+    # Verdict sources
+    EVALUATOR,
+    REWARD_RULE,
+    EVALUATOR_RULE,
+    # webagent.agents.registry, webagent.environment.registry
+    gettext_noop("%(model)s cannot be asked: the environment variable %(name)s is not set."),
+    gettext_noop("%(name)s: there is no such model in the file of models (it has %(known)s)"),
+    gettext_noop("There is no agent %(name)s. There are: %(known)s."),
+    gettext_noop("The configuration does not fit the agent %(name)s: %(reason)s"),
+    gettext_noop("No suite provides %(task)s. Suites that are here: %(suites)s."),
+    gettext_noop("%(suite)s has no task %(task)s. Did you mean %(names)s?"),
+    gettext_noop("%(suite)s has no task %(task)s."),
+    gettext_noop("%(suite)s cannot run here; it lacks %(packages)s."),
+    # webagent.environment.probing
+    gettext_noop("sends to another address: %(address)s"),
+    gettext_noop("no answer within %(seconds)s s"),
+    gettext_noop("cannot be reached: %(reason)s"),
+    # The audit log
+    gettext_noop("study %(n)s"),
+    gettext_noop("version %(n)s"),
+    gettext_noop("%(n)s runs: %(ids)s"),
+    gettext_noop("%(n)s runs"),
+    gettext_noop("%(n)s rows"),
+    gettext_noop("%(n)s entries"),
+    gettext_noop("%(n)s days"),
+    gettext_noop("%(n)s bytes"),
+    gettext_noop("%(n)s in force"),
+    gettext_noop("%(n)s tasks patched"),
+    gettext_noop("%(n)s new"),
+    gettext_noop("%(n)s filled"),
+    gettext_noop("%(n)s rejected"),
+    gettext_noop("saw %(seen)s"),
+)
+_WHOLE = (
+    IMPORTED_REWARD,
+    REFERENCE_VERDICT,
+    REFERENCE_RULE,
+    gettext_noop("The pages of MiniWoB++ are missing: install the package `miniwob`."),
+    gettext_noop("cannot be reached"),
+    gettext_noop("any number of runs"),
+    gettext_noop("any number of bytes"),
+    gettext_noop("any number of days"),
+    gettext_noop("deleted"),
+)
+"""Those that no other place marks for translation."""
+_PART = re.compile(r"%\\\((\w+)\\\)s")
+_FORMS = {
+    sentence: re.compile(
+        _PART.sub(
+            lambda part: f"(?P<{part[1]}>{'[0-9]+' if part[1] == 'n' else '.+'})",
+            re.escape(sentence),
+        )
+    )
+    for sentence in _WITH_PARTS
+}
+
+
+def worded(written: str) -> str:
+    """The sentence in the reader's language; as it was written, if it is none of ours."""
+    if not written:
+        return ""
+    sentence, parts = _recognised(written)
+    return _(sentence) % parts if parts else _(sentence)
+
+
+@lru_cache(maxsize=1_000)
+def _recognised(written: str) -> tuple[str, dict[str, str]]:
+    for sentence, form in _FORMS.items():
+        if found := form.fullmatch(written):
+            return sentence, found.groupdict()
+    return written, {}
+
+
+def details_worded(written: str) -> str:
+    """The same of each part between commas: `3 runs, csv`."""
+    return ", ".join(worded(part) for part in written.split(", "))

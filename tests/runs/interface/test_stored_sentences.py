@@ -1,0 +1,49 @@
+"""English sentences of the engine and of stored rows, shown in the reader's language."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.utils.translation import override
+
+from runs.catalogue.agents.runnable import NotRunnableError, live_agent
+from runs.interface.stored_sentences import details_worded, worded
+from runs.models import AgentConfiguration
+from webagent.environment.interface import UnknownTask
+from webagent.environment.registry import task_record
+
+
+@pytest.fixture(autouse=True)
+def japanese() -> Iterator[None]:
+    with override("ja"):
+        yield
+
+
+def test_an_agent_without_a_model_says_so_in_the_readers_language() -> None:
+    agent = AgentConfiguration(name="generic", config={"model": "m"})
+    with pytest.raises(NotRunnableError, match="言語モデルが設定されていません"):
+        live_agent(agent)
+
+
+@pytest.mark.parametrize("name", ["nowhere.task", "miniwob.nothing", "miniwob.click-tes"])
+def test_a_task_that_is_not_here(name: str) -> None:
+    with pytest.raises(UnknownTask) as unknown:
+        task_record(name)
+    assert worded(str(unknown.value)) != str(unknown.value)
+    assert name in worded(str(unknown.value))
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("repaired-2, 3 tasks patched", "repaired-2, タスク 3 件にパッチ"),
+        ("any number of runs, 5 bytes", "実行数の上限なし, 5 バイト"),
+        ("3 runs: a1, b2", "実行 3 件：a1, b2"),
+        ("version 2", "版 2"),
+        ("version of mine", "version of mine"),
+        ("cannot be reached: [Errno 111]\nmore", "cannot be reached: [Errno 111]\nmore"),
+        ("", ""),
+        ("100% sure %(n)s", "100% sure %(n)s"),
+    ],
+)
+def test_details_of_the_audit_log(written: str, shown: str) -> None:
+    assert details_worded(written) == shown
