@@ -151,8 +151,7 @@ def freshness(
 ) -> Freshness:
     """That of figures made now, or of those of an address. One query.
 
-    Raises:
-        ValueError: the address does not say of when they are.
+    Raises ValueError where the address does not say of when they are.
     """
     (now,) = progress_of_each([experiment], user)
     made_at, done = timezone.now(), now.done

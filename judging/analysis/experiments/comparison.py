@@ -235,9 +235,7 @@ def pairs(facts: Facts) -> Report:
             Column("unpaired_first", _("unpaired, first")),
             Column("unpaired_second", _("unpaired, second")),
             Column(
-                "union",
-                _("at least one succeeds"),
-                spread=lambda share: (number(share.value),),
+                "union", _("at least one succeeds"), spread=lambda share: (number(share.value),)
             ),
             Column("p_value", _("McNemar, exact"), show=lambda p: Shown(p_words(p))),
         ],

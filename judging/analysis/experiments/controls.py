@@ -105,8 +105,7 @@ def launch_controls(
 ) -> Launched:
     """Queue one trial of every control agent on each task; the same token launches them once.
 
-    Raises:
-        PlanError: they cannot run here; the message says why.
+    Raises PlanError where they cannot run here; the message says why.
     """
     plan = Plan(
         name=name,

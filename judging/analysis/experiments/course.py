@@ -1,8 +1,8 @@
-"""How runs went: ends, lengths, anomalies, recoveries, and what stopping early saved."""
+"""How runs went: lengths, anomalies, recoveries, and what stopping early saved."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,8 +11,9 @@ from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Greatest
 
+from judging.analysis.counting import tally
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
-from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.statistics.figures import Share
 from runs.launching.policies.words import Saving, saving_in
 from runs.models import Event, Run
@@ -20,32 +21,6 @@ from runs.viewer.run_list.filters import ANOMALIES
 
 MOST_BINS = 10
 WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-
-
-class Ending(NamedTuple):
-    """Counted runs of a configuration that ended for one reason, by their result."""
-
-    configuration: Configuration
-    reason: str
-    runs: Mapping[RunResult, int]
-
-
-def endings_of(figures: ExperimentFigures, scope: Scope) -> list[Ending]:
-    """All configurations in one query, of each the most frequent reasons first."""
-    found: defaultdict[int, defaultdict[str, Counter[RunResult]]] = defaultdict(
-        lambda: defaultdict(Counter)
-    )
-    counted = scope.standing(figures.source).filter(standing__in=COUNTED)
-    rows = counted.values_list("agent", "end_reason", "standing").annotate(n=Count("*"))
-    for agent, reason, result, n in rows:
-        found[agent][reason][RunResult(result)] += n
-    return [
-        Ending(each, reason, runs)
-        for each in figures.configurations
-        for reason, runs in sorted(
-            found[each.pk].items(), key=lambda item: (-item[1].total(), item[0])
-        )
-    ]
 
 
 class Length(NamedTuple):
@@ -67,40 +42,27 @@ class Length(NamedTuple):
 
 def lengths_of(figures: ExperimentFigures, scope: Scope) -> list[Length]:
     """All configurations in one query; the ranges are the same for all of them."""
-    rows = (
-        scope.standing(figures.source)
-        .filter(standing__in=DECIDED)
-        .values_list("agent", "n_steps", "standing")
-        .annotate(n=Count("*"))
-    )
-    counts: defaultdict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
-    for agent, steps, standing, n in rows:
-        counts[agent][steps, standing] += n
-    most = max((steps for found in counts.values() for steps, _standing in found), default=0)
+    counts = scope.counts(figures.source, "agent", "n_steps", "standing", among=DECIDED)
+    most = max((steps for _agent, steps, _standing in counts), default=0)
     width = next((each for each in WIDTHS if most <= each * MOST_BINS), -(-most // MOST_BINS))
-    return [
-        length
-        for each in figures.configurations
-        for length in _lengths(each, counts[each.pk], width, most)
-    ]
-
-
-def _lengths(
-    configuration: Configuration, counts: Counter[tuple[int, str]], width: int, most: int
-) -> list[Length]:
-    won: Counter[int] = Counter()
-    runs: Counter[int] = Counter()
-    for (steps, standing), n in counts.items():
+    runs: Counter[tuple[int, int]] = Counter()
+    won: Counter[tuple[int, int]] = Counter()
+    for (agent, steps, standing), n in counts.items():
         place = max(steps - 1, 0) // width
-        runs[place] += n
-        won[place] += n if standing == RunResult.SUCCESS else 0
-    lengths, solved = [], 0
-    for place in range(max(most - 1, 0) // width + 1):
-        solved += won[place]
-        # Runs without any step stand in the first range.
-        first = place * width + 1 if place else min(1, most)
-        share, within = Share(won[place], runs[place]), Share(solved, configuration.decided)
-        lengths.append(Length(configuration, first, (place + 1) * width, share, within))
+        runs[agent, place] += n
+        won[agent, place] += n if standing == RunResult.SUCCESS else 0
+    lengths = []
+    for each in figures.configurations:
+        solved = 0
+        for place in range(max(most - 1, 0) // width + 1):
+            solved += won[each.pk, place]
+            # Runs without any step stand in the first range.
+            first = place * width + 1 if place else min(1, most)
+            share, within = (
+                Share(won[each.pk, place], runs[each.pk, place]),
+                Share(solved, each.decided),
+            )
+            lengths.append(Length(each, first, (place + 1) * width, share, within))
     return lengths
 
 
@@ -168,29 +130,25 @@ def with_detections(runs: QuerySet[Any]) -> QuerySet[Any]:
 def detections_of(figures: ExperimentFigures, scope: Scope) -> list[Detections]:
     """All configurations, in one query: runs without any mark are what is left of the others."""
     marked = scope.standing(figures.source).filter(standing__in=DECIDED, has_anomaly=True)
-    rows = with_detections(marked).values_list("agent", "standing", "detections", "recoveries")
-    counts: Counter[tuple[int, str, int, bool]] = Counter()
-    for agent, standing, detections, recoveries, n in rows.annotate(n=Count("*")):
-        counts[agent, standing, detections, recoveries > 0] += n
+    counts = tally(with_detections(marked), "agent", "standing", "detections", "recoveries")
     return [_detections(each, counts) for each in figures.configurations]
 
 
-def _detections(
-    configuration: Configuration, counts: Mapping[tuple[int, str, int, bool], int]
-) -> Detections:
+def _detections(configuration: Configuration, counts: Mapping[Any, int]) -> Detections:
     own = [(*key[1:], n) for key, n in counts.items() if key[0] == configuration.pk]
     won: Counter[int] = Counter()
     lost: Counter[int] = Counter()
-    for standing, detections, _recovered, n in own:
+    for standing, detections, _recoveries, n in own:
         (won if standing == RunResult.SUCCESS else lost)[detections] += n
     won[0] += configuration.successes - won.total()
     lost[0] += configuration.failures - lost.total()
+    recovered = [(standing, n) for standing, _, recoveries, n in own if recoveries > 0]
     return Detections(
         configuration=configuration,
         successes=won,
         failures=lost,
-        rescued=sum(n for word, _, again, n in own if again and word == RunResult.SUCCESS),
-        recovered=sum(n for *_, again, n in own if again),
+        rescued=sum(n for standing, n in recovered if standing == RunResult.SUCCESS),
+        recovered=sum(n for _, n in recovered),
     )
 
 
@@ -210,22 +168,14 @@ class Looped(NamedTuple):
 
 def loops_of(figures: ExperimentFigures, scope: Scope) -> list[Looped]:
     """All configurations, in one query. What retry policies noticed has no part in it."""
-    rows = scope.standing(figures.source).filter(standing__in=COUNTED).values_list("agent", "loop")
-    counts: defaultdict[int, Counter[int | None]] = defaultdict(Counter)
-    for agent, loop, n in rows.annotate(n=Count("*")):
-        counts[agent][loop] += n
-    return [_looped(each, counts[each.pk]) for each in figures.configurations]
-
-
-def _looped(configuration: Configuration, counts: Counter[int | None]) -> Looped:
-    looked_at = counts.total() - counts[None]
-    both = counts[Run.Loop.ACTIONS_AND_PAGE]
-    return Looped(
-        configuration,
-        Share(both + counts[Run.Loop.ACTIONS], looked_at),
-        Share(both, looked_at),
-        counts[None],
-    )
+    counts = scope.counts(figures.source, "agent", "loop")
+    found = []
+    for each in figures.configurations:
+        of = {loop: n for (agent, loop), n in counts.items() if agent == each.pk}
+        unknown, both = of.pop(None, 0), of.get(Run.Loop.ACTIONS_AND_PAGE, 0)
+        looked_at, either = sum(of.values()), both + of.get(Run.Loop.ACTIONS, 0)
+        found.append(Looped(each, Share(either, looked_at), Share(both, looked_at), unknown))
+    return found
 
 
 class StoppedEarly(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -12,13 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.course import (
     Detections,
+    Length,
     StoppedEarly,
-    endings_of,
     lengths_of,
     stopped_early,
 )
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.figures import Configuration, names_in
+from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import Selection, joined
 from judging.analysis.failure_modes.shares import (
@@ -38,9 +39,8 @@ from judging.analysis.reports.columns import (
     share,
     text,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
+from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Value, report_of
 from judging.analysis.reports.showing import Shown, percent, rate
-from judging.statistics.figures import Share
 from runs.interface.words import money, steps
 from runs.models import Run
 from runs.operations.health.infrastructure import error_rates
@@ -48,35 +48,46 @@ from webagent.recovery.anomalies import LONGEST_LOOP, SHORTEST_LOOP
 from webagent.recovery.retry_policy import Comparison
 from webagent.trajectory.verdict_records import Mode
 
-RESULTS = (RunResult.SUCCESS, RunResult.FAILURE, RunResult.NONE)
-
 
 def recovery(facts: Facts) -> Report:
     """One row a configuration: success without recovery, and rescued by one."""
-    found = facts.detections
-    stopped = stopped_early(facts.scope, facts.figures)
+    found, won = facts.detections, RunResult.SUCCESS
+    stopped_by = stopped_early(facts.scope, facts.figures)
     has_any = any(each.most or each.recovered for each in found) or any(
         each.by_actions.count for each in facts.loops
     )
-    return Report(
-        columns=[
-            CONFIGURATION,
-            share(""),
-            Column("without_recovery", _("successes without recovery")),
-            Column("rescued", _("rescued by recovery")),
-            in_files("recovered"),
-            in_files("detected"),
-            in_files("detected_successes"),
-            on_pages(_("success rate without recovery")),
-            on_pages(_("success where an anomaly was noticed")),
-            on_pages(_("success after a recovery")),
-            Column("stopped_early", _("stopped early")),
-            in_files("steps_saved"),
-            in_files("dollars_saved"),
-        ],
-        rows=[
-            _recovery(facts, each, stopped.get(each.configuration.pk, StoppedEarly()))
-            for each in found
+
+    def stopped(each: Detections) -> StoppedEarly:
+        return stopped_by.get(each.configuration.pk, StoppedEarly())
+
+    def chosen(value: str, **query: str) -> Callable[[Detections], Cell]:
+        return lambda each: facts.cell(getattr(each, value), each.configuration, **query)
+
+    report = report_of(
+        found,
+        [
+            (CONFIGURATION, lambda each: each.configuration.name),
+            (share(""), lambda each: each.configuration.accuracy),
+            (
+                Column("without_recovery", _("successes without recovery")),
+                chosen("unaided", standing=won, recovered="no"),
+            ),
+            (
+                Column("rescued", _("rescued by recovery")),
+                chosen("rescued", standing=won, recovered="yes"),
+            ),
+            (in_files("recovered"), lambda each: each.recovered),
+            (in_files("detected"), lambda each: each.among_detected.total),
+            (in_files("detected_successes"), lambda each: each.among_detected.count),
+            (on_pages(_("success rate without recovery")), lambda each: each.without_recovery),
+            (
+                on_pages(_("success where an anomaly was noticed")),
+                chosen("among_detected", detections="1+"),
+            ),
+            (on_pages(_("success after a recovery")), chosen("among_recovered", recovered="yes")),
+            (Column("stopped_early", _("stopped early")), lambda each: _stopped(stopped(each))),
+            (in_files("steps_saved"), lambda each: stopped(each).saved.steps),
+            (in_files("dollars_saved"), lambda each: _plain(stopped(each).saved.dollars)),
         ],
         remarks=[
             _(
@@ -85,36 +96,20 @@ def recovery(facts: Facts) -> Report:
                 "failed."
             )
         ],
-        empty=""
-        if has_any
-        else _(
-            "No loop or false completion is marked in these runs. For runs without a "
-            "recovery policy, run manage.py detect_anomalies."
-        ),
     )
+    empty = _(
+        "No loop or false completion is marked in these runs. For runs without a "
+        "recovery policy, run manage.py detect_anomalies."
+    )
+    return report if has_any else replace(report, empty=empty)
 
 
-def _recovery(facts: Facts, found: Detections, stopped: StoppedEarly) -> list[Any]:
-    each, won = found.configuration, RunResult.SUCCESS
-    dollars = stopped.saved.dollars
-    saved = [steps(stopped.saved.steps)]
-    if dollars is not None:
-        saved.append(gettext("about %(cost)s") % {"cost": money(dollars)})
-    return [
-        each.name,
-        each.accuracy,
-        facts.cell(found.unaided, each, standing=won, recovered="no"),
-        facts.cell(found.rescued, each, standing=won, recovered="yes"),
-        found.recovered,
-        found.among_detected.total,
-        found.among_detected.count,
-        found.without_recovery,
-        facts.cell(found.among_detected, each, detections="1+"),
-        facts.cell(found.among_recovered, each, recovered="yes"),
-        Cell(stopped.runs, note=", ".join(saved) if stopped.runs else ""),
-        stopped.saved.steps,
-        None if dollars is None else float(dollars),
-    ]
+def _stopped(found: StoppedEarly) -> Cell:
+    """The runs that were stopped, with what that saved at most."""
+    saved = [steps(found.saved.steps)]
+    if found.saved.dollars is not None:
+        saved.append(gettext("about %(cost)s") % {"cost": money(found.saved.dollars)})
+    return Cell(found.runs, note=", ".join(saved) if found.runs else "")
 
 
 def detections(facts: Facts) -> Report:
@@ -136,73 +131,50 @@ def detections(facts: Facts) -> Report:
 
 def loops(facts: Facts) -> Report:
     """One row a configuration: runs with a loop by actions, and by actions and pages."""
-    found = facts.loops
-    return Report(
-        columns=[
-            CONFIGURATION,
-            _loop_share(Comparison.ACTIONS),
-            _loop_share(Comparison.ACTIONS_AND_PAGE),
-            Column("not_looked_at", _("not looked at yet")),
-        ],
-        rows=[
-            [
-                each.configuration.name,
-                _loop_cell(facts, each.configuration, each.by_actions, Comparison.ACTIONS),
-                _loop_cell(
-                    facts,
-                    each.configuration,
-                    each.by_actions_and_page,
-                    Comparison.ACTIONS_AND_PAGE,
-                ),
-                each.not_looked_at,
-            ]
-            for each in found
-        ],
-        layout=Layout(
-            caption=gettext(
-                "Runs with a loop, by what makes steps equal: %(shortest)s to %(longest)s steps "
-                "that repeat a block of up to %(block)s, whatever the retry policy looks for"
-            )
-            % {"shortest": SHORTEST_LOOP, "longest": LONGEST_LOOP, "block": LONGEST_LOOP // 2}
-        ),
+
+    def compared(compare: Comparison, value: str) -> Field:
+        keys = [f"{compare}_{part}" for part in ("runs", *SHARE_KEYS[1:])]
+        chosen = {"standing": joined(COUNTED), "loop": compare}
+        return (
+            share(Run.Loop[compare.name].label, keys=keys),
+            lambda each: facts.cell(getattr(each, value), each.configuration, **chosen),
+        )
+
+    words = gettext(
+        "Runs with a loop, by what makes steps equal: %(shortest)s to %(longest)s steps "
+        "that repeat a block of up to %(block)s, whatever the retry policy looks for"
     )
-
-
-def _loop_share(compare: Comparison) -> Column:
-    loop = Run.Loop[compare.name]
-    keys = [f"{compare}_{part}" for part in ("runs", *SHARE_KEYS[1:])]
-    return share(loop.label, keys=keys)
-
-
-def _loop_cell(facts: Facts, configuration: Configuration, found: Share, loop: Comparison) -> Cell:
-    return facts.cell(found, configuration, standing=joined(COUNTED), loop=loop)
+    lengths = {"shortest": SHORTEST_LOOP, "longest": LONGEST_LOOP, "block": LONGEST_LOOP // 2}
+    return report_of(
+        facts.loops,
+        [
+            (CONFIGURATION, lambda each: each.configuration.name),
+            compared(Comparison.ACTIONS, "by_actions"),
+            compared(Comparison.ACTIONS_AND_PAGE, "by_actions_and_page"),
+            (Column("not_looked_at", _("not looked at yet")), lambda each: each.not_looked_at),
+        ],
+        layout=Layout(caption=words % lengths),
+    )
 
 
 def lengths(facts: Facts) -> Report:
     """One row a configuration and range of steps."""
-    return Report(
-        columns=[
-            CONFIGURATION,
-            on_pages(_("steps"), is_text=True),
-            in_files("first_step"),
-            in_files("last_step"),
-            share(),
-            figure(
-                "solved_within",
-                _("solved within"),
-                show=rate,
+
+    def achieved(each: Length) -> Cell:
+        return facts.cell(each.share, each.configuration, steps=f"{each.first}-{each.last}")
+
+    return report_of(
+        lengths_of(facts.figures, facts.scope),
+        [
+            (CONFIGURATION, lambda each: each.configuration.name),
+            (on_pages(_("steps"), is_text=True), lambda each: each.words),
+            (in_files("first_step"), lambda each: each.first),
+            (in_files("last_step"), lambda each: each.last),
+            (share(), achieved),
+            (
+                figure("solved_within", _("solved within"), show=rate),
+                lambda each: each.within.value,
             ),
-        ],
-        rows=[
-            [
-                each.configuration.name,
-                each.words,
-                each.first,
-                each.last,
-                facts.cell(each.share, each.configuration, steps=f"{each.first}-{each.last}"),
-                each.within.value,
-            ]
-            for each in lengths_of(facts.figures, facts.scope)
         ],
         layout=Layout(pivot="configuration", folded=True),
     )
@@ -242,15 +214,16 @@ _OF_MODES = ("standing", "mode", "by")
 
 
 def endings(facts: Facts) -> Report:
-    """One row a configuration and end reason."""
+    """One row a configuration and end reason, of each the most frequent reasons first."""
+    counts = facts.scope.counts(facts.source, "agent", "end_reason", "standing")
+    together: Counter[tuple[int, str]] = Counter()
+    for (agent, reason, _standing), n in counts.items():
+        together[agent, reason] += n
+    reasons = sorted(together, key=lambda key: (-together[key], key[1]))
     return Report(
         columns=[
             CONFIGURATION,
-            text(
-                "end_reason",
-                _("end reason"),
-                show=lambda reason: Shown(str(Run.EndReason(reason).label)),
-            ),
+            text("end_reason", _("end reason"), show=_reason_words),
             Column("successes", _("successes")),
             Column("failures", _("failures")),
             Column("no_verdict", _("no verdict")),
@@ -260,13 +233,19 @@ def endings(facts: Facts) -> Report:
                 each.name,
                 reason,
                 *(
-                    facts.cell(runs.get(result, 0), each, standing=result, end=reason)
-                    for result in RESULTS
+                    facts.cell(counts[agent, reason, result], each, standing=result, end=reason)
+                    for result in COUNTED
                 ),
             ]
-            for each, reason, runs in endings_of(facts.figures, facts.scope)
+            for each in facts.configurations
+            for agent, reason in reasons
+            if agent == each.pk
         ],
     )
+
+
+def _reason_words(reason: str) -> Shown:
+    return Shown(str(Run.EndReason(reason).label))
 
 
 def infrastructure(facts: Facts) -> Report:
@@ -277,28 +256,27 @@ def infrastructure(facts: Facts) -> Report:
         if facts.experiment.plan  # what came in by import never has attempts
         else _("Imported runs do not record attempts.")
     )
-    return Report(
-        columns=[
-            CONFIGURATION,
-            Column("attempts", _("attempts")),
-            Column("errors", _("errors")),
-            Column("share", _("share"), show=lambda found: Shown(percent(found))),
-            in_files("low"),
-            in_files("high"),
-            Column("never_through", _("never completed")),
-            text("faults", _("of which")),
-        ],
-        rows=[
-            [
-                rate.name,
-                rate.attempts,
-                rate.errors,
-                Cell(rate.share, note=" – ".join(map(percent, rate.interval or ()))),
-                *(rate.interval or (None, None)),
-                rate.never_through,
-                "; ".join(f"{found.attempts} {found.words}" for found in rate.faults) or None,
-            ]
-            for rate in rates.by_agent
+
+    def end(which: int) -> Callable[[Any], float | None]:
+        return lambda rate: rate.interval[which] if rate.interval else None
+
+    def rate_of(rate: Any) -> Cell:
+        return Cell(rate.share, note=" – ".join(map(percent, rate.interval or ())))
+
+    def faults(rate: Any) -> str | None:
+        return "; ".join(f"{found.attempts} {found.words}" for found in rate.faults) or None
+
+    return report_of(
+        rates.by_agent,
+        [
+            (CONFIGURATION, lambda rate: rate.name),
+            (Column("attempts", _("attempts")), lambda rate: rate.attempts),
+            (Column("errors", _("errors")), lambda rate: rate.errors),
+            (Column("share", _("share"), show=rate), rate_of),
+            (in_files("low"), end(0)),
+            (in_files("high"), end(1)),
+            (Column("never_through", _("never completed")), lambda rate: rate.never_through),
+            (text("faults", _("of which")), faults),
         ],
         remarks=[_("Every attempt counts. None of these errors counts against an agent.")],
         empty="" if rates.overall.attempts else empty,
@@ -331,11 +309,7 @@ _FIELDS: Sequence[tuple[str, str, str]] = (
     ("detections", "detections", "anomalies noticed"),
     ("recoveries", "recoveries", "recoveries"),
     ("loop", "loop", "loop: 1 by actions, 2 by actions and pages, empty if not looked at"),
-    (
-        "knowledge_budget",
-        f"{_KNOWLEDGE}__budget_tokens",
-        "budget of web knowledge, in tokens",
-    ),
+    ("knowledge_budget", f"{_KNOWLEDGE}__budget_tokens", "budget of web knowledge, in tokens"),
     ("knowledge_given", f"{_KNOWLEDGE}__given", "entries of web knowledge given"),
     (
         "knowledge_left_out",

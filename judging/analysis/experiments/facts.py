@@ -61,8 +61,7 @@ class ReportQuery:
 def progress_options(query: QueryDict) -> dict[str, float | int | Difficulty | None]:
     """How progress is combined, as an address says it.
 
-    Raises:
-        QueryError: a value is none that there could be.
+    Raises QueryError where a value is none that there could be.
     """
     alpha = read_amount(query, "alpha", 0, 1)
     return {

@@ -102,8 +102,7 @@ def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) 
 def tasks_in(by: str, name: str) -> Q:
     """The condition on runs that puts them into a group.
 
-    Raises:
-        KeyError: there is no such grouping.
+    Raises KeyError where there is no such grouping.
     """
     return {
         "site": Q(task__site=name),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -23,60 +22,60 @@ from judging.analysis.reports.columns import (
     share,
     text,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Words
+from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Words, report_of
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
-from judging.statistics.figures import Undefined
+from judging.statistics.figures import Figure, Undefined
 from runs.interface.words import duration, money
 
 
 def configurations(facts: Facts) -> Report:
     """One row a configuration: accuracy with both standard errors, and what its runs took."""
-    columns = [
-        CONFIGURATION,
-        in_files("agent"),
-        in_files("version"),
-        in_files("model"),
-        share(_("accuracy")),
-        figure(
-            "se_naive",
-            _("SE, naive"),
-            show=lambda value: Shown("" if isinstance(value, Undefined) else f"± {percent(value)}"),
-        ),
-        parted(
-            ("se_by_task", "low_by_task", "high_by_task"),
-            _("SE, by task"),
-            spread=lambda each: (number(each.clustered.standard_error), *ends(each.by_task)),
-            show=_by_task,
-        ),
-        on_pages("n"),
-        Column("tasks", _("tasks")),
-        in_files("failures"),
-        Column("no_verdict", _("no verdict")),
-        *(
-            Column(f"left_out_{why}", words if facts.figures.standings[why] else "")
-            for why, words in LEFT_OUT_BY_CONFIGURATION.items()
-        ),
-        _amount(
-            _("time"),
-            lambda amount: Shown(duration(amount.mean)),
-            "mean_seconds",
-            "total_seconds",
-            "timed",
-        ),
-        in_files("wall_seconds"),
-        _amount(
-            _("cost"),
-            lambda amount: Shown(money(amount.mean)),
-            "mean_cost",
-            "total_cost",
-            "priced",
-        ),
-        in_files("spent"),
-        Column("mean_steps", _("steps"), show=decimals(1)),
-    ]
-    return Report(
-        columns=columns,
-        rows=[_configuration(facts, each) for each in facts.configurations],
+
+    def runs(result: RunResult) -> Callable[[Configuration], Cell]:
+        return lambda each: facts.cell(each.standings.get(result, 0), each, standing=result)
+
+    def accuracy(each: Configuration) -> Cell:
+        return facts.cell(each.accuracy, each, standing=RunResult.SUCCESS)
+
+    def decided(each: Configuration) -> Cell:
+        return facts.cell(each.decided, each, note=f"{each.successes} + {each.failures}")
+
+    def left_out(why: RunResult, words: Words) -> Field:
+        shown = words if facts.figures.standings[why] else ""
+        return Column(f"left_out_{why}", shown), runs(why)
+
+    by_task = parted(
+        ("se_by_task", "low_by_task", "high_by_task"),
+        _("SE, by task"),
+        spread=lambda each: (number(each.clustered.standard_error), *ends(each.by_task)),
+        show=_by_task,
+    )
+    time = _amount(_("time"), duration, "mean_seconds", "total_seconds", "timed")
+    cost = _amount(_("cost"), money, "mean_cost", "total_cost", "priced")
+    return report_of(
+        facts.configurations,
+        [
+            (CONFIGURATION, lambda each: each.name),
+            (in_files("agent"), lambda each: each.agent.name),
+            (in_files("version"), lambda each: each.agent.version),
+            (in_files("model"), lambda each: each.agent.model),
+            (share(_("accuracy")), accuracy),
+            (
+                figure("se_naive", _("SE, naive"), show=_plus_minus),
+                lambda each: each.naive.standard_error,
+            ),
+            (by_task, lambda each: each),
+            (on_pages("n"), decided),
+            (Column("tasks", _("tasks")), lambda each: each.tasks),
+            (in_files("failures"), lambda each: each.failures),
+            (Column("no_verdict", _("no verdict")), runs(RunResult.NONE)),
+            *(left_out(*each) for each in LEFT_OUT_BY_CONFIGURATION.items()),
+            (time, lambda each: Cell(each.seconds, note=_time_note(each))),
+            (in_files("wall_seconds"), lambda each: each.wall_seconds),
+            (cost, lambda each: Cell(each.cost, note=_cost_note(each))),
+            (in_files("spent"), lambda each: each.spent.known_total),
+            (Column("mean_steps", _("steps"), show=decimals(1)), lambda each: each.steps.mean),
+        ],
         notes=[
             gettext("Times and costs are of the runs of which they are known; unknown is not zero.")
         ],
@@ -92,30 +91,8 @@ def configurations(facts: Facts) -> Report:
     )
 
 
-def _configuration(facts: Facts, each: Configuration) -> list[Any]:
-    def runs(result: RunResult) -> Cell:
-        return facts.cell(each.standings.get(result, 0), each, standing=result)
-
-    accuracy = facts.cell(each.accuracy, each, standing=RunResult.SUCCESS)
-    return [
-        each.name,
-        each.agent.name,
-        each.agent.version,
-        each.agent.model,
-        accuracy,
-        each.naive.standard_error,
-        each,
-        facts.cell(each.decided, each, note=f"{each.successes} + {each.failures}"),
-        each.tasks,
-        each.failures,
-        runs(RunResult.NONE),
-        *(runs(why) for why in LEFT_OUT_BY_CONFIGURATION),
-        Cell(each.seconds, note=_time_note(each)),
-        each.wall_seconds,
-        Cell(each.cost, note=_cost_note(each)),
-        each.spent.known_total,
-        each.steps.mean,
-    ]
+def _plus_minus(error: Figure) -> Shown:
+    return Shown("" if isinstance(error, Undefined) else f"± {percent(error)}")
 
 
 def _by_task(each: Configuration) -> Shown:
@@ -125,13 +102,13 @@ def _by_task(each: Configuration) -> Shown:
     return Shown(f"± {percent(error)}", percent_ends(each.by_task))
 
 
-def _amount(heading: Words, show: Callable[[Amount], Shown], *parts: str) -> Column:
+def _amount(heading: Words, words: Callable[[float | None], str], *parts: str) -> Column:
     """What runs took: the mean, the total, and of how many runs it is known."""
     return parted(
         parts,
         heading,
         spread=lambda amount: (amount.mean, amount.known_total, amount.known),
-        show=show,
+        show=lambda amount: Shown(words(amount.mean)),
     )
 
 

@@ -44,8 +44,7 @@ class ShownPicture(NamedTuple):
 def draw(facts: Facts, name: str) -> dict[int, SafeString]:
     """The pictures of that name by configuration; under 0 that of all of them.
 
-    Raises:
-        KeyError: there is none of that name.
+    Raises KeyError where there is none of that name.
     """
     return _DRAWN[name](facts)
 

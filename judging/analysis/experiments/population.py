@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
@@ -21,6 +22,7 @@ from django.db.models import (
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.counting import tally
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source, with_said
 from judging.models import ReferenceVerdict
 from runs.models import Experiment, Run, RunStatus, Task, User
@@ -90,6 +92,12 @@ class Scope:
         """Those that figures speak of, with or without a verdict."""
         return self.standing(source).filter(standing__in=COUNTED)
 
+    def counts(
+        self, source: Source, *columns: str, among: Sequence[RunResult] = COUNTED
+    ) -> Counter[Any]:
+        """How many runs that stand so share the values of these columns; one query."""
+        return tally(self.standing(source).filter(standing__in=among), *columns)
+
 
 def scope_for(user: User, experiment: Experiment) -> Scope:
     """What the person may know: runs on whose task they are blind are marked as hidden.
@@ -111,20 +119,15 @@ def whole_scope(experiment: Experiment) -> Scope:
 
 
 def _marked(runs: QuerySet[Any], hidden: Q | None) -> QuerySet[Any]:
-    mark: Any = Value(False, output_field=BooleanField())
-    if hidden is not None:
-        mark = Case(
-            When(hidden, then=Value(True)), default=Value(False), output_field=BooleanField()
-        )
+    cases = [] if hidden is None else [When(hidden, then=Value(True))]
+    mark = Case(*cases, default=Value(False), output_field=BooleanField())
     marked: QuerySet[Any] = runs.annotate(is_hidden=mark)
     return marked
 
 
 _NOT_EXECUTABLE = Exists(
     ReferenceVerdict.objects.filter(
-        run=OuterRef("pk"),
-        is_authoritative=True,
-        verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE,
+        run=OuterRef("pk"), is_authoritative=True, verdict=ReferenceVerdict.Verdict.NOT_EXECUTABLE
     )
 )
 # The order tells which reason is given to a run with several, and hides before it tells.

@@ -78,8 +78,7 @@ def registry_of(name: str) -> tuple[Registry[Facts], str] | None:
 def document(facts: Facts, ending: str) -> str:
     """All reports that have rows as one text.
 
-    Raises:
-        ValueError: for CSV, of which a file holds one table only.
+    Raises ValueError for CSV, of which a file holds one table only.
     """
     made = [report for report in EXPERIMENT.for_document(facts) if report.rows]
     words = {"experiment": facts.experiment.name, "source": facts.source.name}
@@ -187,10 +186,7 @@ def _miniwob_causes(facts: Facts, query: Query) -> dict[str, Any]:
 _OWN = "experiments/_experiment_{}"
 SECTIONS: Mapping[str, Section] = {
     "accuracy": Section(
-        QUESTIONS["accuracy"],
-        picture="accuracy",
-        template=_OWN.format("accuracy"),
-        is_result=True,
+        QUESTIONS["accuracy"], picture="accuracy", template=_OWN.format("accuracy"), is_result=True
     ),
     "miniwob": Section(
         _("How well is MiniWoB++ solved?"),

@@ -96,9 +96,7 @@ FILTERS: Mapping[str, Filter] = {
     "steps": Filter(_("steps"), _within("n_steps")),
     "detections": Filter(_("anomalies noticed"), _within("detections")),
     "loop": Filter(
-        _("loop"),
-        lambda value: Q(loop__gte=_loop(value)),
-        lambda value: _loop(value).label,
+        _("loop"), lambda value: Q(loop__gte=_loop(value)), lambda value: _loop(value).label
     ),
     "recovered": Filter(
         _("recovery"),
@@ -178,11 +176,7 @@ class Selection:
 
 
 def read_selection(query: QueryDict, source: Source) -> Selection:
-    """The selection of an address.
-
-    Raises:
-        QueryError: a value is none that runs could have.
-    """
+    """The selection of an address. Raises QueryError where a value is none that runs could have."""
     chosen = {name: query.get(name, "") for name in FILTERS if name in query}
     for key, value in chosen.items():
         try:

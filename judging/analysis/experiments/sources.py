@@ -105,11 +105,7 @@ def _versions() -> QuerySet[EvaluatorVersion]:
 
 
 def read_source(text: str) -> Source:
-    """The source of an address.
-
-    Raises:
-        ValueError: there is no such source.
-    """
+    """The source of an address. Raises ValueError where there is no such source."""
     if text == REWARD:
         return Source()
     if text == REFERENCE:
@@ -127,8 +123,7 @@ def read_source(text: str) -> Source:
 def source_named(text: str) -> Source:
     """The source as a command names it: an evaluator also by its name, or name and version.
 
-    Raises:
-        ValueError: there is no such source, or the name fits several versions.
+    Raises ValueError where there is no such source, or the name fits several versions.
     """
     name = text.removeprefix(EVALUATOR)
     if not text.startswith(EVALUATOR) or name.isdecimal():

@@ -6,14 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import CharField, Count, OuterRef, Subquery
+from django.db.models import CharField, OuterRef, Subquery
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import LARGEST_K, Facts
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.population import DECIDED, RunResult, Scope
-from judging.analysis.experiments.sources import SUCCESS, Source, with_said
+from judging.analysis.experiments.sources import Source, with_said
 from judging.analysis.reports.columns import CONFIGURATION, figure
 from judging.analysis.reports.report import Column, Report
 from judging.analysis.reports.showing import rate
@@ -27,15 +28,6 @@ from judging.statistics.success import (
 from runs.models import Run
 
 
-class AtK(NamedTuple):
-    """The figures for one k. `best` is None without a selector."""
-
-    k: int
-    pass_at: TaskMean
-    pass_hat: TaskMean
-    best: TaskMean | None
-
-
 class Coverage(NamedTuple):
     """Of `runs` with a verdict, on how many the selector has one too."""
 
@@ -43,9 +35,13 @@ class Coverage(NamedTuple):
     runs: int
 
 
-class _Choices(NamedTuple):
-    tasks: Sequence[Picked]
-    coverage: Coverage
+class AtK(NamedTuple):
+    """The figures for one k. `best` is None without a selector."""
+
+    k: int
+    pass_at: TaskMean
+    pass_hat: TaskMean
+    best: TaskMean | None
 
 
 class TrialFigures(NamedTuple):
@@ -62,10 +58,12 @@ def trials_of(
 ) -> list[TrialFigures]:
     """pass@k and pass^k of every configuration; with a selector one query more."""
     picked = _picked(scope, figures.source, selector) if selector else {}
-    return [_trials(each, picked.get(each.agent.pk)) for each in figures.configurations]
+    return [_trials(each, *picked.get(each.pk, (None, None))) for each in figures.configurations]
 
 
-def _trials(configuration: Configuration, choices: _Choices | None) -> TrialFigures:
+def _trials(
+    configuration: Configuration, picked: Sequence[Picked] | None, coverage: Coverage | None
+) -> TrialFigures:
     trials = list(configuration.trials.values())
     most = min(max((n for n, _ in trials), default=0), LARGEST_K)
     rows = [
@@ -73,50 +71,50 @@ def _trials(configuration: Configuration, choices: _Choices | None) -> TrialFigu
             k,
             mean_pass_at_k(trials, k),
             mean_pass_hat_k(trials, k),
-            mean_best_of_k(choices.tasks, k) if choices else None,
+            None if picked is None else mean_best_of_k(picked, k),
         )
         for k in range(1, most + 1)
     ]
-    return TrialFigures(configuration, rows, choices.coverage if choices else None)
+    return TrialFigures(configuration, rows, coverage)
 
 
-def _picked(scope: Scope, source: Source, selector: Source) -> dict[int, _Choices]:
-    """Trials by configuration and task, by what both say; in one query.
+def _picked(
+    scope: Scope, source: Source, selector: Source
+) -> dict[int, tuple[Sequence[Picked], Coverage]]:
+    """By configuration: the trials of each task by what both say; in one query.
 
     The selector's word is looked up for each run by itself: two of the same relation cannot be
     joined under one name.
     """
     said = with_said(Run.objects.order_by(), selector).filter(pk=OuterRef("pk")).values("said")
-    rows = (
-        scope.standing(source)
-        .filter(standing__in=DECIDED)
-        .annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
-        .values_list("agent", "task", "chosen", "standing")
-        .annotate(n=Count("*"))
-    )
+    runs = scope.standing(source).filter(standing__in=DECIDED)
+    chosen = runs.annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
     counts: defaultdict[tuple[int, int], Counter[tuple[str | None, str]]] = defaultdict(Counter)
-    for agent, task, word, standing, n in rows:
-        counts[agent, task][word, standing] += n
-    tasks: defaultdict[int, list[Picked]] = defaultdict(list)
-    judged: Counter[int] = Counter()
-    runs: Counter[int] = Counter()
+    for (agent, task, word, standing), alike in tally(
+        chosen, "agent", "task", "chosen", "standing"
+    ).items():
+        counts[agent, task][word, standing] += alike
+    found: defaultdict[int, tuple[list[Picked], Counter[str | None]]] = defaultdict(
+        lambda: ([], Counter())
+    )
+    won, lost = RunResult.SUCCESS.value, RunResult.FAILURE.value
     for (agent, _task), n in counts.items():
-        won, lost = RunResult.SUCCESS.value, RunResult.FAILURE.value
-        # A run of which the selector says nothing is none that it passes.
-        others = {word for word, _standing in n} - {SUCCESS}
-        tasks[agent].append(
+        tasks, words = found[agent]
+        passed = n[won, won] + n[won, lost]
+        tasks.append(
             Picked(
-                passed=n[SUCCESS, won] + n[SUCCESS, lost],
-                passed_successes=n[SUCCESS, won],
-                other=sum(n[word, standing] for word in others for standing in (won, lost)),
-                other_successes=sum(n[word, won] for word in others),
+                passed=passed,
+                passed_successes=n[won, won],
+                other=n.total() - passed,
+                # A run of which the selector says nothing is none that it passes.
+                other_successes=n[lost, won] + n[None, won],
             )
         )
-        runs[agent] += n.total()
-        judged[agent] += n.total() - n[None, won] - n[None, lost]
+        for (word, _standing), alike in n.items():
+            words[word] += alike
     return {
-        agent: _Choices(found, Coverage(judged[agent], runs[agent]))
-        for agent, found in tasks.items()
+        agent: (tasks, Coverage(words.total() - words[None], words.total()))
+        for agent, (tasks, words) in found.items()
     }
 
 
@@ -152,13 +150,8 @@ def trials(facts: Facts) -> Report:
         ],
         rows=[
             [
-                each.configuration.name,
-                row.k,
-                row.pass_at.value,
-                row.pass_hat.value,
-                row.best.value if row.best else None,
-                row.pass_at.tasks,
-                row.pass_at.left_out,
+                *(each.configuration.name, row.k, row.pass_at.value, row.pass_hat.value),
+                *(row.best.value if row.best else None, row.pass_at.tasks, row.pass_at.left_out),
             ]
             for each in found
             for row in each.rows

@@ -51,8 +51,7 @@ class Registry(Generic[F]):
     def make(self, name: str, facts: F, *chosen: Any) -> Report:
         """The report with its title and the notes of its facts; `chosen` is what else it takes.
 
-        Raises:
-            KeyError: there is none of that name.
+        Raises KeyError where there is none of that name.
         """
         words, make, _lists_runs = self.entries[name]
         report = make(facts, *chosen)

@@ -6,7 +6,7 @@ column of a page may be several in a file: a share is `count`, `n`, `value`, `lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -121,3 +121,18 @@ class Report:
             ]
             for row in self.rows
         ]
+
+
+Field = tuple[Column, Callable[[Any], Any]]
+"""A column, and what stands in it for one of the things that a report has a row for."""
+
+
+def report_of(items: Iterable[Any], fields: Sequence[Field], **more: Any) -> Report:
+    """The report with a row an item; `more` is what else a report has."""
+    columns = [column for column, _value_of in fields]
+    return Report(columns=columns, rows=rows_of(items, fields), **more)
+
+
+def rows_of(items: Iterable[Any], fields: Sequence[Field]) -> list[list[Any]]:
+    """The rows of these items, as for what a page shows in place of all of them."""
+    return [[value_of(item) for _column, value_of in fields] for item in items]

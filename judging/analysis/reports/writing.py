@@ -216,8 +216,7 @@ def write(report: Report, ending: str) -> str:
 def write_document(title: str, reports: Sequence[Report], ending: str) -> str:
     """Several reports as one text.
 
-    Raises:
-        ValueError: for CSV, of which a file holds one table only.
+    Raises ValueError for CSV, of which a file holds one table only.
     """
     if ending == "csv":
         raise ValueError("one CSV file holds one table")
