@@ -117,11 +117,7 @@ class FailureSelection:
 
 
 def read_selection(query: Mapping[str, str]) -> FailureSelection:
-    """The selection of an address.
-
-    Raises:
-        ValueError: a value is none that runs could have.
-    """
+    """The selection of an address. Raises ValueError where a value is none that runs could have."""
     chosen = {key: query[key] for key in ("agent", "mode", "by") if key in query}
     if "agent" in chosen and read_number(chosen["agent"]) is None:
         raise ValueError(f"{chosen['agent']} is no number")

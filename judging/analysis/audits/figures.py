@@ -11,12 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import (
-    ESTIMATE,
-    EVALUATOR,
-    UNDEFINED,
-    AuditFacts,
-)
+from judging.analysis.audits.facts import ESTIMATE, EVALUATOR, UNDEFINED, AuditFacts
 from judging.analysis.audits.matrices import (
     LEAST_COVERAGE,
     Audit,
@@ -75,13 +70,7 @@ MEASURES = (
         _("Share of the successes that did not pass. Not the FN share: this is over successes."),
         "fn",
     ),
-    Measure(
-        "fpr",
-        "FPR",
-        "FP / (FP + TN)",
-        _("Share of the failures that passed."),
-        "fp",
-    ),
+    Measure("fpr", "FPR", "FP / (FP + TN)", _("Share of the failures that passed."), "fp"),
     Measure(
         "precision",
         capfirst(_("precision")),
@@ -317,10 +306,7 @@ def figures(facts: AuditFacts) -> Report:
             for each in facts.audit.evaluators
             for kind in MEASURES
         ],
-        notes=[
-            _population_note(facts.audit),
-            *rule_notes(facts.audit),
-        ],
+        notes=[_population_note(facts.audit), *rule_notes(facts.audit)],
     )
 
 

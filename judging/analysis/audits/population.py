@@ -9,17 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID
 
-from django.db.models import (
-    Case,
-    CharField,
-    Count,
-    F,
-    FilteredRelation,
-    Q,
-    QuerySet,
-    Value,
-    When,
-)
+from django.db.models import Case, CharField, Count, F, FilteredRelation, Q, QuerySet, Value, When
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import Exact
@@ -244,8 +234,7 @@ def cell_by(said: str) -> Case:
 def read_cells(text: str) -> Sequence[Shown]:
     """Cells from an address: `fn`, or several joined by dashes (`tp-fn`).
 
-    Raises:
-        ValueError: one of them is no cell, or is named twice.
+    Raises ValueError where one of them is no cell, or is named twice.
     """
     cells = [Shown(name) for name in text.split("-")]
     if len(set(cells)) < len(cells):

@@ -114,11 +114,7 @@ class AuditQuery:
 
 
 def read_audit_query(query: Mapping[str, str]) -> AuditQuery:
-    """What an address says.
-
-    Raises:
-        QueryError: a value is none that there could be.
-    """
+    """What an address says. Raises QueryError where a value is none that there could be."""
     return AuditQuery(
         unsure=read_choice(query, "unsure", Unsure) or Unsure.IN,
         pairing=read_choice(query, "pairing", Pairing) or Pairing.PEOPLE,

@@ -59,28 +59,16 @@ AUDIT: Registry[AuditFacts] = Registry(
         "matrices": Entry(_("Matrices"), matrices),
         "figures": Entry(_("Figures"), figures),
         "repairs": Entry(_("What would repair them?"), repairs),
-        "corrected": Entry(
-            capfirst(_("runs without a reference verdict")),
-            corrected,
-        ),
+        "corrected": Entry(capfirst(_("runs without a reference verdict")), corrected),
         "agreement": Entry(capfirst(_("agreement")), agreement),
         "pairs": Entry(_("Compare evaluators"), pairs),
         "steps": Entry(_("What steps add"), steps),
-        "people": Entry(
-            _("Against annotators"),
-            people,
-        ),
+        "people": Entry(_("Against annotators"), people),
         "triangle": Entry(_("All verdicts"), verdicts, True),
         "causes": Entry(_("Causes of errors"), causes),
-        "success_rates": Entry(
-            _("Success rates if repaired"),
-            success_rates,
-        ),
+        "success_rates": Entry(_("Success rates if repaired"), success_rates),
         "tagged_errors": Entry(_("Tagged errors"), tagged_errors, True),
-        "detectors": Entry(
-            _("Detectors of anomalies"),
-            detectors,
-        ),
+        "detectors": Entry(_("Detectors of anomalies"), detectors),
         "failure_modes": Entry(capfirst(_("failure modes")), failure_modes),
     }
 )
@@ -104,8 +92,7 @@ _WHOLE: Registry[AuditFacts] = Registry(
 def document(facts: AuditFacts, ending: str) -> str:
     """The audit as one text, without the reports with a row a run.
 
-    Raises:
-        ValueError: for CSV, of which a file holds one table only.
+    Raises ValueError for CSV, of which a file holds one table only.
     """
     made = _WHOLE.for_document(facts)
     if facts.query.split:

@@ -7,16 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict, cast
 from urllib.parse import urlencode
 
-from django.db.models import (
-    Count,
-    FloatField,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-)
+from django.db.models import Count, FloatField, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 from django.urls import reverse
@@ -123,8 +114,7 @@ class Selection:
 def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
     """The selection of an address.
 
-    Raises:
-        ValueError: it names somebody who says nothing here, or what is no cell.
+    Raises ValueError where it names somebody who says nothing here, or what is no cell.
     """
     differ = query.get("differ", "")
     pair = differ.split(AGAINST)

@@ -154,11 +154,7 @@ class VerdictSources:
         return [each for each in self.evaluators if each not in self.speaking]
 
     def named(self, key: str) -> VerdictSource:
-        """The source of a key.
-
-        Raises:
-            ValueError: none here has it.
-        """
+        """The source of a key. Raises ValueError where none here has it."""
         for source in self.all:
             if source.key == key:
                 return source
@@ -255,8 +251,7 @@ def with_verdicts(
     for number, source in enumerate(sources):
         if source.annotator is not None:
             relations[f"source_{number}"] = FilteredRelation(
-                "labels",
-                condition=Q(labels__annotator=source.annotator, labels__is_repeat=False),
+                "labels", condition=Q(labels__annotator=source.annotator, labels__is_repeat=False)
             )
         else:
             relations[f"source_{number}"] = FilteredRelation(

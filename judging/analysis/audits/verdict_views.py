@@ -20,13 +20,7 @@ from django_tables2 import RequestConfig
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import GROUPINGS, Shown, counted_items
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.audits.selection import (
-    ANY,
-    PEOPLE,
-    Selection,
-    read_selection,
-    selected_items,
-)
+from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.reports.views import as_file, check_address
@@ -43,10 +37,7 @@ GROUP_NAMES = {
     "template": gettext_lazy("template"),
     "kind": gettext_lazy("kind of evaluation"),
 }
-SPREADS = {
-    ANY: gettext_lazy("any verdict differs"),
-    PEOPLE: gettext_lazy("annotators differ"),
-}
+SPREADS = {ANY: gettext_lazy("any verdict differs"), PEOPLE: gettext_lazy("annotators differ")}
 _OFFERED: dict[str, str | Promise] = {
     "fn-fp": gettext_lazy("wrong: FN or FP"),
     "fn": "FN",
@@ -67,12 +58,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     selection = _selection(request, sources)
     items = selected_items(study, selection, sources)
     filters = _filters(study, sources, selection)
-    table = TriangleTable(
-        items,
-        study=study,
-        sources=sources,
-        selection=selection,
-    )
+    table = TriangleTable(items, study=study, sources=sources, selection=selection)
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="triangle of an audit")

@@ -10,11 +10,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of, rule_notes
-from judging.analysis.audits.population import (
-    LEFT_OUT,
-    counted_items,
-    splits_of,
-)
+from judging.analysis.audits.population import LEFT_OUT, counted_items, splits_of
 from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.repairs import before_and_after, findings, next_steps
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document

@@ -8,13 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import (
-    EVALUATOR,
-    NUMBER,
-    RUN,
-    TASK,
-    AuditFacts,
-)
+from judging.analysis.audits.facts import EVALUATOR, NUMBER, RUN, TASK, AuditFacts
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, TagFilter, with_tags
 from judging.analysis.reports.columns import share

@@ -15,15 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.analysis.audits.population import FAILURE, SUCCESS, Shown
-from judging.models import (
-    Cause,
-    CauseTag,
-    Evaluation,
-    EvaluatorVersion,
-    Repair,
-    Study,
-    StudyItem,
-)
+from judging.models import Cause, CauseTag, Evaluation, EvaluatorVersion, Repair, Study, StudyItem
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Reason, Share
 from runs.models import Task

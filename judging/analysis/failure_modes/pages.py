@@ -12,18 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.judgements import RunJudgements, shows_experiment
-from judging.analysis.failure_modes.services import (
-    Proposed,
-    ProposedMode,
-    Statement,
-    proposed_for,
-)
-from judging.analysis.failure_modes.sources import (
-    DEFINITIONS,
-    NAMES,
-    RULES,
-    SIDES,
-)
+from judging.analysis.failure_modes.services import Proposed, ProposedMode, Statement, proposed_for
+from judging.analysis.failure_modes.sources import DEFINITIONS, NAMES, RULES, SIDES
 from judging.evaluators.failure_detection import Rule
 from judging.models import Evaluation, FailureReview, ReferenceVerdict
 from judging.studies.forms import note_field

@@ -174,11 +174,7 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
     locked = _locked(run_ids)
     undone = [
         FailureReview(
-            run_id=each.run_id,
-            by=user,
-            replaces=each,
-            proposed=each.proposed,
-            **each.said_before,
+            run_id=each.run_id, by=user, replaces=each, proposed=each.proposed, **each.said_before
         )
         for each in _current(locked).filter(batch=batch).select_related("replaces")
     ]

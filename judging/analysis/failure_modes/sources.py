@@ -93,19 +93,14 @@ def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
 def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
     """Those of the runs that show a mode, or went wrong on a side; or NONE, or UNKNOWN.
 
-    Raises:
-        ValueError: it is no such word.
+    Raises ValueError where it is no such word.
     """
     shown: QuerySet[Any] = with_words(runs).annotate(shows_it=_shows(word, by))
     return shown.filter(shows_it=True)
 
 
 def read_mode(text: str) -> str:
-    """The word of an address.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """The word of an address. Raises ValueError where it is none."""
     if text in (NONE, UNKNOWN):
         return text
     side = side_named(text)
@@ -120,8 +115,7 @@ def side_key(side: Side) -> str:
 def side_named(word: str) -> Side | None:
     """The side that the word names; None where it names none.
 
-    Raises:
-        ValueError: there is no such side.
+    Raises ValueError where there is no such side.
     """
     return Side(word.removeprefix(_SIDE)) if word.startswith(_SIDE) else None
 

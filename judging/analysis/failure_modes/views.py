@@ -19,11 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.failure_modes import (
-    FailureSelection,
-    failure_modes,
-    read_selection,
-)
+from judging.analysis.audits.failure_modes import FailureSelection, failure_modes, read_selection
 from judging.analysis.audits.views import as_part
 from judging.analysis.failure_modes.pages import (
     REVIEW,

@@ -171,11 +171,10 @@ def decide(
 ) -> Decision:
     """Hold the candidate against the baseline.
 
+    Raises CannotTellError where too few tasks can be compared.
+
     Args:
         k: of pass@k; by default the most trials that some task has on both sides.
-
-    Raises:
-        CannotTellError: too few tasks can be compared.
     """
     k = k or largest_k(baseline, candidate)
     lines = [
@@ -206,14 +205,12 @@ def mean_drop(
 
     Student's t and not the normal quantile: gates are often run over a dozen tasks, where the
     latter would cry wolf. Where all drops are alike, s = 0 would claim certainty, of two tasks as
-    of two hundred: there the interval is that of two tasks more, of which one loses as much and
-    one wins as much, or a trial each where the drop is 0.
+    of two hundred: there the interval is that of two tasks more, of which one loses as much and one
+    wins as much, or a trial each where the drop is 0. Raises CannotTellError for fewer than
+    two tasks.
 
     Args:
         one_trial: what one trial more or less changes the score of a task by.
-
-    Raises:
-        CannotTellError: of fewer than two tasks.
 
     Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4, over tasks;
         Bonett and Price (2012), Journal of Educational and Behavioral Statistics 37, for the two.

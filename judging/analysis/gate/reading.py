@@ -47,10 +47,8 @@ class Contestant:
 def contestant(named: str, agent: str | None) -> Contestant:
     """The side of an experiment by name or number, and of its configuration by name or number.
 
-    With ALL every configuration counts, their runs being trials of one.
-
-    Raises:
-        CannotTellError: there is no such thing, or the configuration has to be chosen.
+    With ALL every configuration counts, their runs being trials of one. Raises CannotTellError
+    where there is no such thing, or the configuration has to be chosen.
     """
     experiment = _experiment(named)
     of_experiment = whole_scope(experiment).runs.order_by().values("agent")
@@ -83,11 +81,9 @@ def side_words(name: str, experiment: int, agent: int | None) -> str:
 def source_for(metric: Metric, named: str | None, sides: Sequence[Contestant]) -> Source:
     """Whose verdicts count: the one that is named, or else the one that speaks of both sides.
 
-    Without a name progress is that of the mechanical milestones; success is the reward where
-    both sides have one, else what speaks most.
-
-    Raises:
-        CannotTellError: there is none, as where runs have not ended, or it gives no such figure.
+    Without a name progress is that of the mechanical milestones; success is the reward where both
+    sides have one, else what speaks most. Raises CannotTellError where there is none, as where runs
+    have not ended, or it gives no such figure.
     """
     if metric is Metric.PROGRESS:
         source = _named(named or f"evaluator:{MECHANICAL}")
@@ -114,8 +110,7 @@ def source_for(metric: Metric, named: str | None, sides: Sequence[Contestant]) -
 def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
     """The side's trials by task, in four queries at most.
 
-    Raises:
-        CannotTellError: some of its runs have not ended.
+    Raises CannotTellError where some of its runs have not ended.
     """
     runs = of.scope.standing(source).filter(agent__in=of.agents).exclude(standing__in=NO_TRIALS)
     rows = runs.values_list("pk", "task__task_set__name", "task__external_id", "standing")

@@ -12,13 +12,8 @@ from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
 from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
-from judging.analysis.hint_effects.source_runs import (
-    MOST_PER_TASK,
-    SourceRunQuery,
-)
-from runs.catalogue.agents.choices import (
-    ModelOffer,
-)
+from judging.analysis.hint_effects.source_runs import MOST_PER_TASK, SourceRunQuery
+from runs.catalogue.agents.choices import ModelOffer
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, HintLevel, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField

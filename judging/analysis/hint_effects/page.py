@@ -51,10 +51,8 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> dict[st
     """The tasks of one condition, those that changed first; in two queries beyond the effects'.
 
     Each has its trials, and the choice of its hint where the person may know of it. `run_ids` are
-    the runs whose verdicts the page tells.
-
-    Raises:
-        KeyError: the experiment has no such condition.
+    the runs whose verdicts the page tells. Raises KeyError where the experiment has no such
+    condition.
     """
     cell = effects.cells[condition]
     shown = Hint.objects.visible_to(user).filter(pk=OuterRef("hint"))

@@ -224,11 +224,7 @@ MAPS: Mapping[str, HeatMap] = {
 
 
 def heat_map(effects: HintEffects, name: str) -> SafeString:
-    """One picture.
-
-    Raises:
-        KeyError: there is none of that name.
-    """
+    """One picture. Raises KeyError where there is none of that name."""
     chosen = MAPS[name]
     relatednesses = effects.relatednesses
     heads = [RELATEDNESSES[each] for each in relatednesses]

@@ -60,15 +60,9 @@ def cells(facts: Facts) -> Report:
             Column("tasks", _("n, tasks")),
             Column("left_out", _("left out")),
             in_files("undecided"),
+            parted(("difference", "low", "high"), _("success rate, points"), show=_show_difference),
             parted(
-                ("difference", "low", "high"),
-                _("success rate, points"),
-                show=_show_difference,
-            ),
-            parted(
-                ("best", "best_low", "best_high"),
-                _("best trial, points"),
-                show=_show_difference,
+                ("best", "best_low", "best_high"), _("best trial, points"), show=_show_difference
             ),
             Column("improvements", _("won"), show=_signed("+")),
             in_files("improved"),

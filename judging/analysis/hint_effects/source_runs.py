@@ -151,10 +151,7 @@ class WritingEstimate:
 
 
 def writing_estimate(
-    sources: SourceRuns,
-    levels: Sequence[Level],
-    entry: ModelEntry,
-    own: HintWords | None = None,
+    sources: SourceRuns, levels: Sequence[Level], entry: ModelEntry, own: HintWords | None = None
 ) -> WritingEstimate:
     """Told from the logs of some of the runs."""
     wording = load_wording(own)

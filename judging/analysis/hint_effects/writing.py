@@ -12,10 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_http_methods
 
-from judging.analysis.experiments.access import (
-    PERMISSIONS,
-    record_verdicts,
-)
+from judging.analysis.experiments.access import PERMISSIONS, record_verdicts
 from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import (
     SourceRuns,
@@ -24,11 +21,7 @@ from judging.analysis.hint_effects.source_runs import (
     source_runs,
     writing_estimate,
 )
-from runs.catalogue.agents.choices import (
-    ModelUnavailableError,
-    usable_entry,
-    usable_models,
-)
+from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry, usable_models
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.models import LearningJob
@@ -82,8 +75,7 @@ def _estimated(request: AppRequest, form: HintWritingForm) -> dict[str, Any]:
 def planned(request: AppRequest, form: HintWritingForm) -> tuple[SourceRuns, WritingEstimate]:
     """The sources of a valid form, and what writing from them takes; to read them is recorded.
 
-    Raises:
-        ModelUnavailableError: the model cannot be asked.
+    Raises ModelUnavailableError where the model cannot be asked.
     """
     sources = source_runs(form.source_query, form.source, form.n_per_task)
     record_verdicts(request, form.source, sources.every, WRITING)
@@ -94,8 +86,7 @@ def planned(request: AppRequest, form: HintWritingForm) -> tuple[SourceRuns, Wri
 def started(request: AppRequest, form: HintWritingForm) -> LearningJob:
     """The job that a valid form asks for.
 
-    Raises:
-        WorkRefusedError: no run succeeded, or the model cannot be asked so.
+    Raises WorkRefusedError where no run succeeded, or the model cannot be asked so.
     """
     source = form.source
     try:

@@ -6,11 +6,7 @@ from judging.analysis.experiments.sources import Source, source_named
 
 
 def verdict_source(named: str) -> Source:
-    """The source of verdicts of that name.
-
-    Raises:
-        CommandError: there is none.
-    """
+    """The source of verdicts of that name. Raises CommandError where there is none."""
     try:
         return source_named(named)
     except ValueError as error:

@@ -108,8 +108,7 @@ class ProposalRefusedError(Exception):
 def start_proposals(*, task: Task, run_ids: Sequence[UUID], model: str, user: User) -> LearningJob:
     """Queue the question about a task and its successful runs.
 
-    Raises:
-        WorkRefusedError: the model cannot be asked.
+    Raises WorkRefusedError where the model cannot be asked.
     """
     params = ProposalParams(task=task.pk, runs=list(run_ids))
     return start_learning(
@@ -126,8 +125,7 @@ def accept_proposals(
 ) -> None:
     """Make milestones of these proposals, as the person has worded them, behind those there are.
 
-    Raises:
-        ProposalRefusedError: a name is taken already, or somebody has decided meanwhile.
+    Raises ProposalRefusedError where a name is taken already, or somebody has decided meanwhile.
     """
     made = _undecided(item, chosen)
     milestones = [*definitions_of(task), *chosen.values()]
@@ -144,8 +142,7 @@ def accept_proposals(
 def reject_proposals(*, item: LearningItem, numbers: Sequence[int]) -> None:
     """Put these proposals aside.
 
-    Raises:
-        ProposalRefusedError: somebody has decided meanwhile.
+    Raises ProposalRefusedError where somebody has decided meanwhile.
     """
     made = _undecided(item, numbers)
     _decide(item, made, dict.fromkeys(numbers, REJECTED))

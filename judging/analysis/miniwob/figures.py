@@ -173,10 +173,7 @@ def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
     return Counter({(agent, _Apart(why)): n for agent, why, n in counts})
 
 
-RULES: Mapping[Rule, Promise] = {
-    Rule.POSITIVE: _("reward above 0"),
-    Rule.BINARY: _("reward 1"),
-}
+RULES: Mapping[Rule, Promise] = {Rule.POSITIVE: _("reward above 0"), Rule.BINARY: _("reward 1")}
 STEPS: Mapping[StepsNeeded, Promise] = {
     StepsNeeded.ONE: _("one step"),
     StepsNeeded.MANY: _("many steps"),

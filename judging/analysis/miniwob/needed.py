@@ -167,11 +167,7 @@ def acted_on_wanted(goal: str, elements: Sequence[PageElement], points: Sequence
 
 
 def told_as_another(
-    *,
-    goal: str,
-    elements: Sequence[PageElement],
-    pieces: Sequence[Piece],
-    points: Sequence[Point],
+    *, goal: str, elements: Sequence[PageElement], pieces: Sequence[Piece], points: Sequence[Point]
 ) -> list[tuple[PageElement, str]]:
     """What was told as a kind that it is not, with that kind, where this led the agent astray.
 

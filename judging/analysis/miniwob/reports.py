@@ -41,12 +41,7 @@ from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, show
 from judging.statistics.figures import Interval, Share
 from runs.models import Run
-from webagent.environment.miniwob_suite import (
-    EXCLUDED,
-    TASK_SET,
-    StepsNeeded,
-    exclusion_of,
-)
+from webagent.environment.miniwob_suite import EXCLUDED, TASK_SET, StepsNeeded, exclusion_of
 
 OWN, PUBLISHED = "own runs", "published"
 _EXCLUDED = "excluded"
@@ -86,12 +81,7 @@ _ORIGIN = text("origin", _("figures"), show=lambda origin: Shown(str(_ORIGINS[or
 _RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
 _STEPS = text("steps", _("task takes"), show=_show_steps)
 _RATE = [
-    parted(
-        ("mean_rate", "low", "high"),
-        _("mean rate"),
-        spread=_rate_values,
-        show=_show_rate,
-    ),
+    parted(("mean_rate", "low", "high"), _("mean rate"), spread=_rate_values, show=_show_rate),
     Column("tasks", _("tasks")),
     parted(
         ("successes", "n", "pooled", "pooled_low", "pooled_high"),

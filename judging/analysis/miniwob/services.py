@@ -38,10 +38,8 @@ def draw_sample(
     """So many failures of one configuration at random; what is proposed for each comes afterwards.
 
     A failure is a run that counts, at a task that counts, without a reward above 0. The newest
-    sample of a configuration is the one that is tagged; causes are kept with the runs.
-
-    Raises:
-        NoFailuresError: no run of it failed.
+    sample of a configuration is the one that is tagged; causes are kept with the runs. Raises
+    NoFailuresError where no run of it failed.
     """
     seed = random.SystemRandom().randrange(MAX_SEED) if seed is None else seed
     failures = failures_of(experiment, agent)

@@ -66,11 +66,7 @@ class PeopleQuery:
 
 
 def read_people_query(query: QueryDict) -> PeopleQuery:
-    """What the address asks.
-
-    Raises:
-        QueryError: a value is none that there could be.
-    """
+    """What the address asks. Raises QueryError where a value is none that there could be."""
     tolerance, wage = query.get("tolerance") or "10", read_amount(query, "wage", 0, MOST_WAGE)
     if tolerance not in map(str, TOLERANCES):
         raise QueryError("tolerance")

@@ -18,15 +18,7 @@ from judging.analysis.progress.correspondence import (
     of_equals,
 )
 from judging.analysis.progress.people import PeopleFacts
-from judging.analysis.reports.columns import (
-    ends,
-    figure,
-    number,
-    parted,
-    text,
-    why,
-    with_ends,
-)
+from judging.analysis.reports.columns import ends, figure, number, parted, text, why, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report
@@ -125,10 +117,7 @@ def figures(facts: PeopleFacts) -> Report:
                 spread=lambda found: [number(found.r), *ends(found.interval), why(found.r)],
                 show=_show_correlation,
             ),
-            parted(
-                ("agreement", "agreement_low", "agreement_high"),
-                agreement,
-            ),
+            parted(("agreement", "agreement_low", "agreement_high"), agreement),
             parted(
                 ("bias", "bias_low", "bias_high", "bias_low_by_task", "bias_high_by_task"),
                 _("bias"),

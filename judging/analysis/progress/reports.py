@@ -13,22 +13,10 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
-from judging.analysis.progress.figures import (
-    Difficulty,
-    Progressed,
-    part_of,
-    parts_of,
-    progressed,
-)
+from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of, progressed
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import MISSING
-from judging.analysis.reports.columns import (
-    CONFIGURATION,
-    in_files,
-    on_pages,
-    text,
-    with_ends,
-)
+from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.reports.showing import Shown, percent

@@ -156,11 +156,7 @@ def stopped_at(stop: Stop) -> str:
 
 
 def progress_words(value: str) -> str:
-    """The value in words.
-
-    Raises:
-        ValueError: there is no such value.
-    """
+    """The value in words. Raises ValueError where there is no such value."""
     source, found = _read(value)
     if isinstance(found, Missing):
         words = str(MISSING[found])
@@ -174,11 +170,7 @@ def progress_words(value: str) -> str:
 
 
 def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
-    """The runs of which the source says so.
-
-    Raises:
-        ValueError: there is no such value.
-    """
+    """The runs of which the source says so. Raises ValueError where there is no such value."""
     source, found = _read(value)
     return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
 
@@ -186,8 +178,7 @@ def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
 def with_milestones(value: str) -> Q:
     """Runs whose task has so many milestones in force: `1-3`, or `4+`.
 
-    Raises:
-        ValueError: there is no such value.
+    Raises ValueError where there is no such value.
     """
     low, high = read_range(value)
     in_force = Count("milestones", filter=Q(milestones__removed_at=None))
@@ -223,8 +214,7 @@ def _read(value: str) -> tuple[ProgressSource, _Found]:
 def read_range(value: str) -> tuple[int, int | None]:
     """The ends of `3`, `3-5` or `3+`; None for no upper end.
 
-    Raises:
-        ValueError: the value is no range of whole numbers.
+    Raises ValueError where the value is no range of whole numbers.
     """
     if value.endswith("+"):
         return number_in(value.removesuffix("+")), None
@@ -235,8 +225,7 @@ def read_range(value: str) -> tuple[int, int | None]:
 def number_in(text: str) -> int:
     """The whole number of an address.
 
-    Raises:
-        ValueError: it is none, or none that a row could have.
+    Raises ValueError where it is none, or none that a row could have.
     """
     if not text.isdecimal() or len(text) > 9:
         raise ValueError(f"{text} is no number")

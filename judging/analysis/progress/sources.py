@@ -79,11 +79,7 @@ class ProgressChoice(NamedTuple):
 
 
 def read_progress_source(text: str) -> ProgressSource:
-    """The source of an address.
-
-    Raises:
-        ValueError: there is no such source.
-    """
+    """The source of an address. Raises ValueError where there is no such source."""
     if text == TICKS:
         return ProgressSource()
     number = text.removeprefix(_EVALUATOR)
@@ -188,10 +184,7 @@ def milestones_of(tasks: QuerySet[Any] | Iterable[int]) -> dict[int, tuple[Defin
 
 
 def progress_by(
-    source: ProgressSource,
-    runs: QuerySet[Any],
-    milestones: Definitions,
-    study: Study | None = None,
+    source: ProgressSource, runs: QuerySet[Any], milestones: Definitions, study: Study | None = None
 ) -> dict[UUID, RunProgress | Missing]:
     """What the source says of those of the runs that it speaks of, or fails to, in three queries.
 

@@ -58,11 +58,7 @@ def curve(facts: Facts) -> Report:
         columns=[
             CONFIGURATION,
             Column("step", _("steps")),
-            Column(
-                "progress",
-                _("progress, highest so far"),
-                show=rate,
-            ),
+            Column("progress", _("progress, highest so far"), show=rate),
             Column("progress_held", _("progress, held"), show=rate),
             Column("going", _("runs that took this step")),
         ],
@@ -152,10 +148,7 @@ def limits(facts: Facts) -> Report:
             figure("steps", _("steps used"), show=decimals(1)),
             in_files("n"),
             Column("cut", _("runs cut")),
-            Column(
-                "unknown",
-                _("ended earlier by their own limit"),
-            ),
+            Column("unknown", _("ended earlier by their own limit")),
         ],
         rows=[_limit(facts, each, at) for each, limits in found for at in limits],
         notes=facts.progress_notes(),

@@ -172,8 +172,7 @@ def two_studies(
 ) -> TwoStudies:
     """The two studies under the evaluators of these keys; the usual ones where both are empty.
 
-    Raises:
-        ValueError: a study has no evaluator of that key.
+    Raises ValueError where a study has no evaluator of that key.
     """
     sources = sources_of(first), sources_of(second)
     chosen = default_sources(*sources)

@@ -152,9 +152,7 @@ def joint(facts: TwoStudies) -> Report:
             Column("sum", _("sum")),
         ],
         rows=rows,
-        remarks=[
-            _("Rows: the run of the first study. Columns: the run of the second study."),
-        ],
+        remarks=[_("Rows: the run of the first study. Columns: the run of the second study.")],
         notes=[
             gettext(
                 "Each run is held against the reference verdict of its own study, which may differ."

@@ -237,11 +237,7 @@ class _Rated:
         interval = None
         if isinstance(value, float) and clusters is not None:
             interval = agreement_interval(
-                coefficient,
-                ratings,
-                clusters,
-                seed=self.seed,
-                categories=self.question.categories,
+                coefficient, ratings, clusters, seed=self.seed, categories=self.question.categories
             )
         return Agreed(
             key=coefficient.value,

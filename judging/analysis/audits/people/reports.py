@@ -11,13 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import (
-    ESTIMATE,
-    RUNS,
-    UNDEFINED,
-    AuditFacts,
-    source_column,
-)
+from judging.analysis.audits.facts import ESTIMATE, RUNS, UNDEFINED, AuditFacts, source_column
 from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
 from judging.analysis.audits.people.detectors import CELLS, KINDS, DetectorCell
 from judging.analysis.audits.people.evaluators import Against

@@ -22,12 +22,7 @@ from judging.analysis.audits.views import as_part, facts_of
 from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS
 from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
-from judging.analysis.progress.people_reports import (
-    JUDGE_DOLLARS,
-    PEOPLE,
-    PEOPLE_DOLLARS,
-    SAMPLES,
-)
+from judging.analysis.progress.people_reports import JUDGE_DOLLARS, PEOPLE, PEOPLE_DOLLARS, SAMPLES
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS

@@ -119,12 +119,7 @@ def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
 
     def listed(rules: Iterable[Rule]) -> list[Switch]:
         return [
-            Switch(
-                rule.value,
-                _rule_name(rule),
-                _(DESCRIPTIONS[rule]),
-                rule in enabled,
-            )
+            Switch(rule.value, _rule_name(rule), _(DESCRIPTIONS[rule]), rule in enabled)
             for rule in rules
         ]
 
@@ -133,10 +128,7 @@ def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
     rejecting = [rule for rule in Rule if rule not in urls and rule in REJECTING]
     return [
         (_("Accept more answers"), listed(accepting)),
-        (
-            _("Reject what only looks right"),
-            listed(rejecting),
-        ),
+        (_("Reject what only looks right"), listed(rejecting)),
         (_("URLs"), listed(urls)),
     ]
 

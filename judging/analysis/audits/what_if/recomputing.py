@@ -165,8 +165,7 @@ class Compared(Recomputed):
 def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Compared:
     """The study's runs under the switched evaluator, as many as the limits allow.
 
-    Raises:
-        UnknownEvaluatorError: the program has moved on from the evaluator.
+    Raises UnknownEvaluatorError where the program has moved on from the evaluator.
     """
     preview = Preview.of(setting)
     compared = Compared(most_seconds=most_seconds)
@@ -283,11 +282,10 @@ class _Recording:
 def most_moving(study: Study, setting: Setting, others: Iterable[Setting]) -> Setting | None:
     """The setting with the one switch thrown that moves most runs; None where none moves any.
 
+    Raises UnknownEvaluatorError where the program has moved on from the evaluator.
+
     Args:
         others: those with one stage or the version of the tasks switched; rules are tried anyway.
-
-    Raises:
-        UnknownEvaluatorError: the program has moved on from the evaluator.
     """
     moved: list[tuple[int, Setting]] = []
     if setting.rules is not None:
@@ -302,9 +300,7 @@ def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -
     """What every single rule would change from here, as far as the limits of runs and time go.
 
     A rule that a verdict did not ask about cannot change it, so only those are tried, each alone.
-
-    Raises:
-        UnknownEvaluatorError: the program has moved on from the evaluator.
+    Raises UnknownEvaluatorError where the program has moved on from the evaluator.
     """
     enabled = setting.rules or frozenset()
     recording = _Recording(RepairedMatcher(rules=enabled))

@@ -62,8 +62,7 @@ class Setting:
     def evaluator(self) -> Evaluator:
         """The evaluator so configured; it asks no model as it stands here.
 
-        Raises:
-            UnknownEvaluatorError: the program has moved on from the version.
+        Raises UnknownEvaluatorError where the program has moved on from the version.
         """
         if not self.is_changed:
             return evaluator_of(self.version)

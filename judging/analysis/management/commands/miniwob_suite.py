@@ -55,10 +55,7 @@ class Command(BaseCommand):
         parser.add_argument("--resume", action="store_true", help="only continue")
         parser.add_argument("--workers", action="store_true", help="let workers run them, and wait")
         parser.add_argument(
-            "--draw",
-            type=at_most,
-            metavar="N",
-            help="failures to draw for tagging",
+            "--draw", type=at_most, metavar="N", help="failures to draw for tagging"
         )
         parser.add_argument("--draw-seed", type=int, help="of the draw")
         parser.add_argument("--json", action="store_true")
@@ -149,9 +146,8 @@ def _check(options: dict[str, Any]) -> None:
 def _plan(options: dict[str, Any]) -> tuple[Plan, tuple[str, ...]]:
     """What is to run, and the tasks that are left out.
 
-    Raises:
-        PlanError: the agent or the seeds are none.
-        UnknownSuiteTask: a task is none.
+    Raises PlanError where the agent or the seeds are none. Raises UnknownSuiteTask where a task is
+    none.
     """
     wanted = read_names(options["tasks"])
     run, left_out = suite_tasks(wanted, task_names(), with_excluded=options["include_excluded"])

@@ -106,11 +106,7 @@ def _report(options: Mapping[str, Any]) -> Report:
         options["k"],
     )
     return Report(
-        baseline=baseline,
-        candidate=candidate,
-        source=source,
-        decision=made,
-        worst=options["worst"],
+        baseline=baseline, candidate=candidate, source=source, decision=made, worst=options["worst"]
     )
 
 
