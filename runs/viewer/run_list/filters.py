@@ -61,7 +61,7 @@ class StatusFilter(WordsFilter):
 
 
 class RunFilter(AddressFilter):
-    """Filters over runs that went through `visible_with(sight)`; reads only what is shown."""
+    """Filters over runs that went through `visible_with`; reads only what is shown."""
 
     q = SearchFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))

@@ -214,7 +214,7 @@ class RunTable(tables.Table):
             runs: the list, filtered.
             every: runs that may stand beside a page, whether they are in the list or not; with
                 everything that the columns read.
-            sight: what both were seen with.
+            visibility: what both were seen with.
         """
         self.visibility, user = visibility, visibility.user
         self.marks: dict[UUID, list[str]] = {}
