@@ -20,6 +20,7 @@ from django.db.models import (
 )
 from django.utils.translation import gettext as _
 
+from judging.analysis.audits.matrices import LEAST_COVERAGE
 from judging.analysis.audits.verdict_sources import in_order
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
@@ -215,9 +216,14 @@ def _bounded(source: Source, rows: QuerySet[Any]) -> Choice:
 
 
 def default_source(choices: Sequence[Choice]) -> Source:
-    """The reward where a run has one, else what speaks of most runs."""
-    rewarded = [each for each in choices if each.source == Source() and each.verdicts]
-    return max(rewarded or choices, key=lambda each: each.verdicts).source
+    """The reward where a run has one; else people, unless an evaluator speaks of far more runs."""
+    named = {each.source.key: each for each in choices}
+    if named[REWARD].verdicts:
+        return named[REWARD].source
+    most = max(choices, key=lambda each: each.verdicts)
+    people = named[REFERENCE]
+    are_enough = people.verdicts and people.verdicts >= LEAST_COVERAGE * most.verdicts
+    return (people if are_enough else most).source
 
 
 def _success_above() -> float:

@@ -109,7 +109,7 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
     [
         ({"name": ""}, "Required."),
         ({"tasks": "clicktest"}, "not among the selected"),
-        ({"agents": []}, "Choose at least one."),
+        ({"agents": []}, "Choose an agent."),
         ({"agents": ["no such"]}, "not one of the available choices"),
         ({"more_agents": "looping:{"}, "invalid JSON"),
         ({"seeds": "0-9"}, "10 seeds for 3 trials"),

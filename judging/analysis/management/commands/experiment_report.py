@@ -29,7 +29,7 @@ class Command(BaseCommand):
             "--verdict",
             metavar="SOURCE",
             help="reward, reference, or evaluator:X with its number or name; "
-            "by default the reward, or else what speaks of most runs",
+            "by default the reward, else people, unless an evaluator speaks of far more runs",
         )
         parser.add_argument("--selector", metavar="SOURCE", help="picks the best of k trials")
         parser.add_argument("--pair-by", choices=[by.value for by in By])

@@ -14,7 +14,13 @@ from judging.analysis.experiments.course import detections_of, stopped_early
 from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
 from judging.analysis.experiments.population import RunResult, whole_scope
-from judging.analysis.experiments.sources import Source, choices_among, default_source, source_named
+from judging.analysis.experiments.sources import (
+    Choice,
+    Source,
+    choices_among,
+    default_source,
+    source_named,
+)
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval
@@ -206,6 +212,12 @@ def test_sources_are_never_mixed() -> None:
         (f"evaluator:{judge.pk}", 2),
     ]
     assert default_source(choices) == Source()
+    unrewarded = [Choice(source=Source(), verdicts=0), *choices[1:]]
+    assert default_source(unrewarded) == Source(judge)
+    people = Choice(source=Source(is_reference=True), verdicts=8)
+    told = [Choice(source=Source(judge), verdicts=10)]
+    assert default_source([unrewarded[0], people, *told]) == people.source
+    assert default_source([choices[0], people, *told]) == Source()
     assert source_named("evaluator:judge") == source_named(f"evaluator:{judge.pk}") == Source(judge)
     for wrong in ("evaluator:nobody", "evaluator:999", "people", "12"):
         with pytest.raises(ValueError, match="no"):
