@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from judging.models import EvaluatorVersion
 from runs.models import Run, Task
@@ -83,3 +83,22 @@ def test_on_a_phone_nothing_runs_over_the_edge(open_page: OpenPage, world: audit
         )
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, part
+
+
+def test_what_repairs_them_comes_later_into_room_kept_for_it(
+    open_page: OpenPage, world: audited.Audited
+) -> None:
+    page = open_page("/login/", make_user("engineer"))
+    held: list[Route] = []
+    page.route("**/audit/repairs/", lambda route: held.append(route))
+    page.goto(f"/studies/{world.study.pk}/audit/")
+    matrices = page.locator(".matrix-panel").first
+    expect(page.locator(".repair").first).to_have_text("Repair: …")
+    before = matrices.bounding_box()
+    held[0].continue_()
+    expect(page.locator("#next-steps")).to_be_visible()
+    expect(page.locator("#findings-news")).to_have_text("Repairs are shown")
+    after = matrices.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(after["y"] - before["y"]) <= 40, "less than two lines"
