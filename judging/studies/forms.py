@@ -56,7 +56,6 @@ class StudyForm(forms.Form):
         label=_("seed"),
         min_value=0,
         max_value=MAX_SEED,
-        help_text=_("The same runs and seed draw the same sample."),
     )
     labels_per_run = forms.IntegerField(
         label=_("labels per run"), min_value=2, max_value=5, initial=2

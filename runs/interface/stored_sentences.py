@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -40,18 +41,35 @@ _WITH_PARTS = (
     # The audit log
     gettext_noop("study %(n)s"),
     gettext_noop("version %(n)s"),
-    gettext_noop("%(n)s runs: %(ids)s"),
-    gettext_noop("%(n)s runs"),
-    gettext_noop("%(n)s rows"),
-    gettext_noop("%(n)s entries"),
-    gettext_noop("%(n)s days"),
-    gettext_noop("%(n)s bytes"),
-    gettext_noop("%(n)s in force"),
-    gettext_noop("%(n)s tasks patched"),
-    gettext_noop("%(n)s new"),
-    gettext_noop("%(n)s filled"),
-    gettext_noop("%(n)s rejected"),
+    gettext_noop("command %(name)s"),
     gettext_noop("saw %(seen)s"),
+    gettext_noop("%(n)s runs: %(ids)s"),
+    gettext_noop("%(n)s %(what)s"),
+    gettext_noop("any number of %(what)s"),
+    gettext_noop("%(what)s of an audit"),
+    gettext_noop("%(what)s by the API"),
+)
+_COUNTED = (
+    gettext_noop("runs"),
+    gettext_noop("rows"),
+    gettext_noop("days"),
+    gettext_noop("bytes"),
+    "entries",
+    gettext_noop("new"),
+    gettext_noop("filled"),
+    gettext_noop("rejected"),
+    gettext_noop("in force"),
+    gettext_noop("tasks patched"),
+)
+_VIEWED = (
+    gettext_noop("runs left out"),
+    gettext_noop("failures"),
+    "verdicts",
+    "evaluations",
+    "detectors",
+    gettext_noop("table"),
+    "all verdicts",
+    "what-if",
 )
 _WHOLE = (
     IMPORTED_REWARD,
@@ -59,17 +77,18 @@ _WHOLE = (
     REFERENCE_RULE,
     gettext_noop("The pages of MiniWoB++ are missing: install the package `miniwob`."),
     gettext_noop("cannot be reached"),
-    gettext_noop("any number of runs"),
-    gettext_noop("any number of bytes"),
-    gettext_noop("any number of days"),
+    gettext_noop("judgements of a run"),
     gettext_noop("deleted"),
+    gettext_noop("worker"),
 )
 """Those that no other place marks for translation."""
+_VALUES = {"n": "[0-9]+", "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED)))}
+"""What a part may be, where not everything. `what` is worded, too."""
 _PART = re.compile(r"%\\\((\w+)\\\)s")
 _FORMS = {
     sentence: re.compile(
         _PART.sub(
-            lambda part: f"(?P<{part[1]}>{'[0-9]+' if part[1] == 'n' else '.+'})",
+            lambda part: f"(?P<{part[1]}>{_VALUES.get(part[1], '.+')})",
             re.escape(sentence),
         )
     )
@@ -82,7 +101,17 @@ def worded(written: str) -> str:
     if not written:
         return ""
     sentence, parts = _recognised(written)
-    return _(sentence) % parts if parts else _(sentence)
+    if what := parts.get("what"):
+        parts = parts | {"what": _in_words(what)}
+    return _(sentence) % parts if parts else _in_words(sentence)
+
+
+def _in_words(known: str) -> str:
+    """It is known as it stands in a line, or at the head of one."""
+    for form in (known, capfirst(known)):
+        if (words := _(form)) != form:
+            return words
+    return known
 
 
 @lru_cache(maxsize=1_000)

@@ -50,6 +50,12 @@ register.filter("details_worded", details_worded)
 
 
 @register.filter
+def counted(what: object, n: int) -> str:
+    """How many of what: 23 task data."""
+    return _("%(n)s %(what)s") % {"n": formats.number_format(n), "what": what}
+
+
+@register.filter
 def duration(seconds: Any) -> str:
     """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
     if not isinstance(seconds, int | float):

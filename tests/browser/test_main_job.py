@@ -123,7 +123,7 @@ def engineer_reruns_it_and_watches(page: Page) -> None:
     goal = page.locator("h1").inner_text()
     page.locator("#run-actions > summary").click()
     page.get_by_role("button", name="Rerun", exact=True).click()
-    page.get_by_role("button", name="Queue").click()
+    page.get_by_role("button", name="Rerun").click()
     page.get_by_role("link", name="Reruns").first.click()
     newest = page.locator("main table tbody tr").first
     expect(newest).to_contain_text(goal[:20])

@@ -174,7 +174,7 @@ def rerun_with(page: Page, policy_name: str, max_steps: int) -> None:
     form.get_by_label("Retry policy").select_option(label=f"{policy_name} @1")
     form.get_by_label("Step limit").fill(str(max_steps))
     with page.expect_response(lambda answer: answer.request.method == "POST"):
-        form.get_by_role("button", name="Queue").click()
+        form.get_by_role("button", name="Rerun").click()
 
 
 def prompts_are_there(page: Page) -> None:

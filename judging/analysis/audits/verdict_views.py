@@ -61,7 +61,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     table = TriangleTable(items, study=study, sources=sources, selection=selection)
     RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
     shown = [row.record for row in table.paginated_rows]
-    record_unblindings(user=request.user, items=shown, reason="triangle of an audit")
+    record_unblindings(user=request.user, items=shown, reason="all verdicts of an audit")
     context = {
         "study": study,
         "table": table,
@@ -80,7 +80,7 @@ def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpR
     facts = AuditFacts(study)
     selection = _selection(request, facts.sources)
     items = list(selected_items(study, selection, facts.sources))
-    record_unblindings(user=request.user, items=items, reason="triangle of an audit")
+    record_unblindings(user=request.user, items=items, reason="all verdicts of an audit")
     return as_file(AUDIT.make("triangle", facts, selection, items), ending)
 
 

@@ -205,7 +205,7 @@ def modes_among(facts: Facts, chosen: Mapping[str, str]) -> Report:
         return facts.url(by_pk[pk], standing=standing, mode=mode, by=by, **others)
 
     report = modes_report(figures_by, confirmed(failures), facts.query.modes_by, link)
-    return report if runs else replace(report, empty=_("No run failed."))
+    return report if runs else replace(report, empty=_("No failure here"))
 
 
 _SPOILED = (RunResult.FAILURE, RunResult.ERROR)

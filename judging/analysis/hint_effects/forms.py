@@ -76,7 +76,6 @@ class HintWritingForm(forms.Form):
         label=gettext_lazy("Name of the prompt"),
         required=False,
         max_length=20,
-        help_text=gettext_lazy("Stored with the hints, with a hash of the prompt."),
     )
     wording_system = _part(gettext_lazy("introduction"))
     wording_concrete = _part(HintLevel.CONCRETE.label)

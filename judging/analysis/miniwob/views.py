@@ -111,7 +111,7 @@ def _draw(request: AppRequest, scope: Scope, form: SampleForm) -> HttpResponse:
             user=request.user,
         )
     except NoFailuresError:
-        messages.info(request, _("No run failed."))
+        messages.info(request, _("No failure here"))
     return redirect("judging:failure_causes", scope.experiment.pk)
 
 

@@ -172,7 +172,7 @@ def _past(
     past = _ended_runs(user).filter(agent__config_hash=agent_hash(agent))
     in_sets = past.filter(task__task_set__name__in=sets)
     for runs, basis in (
-        (in_sets.filter(task__external_id__in=names), _("the same tasks")),
+        (in_sets.filter(task__external_id__in=names), _("same task")),
         (in_sets, _("other tasks of the set")),
         (past, _("other task sets")),
     ):

@@ -76,7 +76,6 @@ class ExperimentForm(forms.Form):
         min_value=1,
         max_value=MAX_TRIALS,
         initial=1,
-        help_text=_("Per agent and task."),
     )
     seeds = forms.CharField(
         label=_("Seeds"),

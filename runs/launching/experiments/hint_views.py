@@ -89,9 +89,7 @@ TRIALS = 3
 class HintExperimentForm(ExperimentForm):
     """Tasks, one agent, the hints, and which of them are compared."""
 
-    job = forms.ChoiceField(
-        label=_("hints"), help_text=_("Conditions use the sources and levels of these hints.")
-    )
+    job = forms.ChoiceField(label=_("hints"))
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
         choices=HintLevel.choices,

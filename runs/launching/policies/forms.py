@@ -155,17 +155,14 @@ class PolicyForm(forms.Form):
     waiting = forms.ChoiceField(
         label=gettext_lazy("Steps that only wait"),
         choices=[
-            ("counts", gettext_lazy("count")),
-            ("exempt", gettext_lazy("do not count")),
+            ("counts", gettext_lazy("counted")),
+            ("exempt", gettext_lazy("not counted")),
         ],
     )
     steps_before = _number(gettext_lazy("Steps to go back"), _WATCH.steps_before, max_value=1000)
     other_agent = forms.ChoiceField(
         label=gettext_lazy("Agent that takes over"),
         required=False,
-        help_text=gettext_lazy(
-            "Available models, agents without configuration, and what ran before."
-        ),
     )
     other_steps = _number(gettext_lazy("Steps it takes"), _WATCH.other_steps, max_value=1000)
     recoveries = _number(

@@ -58,13 +58,11 @@ class RerunForm(forms.Form):
     policy = forms.ChoiceField(
         label=_("retry policy"),
         required=False,
-        help_text=_("How broken or stuck runs are handled, and their limits."),
     )
     experiment = forms.CharField(
         label=_("experiment"),
         required=False,
         max_length=200,
-        help_text=_("Optional name for the new runs."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 

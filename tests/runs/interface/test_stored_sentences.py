@@ -35,11 +35,15 @@ def test_a_task_that_is_not_here(name: str) -> None:
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("repaired-2, 3 tasks patched", "repaired-2, タスク 3 件にパッチ"),
-        ("any number of runs, 5 bytes", "実行数の上限なし, 5 バイト"),
+        ("repaired-2, 3 tasks patched", "repaired-2, パッチを当てたタスク 3"),
+        ("any number of runs, 5 bytes", "実行の上限なし, バイト数 5"),
         ("3 runs: a1, b2", "実行 3 件：a1, b2"),
         ("version 2", "版 2"),
         ("version of mine", "version of mine"),
+        ("all verdicts of an audit", "監査のすべての判定"),
+        ("entries of an audit of mine", "entries of an audit of mine"),
+        ("2 entries", "項目 2"),
+        ("2 apples", "2 apples"),
         ("cannot be reached: [Errno 111]\nmore", "cannot be reached: [Errno 111]\nmore"),
         ("", ""),
         ("100% sure %(n)s", "100% sure %(n)s"),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Label, Study, StudyItem, Success
 from judging.statistics.figures import Reason, Share
-from judging.studies.protocols import anomaly_meant
+from judging.studies.protocols import anomaly_meant, cause_choices
 from runs.models import Event
 from runs.viewer.run_list.filters import ANOMALIES
 
@@ -101,7 +101,12 @@ def detectors_of(study: Study) -> Detected:
             for key in ([*names, ANY] if len(names) > 1 else names or [ANY])
         ],
         causes={
-            kind: [str(each["name"]) for each in study.taxonomy if anomaly_meant(each) == kind]
+            kind: [
+                name
+                for each in study.taxonomy
+                if anomaly_meant(each) == kind
+                for _, name in cause_choices([each])
+            ]
             for kind in KINDS
         },
     )
