@@ -28,6 +28,7 @@ KNOWLEDGE = "Demo"
 """Name of the sets."""
 
 _OWN = OWN_WORDS.replace(":", ".")
+_GOAL = re.compile(r"^<<< task .*?^<<< end of task ", re.MULTILINE | re.DOTALL)
 _STEP = re.compile(r"^Step (\d+), on .*\n((?:  .*\n?)+)", re.MULTILINE)
 _ACTION = re.compile(r"  action: (\w+)\((.*)\) \(on “(.+)”\)")
 _NOTE = re.compile(r"^Note (\d+)\nintent: (.*)$", re.MULTILINE)
@@ -69,7 +70,7 @@ class NotWrittenError(Exception):
     """A job came to nothing; the message says why."""
 
 
-def write_lessons(runs: Sequence[tuple[Entry, Run]], user: User) -> None:
+def write_lessons(runs: Sequence[tuple[Entry, Run]], user: User | None) -> None:
     """Hints of every level from runs that succeeded; knowledge and its summary from the others.
 
     Raises:
@@ -91,7 +92,7 @@ def write_lessons(runs: Sequence[tuple[Entry, Run]], user: User) -> None:
         _carry_out(summary)
 
 
-def _learn(kind: LearningJob.Kind, params: Mapping[str, object], user: User) -> None:
+def _learn(kind: LearningJob.Kind, params: Mapping[str, object], user: User | None) -> None:
     now = timezone.now()
     _carry_out(
         LearningJob.objects.create(
@@ -121,9 +122,11 @@ def _exactly(log: str) -> dict[str, object]:
 
 
 def _in_general(log: str) -> dict[str, object]:
-    """The menu by its name; what comes after it belongs to the task."""
+    """The menu by its name, unless the goal names it; what comes after it belongs to the task."""
     (_verb, _arguments, menu), *others = _deeds(log)
-    steps = [{"action": f'Click "{menu}".', "details": [_OWN]}]
+    is_told = menu.casefold() in "".join(_GOAL.findall(log)).casefold()
+    first = "the control that fits" if is_told else f'"{menu}"'
+    steps = [{"action": f"Click {first}.", "details": [_OWN]}]
     for verb, _arguments, _label in others:
         what = "field" if verb == "fill" else "list" if verb == "select_option" else "control"
         steps.append({"action": f"{_VERBS.get(verb, 'Use')} the {what} that fits.", "details": []})

@@ -20,8 +20,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from judging.demo import EXPERIMENT, read_plan, recovery
-from judging.demo.services import DemoError, is_loaded, load_demo
+from judging.demo.services import SHIPPED, DemoError, is_loaded, load_demo, n_shipped
 from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest, redirect_whole
 from runs.models import AuditEntry, Run
@@ -32,7 +31,6 @@ LOAD = "judging.tasks.load_demo"
 NEEDED = ("judging.add_study", "runs.import_run")
 ASKED = kind("demo.asked", gettext_lazy("asked for the demo"))
 FAILED = kind("demo.failed", gettext_lazy("could not load the demo"))
-EXPERIMENTS = (EXPERIMENT, recovery.NAME)
 PATIENCE = timedelta(minutes=15)
 """Whoever waits longer may ask again: the worker is gone."""
 
@@ -64,8 +62,8 @@ def demo_progress() -> DemoProgress:
     failed = last is not None and last.kind == FAILED.name
     is_busy = last is not None and not failed and last.at > timezone.now() - PATIENCE
     return DemoProgress(
-        n_done=Run.objects.filter(experiment__name__in=EXPERIMENTS).count() if is_busy else 0,
-        n_total=len(read_plan()) + recovery.N_RUNS,
+        n_done=Run.objects.filter(experiment__name__in=SHIPPED).count() if is_busy else 0,
+        n_total=n_shipped(),
         is_busy=is_busy,
         problem=last.after if last and failed else "",
     )

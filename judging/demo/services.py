@@ -27,6 +27,7 @@ from judging.demo import (
     RUNS_FILE,
     TASK_PATCH_FILE,
     Entry,
+    hinted,
     lessons,
     read_plan,
     recovery,
@@ -70,6 +71,12 @@ WRONG_MOST = ("webarena-strict", "before")
 ANNOTATORS = ("annotator1", "annotator2")
 SAMPLE_SEED = 20261121
 Runs = list[tuple[Entry, Run]]
+SHIPPED = {
+    recovery.NAME: recovery.RECOVERY_FILE,
+    EXPERIMENT: RUNS_FILE,
+    hinted.NAME: hinted.HINTS_FILE,
+}
+"""What is shipped, by the experiment."""
 TAXONOMY = [{"key": key, "name": name} for key, name in DEFAULT_CAUSES.items()]
 
 
@@ -80,6 +87,12 @@ class DemoError(Exception):
 def demo_password(name: str) -> str:
     """The password of a demo account: no secret, and printed at every start."""
     return f"demo-{name}"
+
+
+def n_shipped() -> int:
+    """How many runs there are to import, attempts that were repeated left out."""
+    entries = read_plan()
+    return len(entries) + recovery.N_RUNS + hinted.n_runs(entries)
 
 
 def is_loaded() -> bool:
@@ -99,20 +112,21 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
             that the patch was made for.
     """
     recovery.demo_policy()
-    for number, _run in enumerate(_import_shipped_runs(), start=1):
+    for number, _run in enumerate(import_shipped(*SHIPPED), start=1):
         on_run(number)
     _set_milestones()
     _patch_tasks()
-    runs = _shipped_runs()
+    runs = shipped_runs()
     with transaction.atomic():
         Experiment.objects.select_for_update().get(name=EXPERIMENT)
         if there := Study.objects.filter(is_demo=True).first():
             return there
         people = make_accounts()
         study = _study(runs, people)
-        Experiment.objects.filter(name=recovery.NAME).update(
-            description=recovery.DESCRIPTION, created_by=people["engineer"]
-        )
+        for part in (recovery, hinted):
+            Experiment.objects.filter(name=part.NAME).update(
+                description=part.DESCRIPTION, created_by=people["engineer"]
+            )
     evaluators = _evaluators()
     for evaluator in evaluators:
         for _tally in evaluate_study(study=study, evaluator=evaluator):
@@ -120,13 +134,19 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
     _tag_errors(study, runs, evaluators, people["engineer"])
     try:
         lessons.write_lessons(runs, people["engineer"])
-    except lessons.NotWrittenError as error:
+        hinted.complete()
+    except (lessons.NotWrittenError, hinted.OtherHintsError) as error:
         raise DemoError(str(error)) from error
     return study
 
 
-def _import_shipped_runs() -> Iterator[ImportedRun]:
-    for file in (recovery.RECOVERY_FILE, RUNS_FILE):
+def import_shipped(*experiments: str) -> Iterator[ImportedRun]:
+    """Import the runs of these experiments.
+
+    Raises:
+        DemoError: a file is damaged.
+    """
+    for file in map(SHIPPED.__getitem__, experiments):
         with open_runs(file, bounds=import_bounds(), label=file.name) as source:
             for item in import_runs(source):
                 if not isinstance(item, ImportedRun):
@@ -209,8 +229,12 @@ def _tag_errors(study: Study, runs: Runs, evaluators: Sequence[Evaluator], user:
                 )
 
 
-def _shipped_runs() -> Runs:
-    """Every entry of the plan with its run."""
+def shipped_runs() -> Runs:
+    """Every entry of the plan with its run.
+
+    Raises:
+        DemoError: there is none.
+    """
     runs = Run.objects.latest_attempts().filter(experiment__name=EXPERIMENT)
     found = {
         (run.task.external_id, run.agent.name, run.agent.config.get("style", "")): run

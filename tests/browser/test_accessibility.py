@@ -17,7 +17,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, Request
 
 from judging.analysis.audits.population import Shown, items_in_cells
-from judging.demo import EXPERIMENT, recovery
+from judging.demo import EXPERIMENT, hinted, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
 from judging.models import Dispute, EvaluatorVersion, Study
@@ -135,8 +135,11 @@ def experiment_pages() -> Iterator[tuple[str, str]]:
         yield reverse("runs:knowledge_entry", args=[knowledge.entries.earliest("pk").pk]), ""
     for page in ("experiment_detail", "experiment_runs", "experiment_progress_rates"):
         yield reverse(f"judging:{page}", args=[experiment.pk]), ""
-    for page in ("failure_causes", "hint_report"):
-        yield reverse(f"judging:{page}", args=[experiment.pk]), ""
+    yield reverse("judging:failure_causes", args=[experiment.pk]), ""
+    told = Experiment.objects.get(name=hinted.NAME)
+    for page in ("experiment_detail", "hint_report"):
+        yield reverse(f"judging:{page}", args=[told.pk]), ""
+    yield reverse("judging:hint_cell", args=[told.pk, "concrete", "same_site_highest"]), ""
     yield reverse("runs:retention", args=[experiment.pk]), ""
     for part in ("recovery", "trials", "failures", "controls"):
         yield reverse("judging:experiment_part", args=[experiment.pk, part]), ""

@@ -13,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from webagent.agents.agent import Agent, Limitable
 from webagent.agents.errands.resident import Resident
+from webagent.agents.errands.visitor import Visitor
 from webagent.agents.generic.agent import NAME as GENERIC
 from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.screen.agent import NAME as SCREEN
@@ -201,6 +202,7 @@ _KINDS = {
         AgentKind("always_na", "Control: answers N/A to everything.", AlwaysNotAvailable),
         AgentKind("list_everything", "Control: answers with all the page says.", ListEverything),
         AgentKind("resident", "Serves the tasks of the Larkfield sites.", Resident),
+        AgentKind("visitor", "Goes by the words of the goal and by its hints.", Visitor),
         AgentKind("replayer", "Repeats recorded actions.", Replayer, needs_config=True),
         AgentKind(GENERIC, "Asks a language model for each action.", make_generic, True, True),
         AgentKind(

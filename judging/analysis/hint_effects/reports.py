@@ -167,7 +167,7 @@ def _report(facts: Facts, columns: Sequence[Column], rows: Sequence[Sequence[Any
         rows=rows,
         notes=[
             gettext(
-                "A task counts once all %(n)d planned trials have a verdict, with hints and "
+                "A task counts once every planned trial (%(n)d) has a verdict, with hints and "
                 "without. Intervals are Student's, over tasks."
             )
             % {"n": facts.hints.planned},

@@ -34,7 +34,9 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
     """Every condition against the same agent without hints."""
     facts = facts_of(request, scope)
     effects = facts.hints
-    pictures = [(name, each, heat_map(effects, name)) for name, each in MAPS.items()]
+    # Of one trial the best is that one.
+    maps = {name: each for name, each in MAPS.items() if name != "best" or effects.planned > 1}
+    pictures = [(name, each, heat_map(effects, name)) for name, each in maps.items()]
     return render_facts(
         request,
         "hint_effects/hint_report",

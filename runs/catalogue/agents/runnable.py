@@ -66,6 +66,7 @@ def agent_hash(agent: AgentRecord, models: tuple[str, ...] = ()) -> str:
 AGENT_WORDS = {
     "oracle": gettext_lazy("oracle: solves the MiniWoB++ tasks that it knows by reading the page"),
     "resident": gettext_lazy("resident: serves the tasks of the Larkfield sites"),
+    "visitor": gettext_lazy("visitor: goes by the words of the goal and by its hints"),
     "stuck": gettext_lazy("stuck: starts as instructed, then repeats itself"),
     "looping": gettext_lazy("looping: repeats one action that changes nothing"),
     "early_finisher": gettext_lazy("early finisher: declares the task done at once"),

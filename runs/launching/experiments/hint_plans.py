@@ -204,9 +204,12 @@ def hinted(base: AgentRecord, key: str) -> AgentRecord:
 
 
 def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[HintChoice]) -> str:
-    """The condition and a hash of what every task is told, and of how it was chosen."""
+    """The condition and a hash of what every task is told, and of how it was chosen.
+
+    Of the words themselves, so that the same hints have the same key in any installation.
+    """
     told = [
-        [str(task.task_set), task.external_id, each.hint.pk]
+        [str(task.task_set), task.external_id, str(each.hint.source_id), each.hint.text]
         for task, each in zip(tasks, choices, strict=True)
     ]
     content = hashed_json({"method": METHOD, "told": sorted(told)})

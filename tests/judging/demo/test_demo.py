@@ -14,15 +14,23 @@ from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.what_if.recomputing import Change, compare
 from judging.analysis.audits.what_if.settings import read_setting
 from judging.analysis.causes.sums import Counted, causes_of
-from judging.demo import ASKING, recovery
+from judging.analysis.experiments.population import scope_for
+from judging.analysis.experiments.sources import choices_among, default_source
+from judging.analysis.hint_effects.reading import HintEffects
+from judging.demo import ASKING, hinted, read_plan, recovery
 from judging.demo.recovery import CAREFUL, FORGETFUL
 from judging.demo.services import load_demo
 from judging.demo.stub_judge import MODEL, OWN_WORDS
-from judging.evaluators.registry import evaluator_choices, usable_entry
+from judging.evaluating.evaluating import evaluate_runs, version_of
+from judging.evaluators.registry import evaluator_choices, predefined_evaluators, usable_entry
 from judging.models import Cause, CauseTag, Evaluation, EvaluatorVersion, Repair, Study
+from judging.statistics.figures import Interval
 from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.knowledge.hints.lookup import advised_agent, choice_for, hint_record
+from runs.launching.experiments.hint_plans import Condition
 from runs.models import (
     Event,
+    Experiment,
     Hint,
     KnowledgeSet,
     LearningJob,
@@ -32,9 +40,11 @@ from runs.models import (
     TaskRevision,
     User,
 )
+from runs.storage.blobs import read_blob
 from tests.runs.operations.integrity import everything_holds
+from tests.webagent.pages import observation
 from webagent.environment.larkfield import HOSTS
-from webagent.knowledge.entries import Level
+from webagent.knowledge.entries import Level, Relatedness
 from webagent.llm.registry import is_stub
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests the demo"), pytest.mark.slow]
@@ -54,6 +64,13 @@ def demo(kept_rows: None) -> Study:
 @pytest.fixture
 def study(demo: Study, db: None) -> Study:
     return demo
+
+
+def hint_effects() -> HintEffects:
+    """The experiment of hints, as the engineer sees it by default."""
+    experiment = Experiment.objects.get(name=hinted.NAME)
+    scope = scope_for(User.objects.get(username="engineer"), experiment)
+    return HintEffects(scope, default_source(choices_among(scope.visible)))
 
 
 def counted_by_hand(study: Study) -> dict[str, Cells]:
@@ -264,7 +281,7 @@ def test_how_long_the_rest_takes_is_known(client: Client, study: Study) -> None:
 
 def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
     hints = Hint.objects.all()
-    assert Counter(hint.level for hint in hints) == {level.value: 3 for level in Level}
+    assert Counter(hint.level for hint in hints) == {level.value: 8 for level in Level}
     own = OWN_WORDS.rstrip(":")
     assert all(own in hint.text and is_stub(hint.model) for hint in hints)
     sets = KnowledgeSet.objects.all()
@@ -276,6 +293,75 @@ def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
     entries = [entry for one in sets for entry in one.entries.all()]
     assert len(entries) == 8
     assert all(own in entry.ng and not entry.problem for entry in entries)
+
+
+def test_hints_help_where_they_fit_and_mislead_where_they_do_not(study: Study) -> None:
+    effects = hint_effects()
+    assert effects.planned == 1
+    baseline = [effect.without.successes for effect in effects.baseline_tasks]
+    assert (sum(baseline), len(baseline)) == (2, 8)
+    assert {
+        (condition.level.value, condition.relatedness.value): (
+            cell.n,
+            cell.improvements,
+            cell.deteriorations,
+        )
+        for condition, cell in effects.cells.items()
+    } == {
+        ("concrete", "same_task"): (8, 6, 0),
+        ("concrete", "same_site_highest"): (8, 0, 2),
+        ("concrete", "other_site_lowest"): (8, 0, 0),
+        ("abstract", "same_task"): (8, 4, 0),
+        ("abstract", "same_site_highest"): (8, 0, 2),
+        ("abstract", "other_site_lowest"): (8, 0, 0),
+        ("insights", "same_task"): (8, 1, 0),
+        ("insights", "same_site_highest"): (8, 1, 0),
+        ("insights", "other_site_lowest"): (8, 1, 0),
+    }
+    interval = effects.cells[Condition(Level.CONCRETE, Relatedness.SAME_TASK)].difference.interval
+    assert isinstance(interval, Interval)
+    assert 0 < interval.low < 0.75 < interval.high <= 1
+
+
+def test_who_judges_the_hinted_runs_is_right_about_these_tasks(study: Study) -> None:
+    """The repaired matcher, on patched tasks, says the same of each."""
+    runs = Run.objects.filter(experiment__name=hinted.NAME).select_related("task")
+    repaired = next(
+        each for each in predefined_evaluators() if each.identity.name == "webarena-repaired"
+    )
+    evaluate_runs(runs, repaired, version_of(repaired))
+    said = Evaluation.objects.filter(run__in=runs, is_current=True)
+    by_name = {
+        name: set(said.filter(evaluator__name=name).values_list("run", "verdict"))
+        for name in (hinted.EVALUATOR, "webarena-repaired")
+    }
+    assert len(by_name[hinted.EVALUATOR]) == 80
+    assert by_name[hinted.EVALUATOR] == by_name["webarena-repaired"]
+
+
+def test_every_hinted_run_was_told_what_its_set_says(study: Study) -> None:
+    runs = Run.objects.filter(experiment__name=hinted.NAME).select_related("agent", "task")
+    assert len(runs) == hinted.n_runs(read_plan()) == 80
+    for run in runs:
+        choice = choice_for(run)
+        said = run.record.get("extra", {}).get("hint")
+        assert (said is None) == (choice is None)
+        if choice is not None:
+            assert said == hint_record(choice)
+            assert choice.hint.source.study_items.filter(study=study).exists()
+
+
+def test_the_visitor_decides_alike_with_the_same_hint_in_front_of_the_same_pages(
+    study: Study,
+) -> None:
+    """What was recorded follows from the hint: nothing of it was written by hand."""
+    runs = Run.objects.filter(experiment__name=hinted.NAME).select_related("agent", "task")
+    for run in runs:
+        agent = advised_agent(run, choice_for(run))
+        for step in run.steps.order_by("index"):
+            tree = read_blob(str(step.tree_id)).decode()
+            seen = observation(tree, goal=run.task.goal)
+            assert agent.act(seen).action == step.to_record().actions[0].raw
 
 
 def test_of_two_loads_at_once_the_second_makes_nothing_more(study: Study) -> None:

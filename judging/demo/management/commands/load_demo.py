@@ -8,14 +8,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from judging.demo import EXPERIMENT, read_plan, recovery
 from judging.demo.services import (
     ACCOUNTS,
+    SHIPPED,
     DemoError,
     demo_password,
     is_loaded,
     load_demo,
     make_accounts,
+    n_shipped,
 )
 from judging.models import Study
 from runs.models import Run, User
@@ -47,7 +48,7 @@ class Command(BaseCommand):
 
     def _load(self) -> None:
         with Progress(console=Console(stderr=True)) as progress:
-            bar = progress.add_task("Loading the demo", total=len(read_plan()) + recovery.N_RUNS)
+            bar = progress.add_task("Loading the demo", total=n_shipped())
             try:
                 load_demo(on_run=lambda number: progress.update(bar, completed=number))
             except DemoError as error:
@@ -61,7 +62,7 @@ class Command(BaseCommand):
 
 def _is_in_use() -> bool:
     """Whether somebody has begun work of their own here."""
-    mine = Run.objects.exclude(experiment__name__in=[EXPERIMENT, recovery.NAME])
+    mine = Run.objects.exclude(experiment__name__in=SHIPPED)
     return Study.objects.exists() or mine.exists()
 
 

@@ -1,18 +1,22 @@
-"""Record the demo's runs afresh: real agents in a real browser, then two small files."""
+"""Record the demo's runs afresh: real agents in a real browser, then three small files."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 import uuid
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.demo import EXPERIMENT, RUNS_FILE, Entry, read_plan, recovery
+from judging.demo import EXPERIMENT, Entry, hinted, read_plan, recovery
+from judging.demo.lessons import write_lessons
 from judging.demo.pictures import put_in, shrink
+from judging.demo.services import SHIPPED, import_shipped, shipped_runs
 from runs.exports.services import export_runs
+from runs.launching.experiments.hint_plans import launch_hint_experiment
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.reruns.services import queue_run
 from runs.launching.running import execute, execute_next
@@ -23,6 +27,7 @@ from webagent.trajectory.records import StepRecord
 
 SEED = 1
 """Nothing on the sites is drawn by lot."""
+PARTS = ("study", "recovery", "hints")
 
 
 class Command(BaseCommand):
@@ -35,21 +40,28 @@ class Command(BaseCommand):
         parser.add_argument(
             "--task", default="", help="only tasks of the study with this in them; others stay"
         )
+        parser.add_argument("--only", choices=PARTS, help="one experiment; the others stay")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, out: Path | None, task: str, only: str, **options: Any) -> None:
         if Run.objects.exists():
             raise CommandError("There are runs here already: set DATA_DIR to an empty folder.")
-        for entry in read_plan():
-            if options["task"] in entry.task:
-                self._record(entry)
-        self._write(RUNS_FILE, EXPERIMENT, options["out"], beside_shipped=bool(options["task"]))
-        if not options["task"]:
+        parts = [only] if only else ["study"] if task else PARTS
+        if "study" in parts:
+            for entry in read_plan():
+                if task in entry.task:
+                    self._record(entry)
+            self._write(EXPERIMENT, out, beside_shipped=bool(task))
+        if "recovery" in parts:
             self._record_recovery()
-            self._write(recovery.RECOVERY_FILE, recovery.NAME, options["out"])
+            self._write(recovery.NAME, out)
+        if "hints" in parts:
+            if "study" not in parts:
+                deque(import_shipped(EXPERIMENT), maxlen=0)
+            self._record_hints()
+            self._write(hinted.NAME, out)
 
-    def _write(
-        self, file: Path, experiment: str, folder: Path | None, *, beside_shipped: bool = False
-    ) -> None:
+    def _write(self, experiment: str, folder: Path | None, *, beside_shipped: bool = False) -> None:
+        file = SHIPPED[experiment]
         out = folder / file.name if folder else file
         runs = Run.objects.filter(experiment__name=experiment)
         with tempfile.TemporaryDirectory(dir=out.parent) as kept:
@@ -78,6 +90,17 @@ class Command(BaseCommand):
         register_agent(recovery.stubbed_generic())
         plan = recovery.plan_of(recovery.demo_policy())
         launch_experiment(plan=plan, token=uuid.uuid4(), user=None)
+        self._carry_out_all()
+
+    def _record_hints(self) -> None:
+        """Hints are written from the study's runs, and every condition is launched."""
+        runs = shipped_runs()
+        write_lessons(runs, None)
+        plan = hinted.plan_of(runs)
+        launch_hint_experiment(plan=plan, token=uuid.uuid4(), user=None)
+        self._carry_out_all()
+
+    def _carry_out_all(self) -> None:
         while execute_next():
             self._show(Run.objects.latest("ended_at"))
 
