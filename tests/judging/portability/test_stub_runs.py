@@ -366,6 +366,7 @@ TASKS = ["webarena.7", "webarena.8"]
 PLACES = st.tuples(st.sampled_from(TASKS), st.sampled_from(["ann", "bob", "cem"]))
 
 
+@pytest.mark.sqlite_only("many examples of what the tests above try on both")
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
