@@ -2,6 +2,8 @@
 
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
@@ -31,6 +33,15 @@ class BadQueryError(Http404):
         super().__init__(str(error))
         self.name = error.name if isinstance(error, QueryError) else name
         self.takes = error.takes if isinstance(error, QueryError) else ""
+
+
+@contextmanager
+def bad_queries(name: str = "") -> Iterator[None]:
+    """Within it, a value of an address that raises ValueError raises BadQueryError."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadQueryError(error, name) from error
 
 
 def _message(

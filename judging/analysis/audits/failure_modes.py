@@ -74,10 +74,6 @@ class FailureSelection:
     chosen: Mapping[str, str]
 
     @property
-    def by(self) -> ModeSource:
-        return ModeSource(self.chosen.get("by", ModeSource.KNOWN))
-
-    @property
     def query(self) -> str:
         return urlencode(self.chosen)
 
@@ -98,7 +94,7 @@ class FailureSelection:
         if "agent" in self.chosen:
             runs = runs.filter(agent=self.chosen["agent"])
         if mode:
-            runs = showing(runs, mode, self.by)
+            runs = showing(runs, mode, ModeSource(self.chosen.get("by", ModeSource.KNOWN)))
         listed: QuerySet[Any] = runs.select_related("task", "agent")
         return listed.order_by("task__external_id", "agent", "trial", "pk")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
@@ -29,7 +29,8 @@ from judging.analysis.audits.population import (
     references_by_task,
 )
 from judging.analysis.audits.verdict_sources import in_order, of_success
-from judging.models import Evaluation, EvaluatorVersion, Study, StudyItem
+from judging.analysis.counting import tally
+from judging.models import Evaluation, EvaluatorVersion, Study
 from judging.statistics.confusion import (
     BOOTSTRAPPED,
     Cell,
@@ -167,14 +168,24 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
     without_verdict: defaultdict[str, set[int]] = defaultdict(set)
     for reference in (SUCCESS, FAILURE):
-        for evaluator, verdict, n in _verdicts(counted.filter(verdict__verdict=reference)):
+        runs = counted.filter(verdict__verdict=reference).order_by().values("run")
+        # Runs are passed as a list, not joined, so that the database answers from one index alone.
+        said = Evaluation.objects.filter(run__in=runs, is_current=True)
+        for (evaluator, verdict), n in tally(said, "evaluator", "verdict").items():
             passed = PASSED_BY_VERDICT.get(verdict)
             cells[evaluator][cell(reference == SUCCESS, passed)] += n
             if passed is None:
                 without_verdict[verdict].add(evaluator)
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for evaluator, reason, n in _reasons(counted, without_verdict) if without_verdict else ():
-        reasons[evaluator][reason or NO_REASON] += n
+    if without_verdict:
+        silent = Evaluation.objects.filter(
+            run__in=counted.order_by().values("run"),
+            evaluator__in=set().union(*without_verdict.values()),
+            verdict__in=without_verdict,
+            is_current=True,
+        )
+        for (evaluator, reason), n in tally(silent, "evaluator", "reason").items():
+            reasons[evaluator][reason or NO_REASON] += n
     audits = []
     for version in in_order(of_success().filter(pk__in=cells)):
         matrix = matrix_of(cells[version.pk], population.references)
@@ -196,40 +207,6 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
         evaluators=sorted(audits, key=lambda each: each.has_little_coverage),
         no_verdict_is_wrong=no_verdict_is_wrong,
         split=split,
-    )
-
-
-def _verdicts(items: QuerySet[StudyItem]) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """The items' runs by evaluator and verdict.
-
-    Runs are passed as a list, not joined, so that the database answers from one index alone.
-    """
-    return (
-        Evaluation.objects.filter(run__in=items.order_by().values("run"), is_current=True)
-        .values_list("evaluator", "verdict")
-        .annotate(n=Count("*"))
-        .order_by()
-    )
-
-
-def _reasons(
-    items: QuerySet[StudyItem], evaluators: Mapping[str, set[int]]
-) -> QuerySet[Evaluation, tuple[int, str, int]]:
-    """The items' runs without a verdict by evaluator and reason.
-
-    Args:
-        evaluators: who says so of any of them, by the verdict that is none.
-    """
-    return (
-        Evaluation.objects.filter(
-            run__in=items.order_by().values("run"),
-            evaluator__in=set().union(*evaluators.values()),
-            verdict__in=evaluators,
-            is_current=True,
-        )
-        .values_list("evaluator", "reason")
-        .annotate(n=Count("*"))
-        .order_by()
     )
 
 
@@ -272,22 +249,15 @@ def corrected_rates(audit: Audit) -> list[Corrected]:
     """
     items = items_of(audit.study, audit.split)
     unsettled = items.filter(verdict__isnull=True).exclude(INFEASIBLE)
-    rows = (
-        Evaluation.objects.filter(
-            run__in=unsettled.order_by().values("run"),
-            is_current=True,
-            verdict__in=list(PASSED_BY_VERDICT),
-        )
-        .values_list("evaluator", "verdict")
-        .annotate(n=Count("*"))
-        .order_by()
+    said = Evaluation.objects.filter(
+        run__in=unsettled.order_by().values("run"),
+        is_current=True,
+        verdict__in=list(PASSED_BY_VERDICT),
     )
-    counts: Counter[tuple[int, bool | None]] = Counter()
-    for evaluator, verdict, n in rows:
-        counts[evaluator, PASSED_BY_VERDICT[verdict]] += n
+    counts = tally(said, "evaluator", "verdict")
     found = []
     for each in audit.speaking:
-        passed, failed = (counts[each.evaluator.pk, verdict] for verdict in (True, False))
+        passed, failed = (counts[each.evaluator.pk, verdict] for verdict in PASSED_BY_VERDICT)
         if passed + failed:
             share = Share(passed, passed + failed, Reason.NO_VERDICTS)
             found.append(Corrected(audit=each, passed=share))
@@ -349,7 +319,10 @@ def _by_task(audit: Audit) -> Mapping[int, Tasks]:
     counts: defaultdict[int, defaultdict[int, Counter[Cell]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
-    for evaluator, verdict, reference, task, n in _rows(audit):
+    said = counted_items(audit.study, audit.split).filter(run__evaluations__is_current=True)
+    of = "run__evaluations"
+    columns = (f"{of}__evaluator", f"{of}__verdict", "verdict__verdict", "run__task")
+    for (evaluator, verdict, reference, task), n in tally(said, *columns).items():
         passed = PASSED_BY_VERDICT.get(verdict)
         counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
     references = references_by_task(audit.study, audit.split)
@@ -357,18 +330,3 @@ def _by_task(audit: Audit) -> Mapping[int, Tasks]:
         evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())
         for evaluator, tasks in counts.items()
     }
-
-
-def _rows(audit: Audit) -> list[tuple[int, str, str, int, int]]:
-    return list(
-        counted_items(audit.study, audit.split)
-        .filter(run__evaluations__is_current=True)
-        .values_list(
-            "run__evaluations__evaluator",
-            "run__evaluations__verdict",
-            "verdict__verdict",
-            "run__task",
-        )
-        .annotate(n=Count("*"))
-        .order_by()
-    )

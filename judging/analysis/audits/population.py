@@ -16,6 +16,7 @@ from django.db.models.lookups import Exact
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.counting import tally
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict, Study, StudyItem
 from judging.statistics.confusion import Cell
 from runs.models import Task
@@ -164,16 +165,12 @@ def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
 
 def population_of(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> Population:
     """The population, in one query."""
-    rows = (
-        items_of(study, split)
-        .values_list(_group(infeasible), "verdict__origin", "verdict__verdict")
-        .annotate(n=Count("pk"))
-        .order_by()
-    )
+    items = items_of(study, split).annotate(group=_group(infeasible))
+    rows = tally(items, "group", "verdict__origin", "verdict__verdict")
     groups: Counter[Group] = Counter()
     origins: Counter[str] = Counter()
     counted: Counter[str] = Counter()
-    for group, origin, verdict, n in rows:
+    for (group, origin, verdict), n in rows.items():
         groups[Group(group)] += n
         if group == Group.COUNTED:
             origins[origin] += n

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.utils.functional import Promise
@@ -84,32 +84,27 @@ class AuditQuery:
 
     @property
     def unsure_choices(self) -> list[Choice]:
-        return [
-            Choice(words, replace(self, unsure=each).text, each is self.unsure)
-            for each, words in UNSURE_WORDS.items()
-        ]
+        return self._choices("unsure", UNSURE_WORDS)
 
     @property
     def pairing_choices(self) -> list[Choice]:
-        return [
-            Choice(words, replace(self, pairing=each).text, each is self.pairing)
-            for each, words in PAIRING_WORDS.items()
-        ]
+        return self._choices("pairing", PAIRING_WORDS)
 
     @property
     def no_verdict_choices(self) -> list[Choice]:
-        return [
-            Choice(words, replace(self, no_verdict=each).text, each is self.no_verdict)
-            for each, words in NO_VERDICT_WORDS.items()
-        ]
+        return self._choices("no_verdict", NO_VERDICT_WORDS)
 
     def split_choices(self, splits: Sequence[str]) -> list[Choice]:
         """All tasks, or those of one split; nothing to choose where there are no splits."""
-        offered: list[tuple[str, Promise | str]] = [("", _("all splits"))]
-        offered += [(each, each) for each in splits]
+        offered: dict[str, Promise | str] = {"": _("all splits"), **{each: each for each in splits}}
+        return self._choices("split", offered) if splits else []
+
+    def _choices(self, name: str, words: Mapping[Any, Promise | str]) -> list[Choice]:
+        """The values of one way to count, in words."""
+        chosen = getattr(self, name)
         return [
-            Choice(words, replace(self, split=each).text, each == self.split)
-            for each, words in (offered if splits else ())
+            Choice(said, replace(self, **{name: each}).text, each == chosen)
+            for each, said in words.items()
         ]
 
 

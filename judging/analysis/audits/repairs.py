@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
@@ -30,6 +30,7 @@ from judging.analysis.audits.population import (
 )
 from judging.analysis.audits.verdict_sources import VerdictSource, short_names
 from judging.analysis.causes.sums import UNTAGGED, CauseAudit
+from judging.analysis.counting import tally
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.wording import DASH
@@ -259,9 +260,8 @@ def _errors(study: Study, evaluators: Iterable[EvaluatorVersion]) -> QuerySet[St
 
 def worst_of(study: Study, evaluators: Sequence[EvaluatorVersion]) -> EvaluatorVersion | None:
     """The one that errs most, the first of equals; in one query."""
-    rows = _errors(study, evaluators).values_list("run__evaluations__evaluator")
-    errors = dict(rows.annotate(n=Count("*")))
-    return max(evaluators, key=lambda each: errors.get(each.pk, 0), default=None)
+    errors = tally(_errors(study, evaluators), "run__evaluations__evaluator")
+    return max(evaluators, key=lambda each: errors[each.pk], default=None)
 
 
 def deciders(study: Study, evaluators: Iterable[EvaluatorVersion]) -> dict[int, list[Decider]]:

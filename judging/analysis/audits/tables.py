@@ -34,10 +34,18 @@ if TYPE_CHECKING:
 
 ANY = str(UUID(int=0))
 """Placeholder for a run's key in the template of row addresses."""
-POSITION = {"td": {"class": "num fit desk"}, "th": {"class": "num fit"}}
 READ_AT_ONCE = 300
 """Characters of an answer that stand in a row; the rest opens there."""
-FIT = {"td": {"class": "fit"}, "th": {"class": "fit"}}
+
+
+def _column(
+    name: Any, td: str, th: str = "", *, is_labelled: bool = False, **options: Any
+) -> tables.Column:
+    """A column by the classes of its cells and its head; labelled cells name it on narrow pages."""
+    attrs = {"td": {"class": td} | ({"data-label": name} if is_labelled else {})}
+    return tables.Column(
+        verbose_name=name, attrs=attrs | ({"th": {"class": th}} if th else {}), **options
+    )
 
 
 # The library has no types; a class of it is Any.
@@ -46,51 +54,42 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
 
     is_partial = True
 
-    chosen = tables.Column(
-        verbose_name=gettext_lazy("Select"),
-        accessor="pk",
-        orderable=False,
-        attrs={"td": {"class": "fit choose"}},
-    )
-    position = tables.Column(verbose_name="#", attrs=POSITION)
-    picture = tables.Column(
-        verbose_name=gettext_lazy("last screenshot"),
+    chosen = _column(gettext_lazy("Select"), "fit choose", accessor="pk", orderable=False)
+    position = _column("#", "num fit desk", "num fit")
+    picture = _column(
+        gettext_lazy("last screenshot"),
+        "fit desk",
+        "unseen",
         accessor="last_picture",
         orderable=False,
-        attrs={"td": {"class": "fit desk"}, "th": {"class": "unseen"}},
     )
-    goal = tables.Column(
-        verbose_name=gettext_lazy("goal"),
-        accessor="run__goal",
-        empty_values=(),
-        attrs={"td": {"class": "wide first whole"}},
-    )
+    goal = _column(gettext_lazy("goal"), "wide first whole", accessor="run__goal", empty_values=())
     task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
-    cell = tables.Column(verbose_name=gettext_lazy("cell"), attrs=FIT)
-    expected = tables.Column(
-        verbose_name=gettext_lazy("expected"),
+    cell = _column(gettext_lazy("cell"), "fit", "fit")
+    expected = _column(
+        gettext_lazy("expected"),
+        "answer whole",
+        is_labelled=True,
         accessor="said_details",
         orderable=False,
-        attrs={"td": {"class": "answer whole", "data-label": gettext_lazy("expected")}},
     )
-    answer = tables.Column(
-        verbose_name=gettext_lazy("given"),
+    answer = _column(
+        gettext_lazy("given"),
+        "answer whole",
+        is_labelled=True,
         accessor="run__final_answer",
         empty_values=(),
-        attrs={"td": {"class": "answer whole", "data-label": gettext_lazy("given")}},
     )
-    decided = tables.Column(
-        verbose_name=gettext_lazy("decided by"),
+    decided = _column(
+        gettext_lazy("decided by"),
+        "whole",
+        is_labelled=True,
         accessor="said_details",
         orderable=False,
         empty_values=(),
-        attrs={"td": {"class": "whole", "data-label": gettext_lazy("decided by")}},
     )
-    causes = tables.Column(
-        verbose_name=gettext_lazy("causes"),
-        accessor="tag_repair",
-        empty_values=(),
-        attrs={"td": {"class": "causes-told whole"}},
+    causes = _column(
+        gettext_lazy("causes"), "causes-told whole", accessor="tag_repair", empty_values=()
     )
 
     class Meta:
@@ -233,9 +232,7 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
     if is_step and not said.verdict:
         return format_html('<span class="muted">{}</span>', _("not asked"))
     return format_html(
-        '<span class="verdict error" title="{}">{}</span>',
-        worded(said.reason),
-        _("no verdict"),
+        '<span class="verdict error" title="{}">{}</span>', worded(said.reason), _("no verdict")
     )
 
 
@@ -244,34 +241,28 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 
     is_partial = True
 
-    position = tables.Column(verbose_name="#", attrs={"td": {"class": "num fit desk"}})
-    task = tables.Column(
-        verbose_name=gettext_lazy("task"),
+    position = _column("#", "num fit desk")
+    task = _column(
+        gettext_lazy("task"),
+        "wide first truncate",
+        "wide",
         accessor="run__task__external_id",
         empty_values=(),
-        attrs={"td": {"class": "wide first truncate"}, "th": {"class": "wide"}},
     )
-    disagreement = tables.Column(
-        verbose_name=gettext_lazy("disagreement"),
-        attrs={
-            "td": {"class": "num fit", "data-label": gettext_lazy("disagreement")},
-            "th": {"class": "num fit"},
-        },
-    )
-    why = tables.Column(
-        verbose_name=gettext_lazy("answer, and what decided"),
+    disagreement = _column(gettext_lazy("disagreement"), "num fit", "num fit", is_labelled=True)
+    why = _column(
+        gettext_lazy("answer, and what decided"),
+        "answer",
         accessor="run__final_answer",
         empty_values=(),
         orderable=False,
-        attrs={"td": {"class": "answer"}},
     )
-    reference = tables.Column(
-        verbose_name=gettext_lazy("reference"),
+    reference = _column(
+        gettext_lazy("reference"),
+        "voice reference",
+        "voice",
+        is_labelled=True,
         accessor="verdict__verdict",
-        attrs={
-            "td": {"class": "voice reference", "data-label": gettext_lazy("reference")},
-            "th": {"class": "voice"},
-        },
     )
 
     class Meta:
@@ -375,15 +366,13 @@ def shown_sources(sources: VerdictSources, selection: Selection) -> list[Verdict
 def label_columns(study: Study, sources: VerdictSources) -> list[tuple[str, _LabelColumn]]:
     """A column a person where they are few; else one for each of a run's labels, A, B …"""
     people: Sequence[VerdictSource] = sources.annotators
-    if len(people) <= study.labels_per_run:
-        return [
-            (f"label_{number}", _LabelColumn(source.name, source, number))
-            for number, source in enumerate(people)
-        ]
-    letters = [chr(ord("A") + number) for number in range(study.labels_per_run)]
+    letters = [(chr(ord("A") + number), None) for number in range(study.labels_per_run)]
+    named = [(source.name, source) for source in people]
     return [
-        (f"label_{number}", _LabelColumn(letter, None, number))
-        for number, letter in enumerate(letters)
+        (f"label_{number}", _LabelColumn(name, source, number))
+        for number, (name, source) in enumerate(
+            named if len(people) <= study.labels_per_run else letters
+        )
     ]
 
 

@@ -81,10 +81,18 @@ def stubs_of(study: Study) -> list[EvaluatorVersion]:
     keys = list(stubs.values_list("pk", flat=True))
     if not keys:
         return []
-    said = Evaluation.objects.filter(
-        evaluator=OuterRef("pk"), is_current=True, run__in=study.items.order_by().values("run")
-    )
-    return list(EvaluatorVersion.objects.filter(Exists(said), pk__in=keys))
+    return list(EvaluatorVersion.objects.filter(Exists(_said_of(study.items.all())), pk__in=keys))
+
+
+def _said_of(items: QuerySet[StudyItem]) -> QuerySet[Evaluation]:
+    """What the evaluator of an outer query says of the items' runs."""
+    runs = items.order_by().values("run")
+    return Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
+
+
+def spoken_of(study: Study) -> QuerySet[EvaluatorVersion]:
+    """The evaluators that say something of the study's counted runs."""
+    return EvaluatorVersion.objects.filter(Exists(_said_of(counted_items(study))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +187,7 @@ class VerdictSources:
 
 def sources_of(study: Study) -> VerdictSources:
     """The sources of a study, in at most three queries."""
-    runs = counted_items(study).order_by().values("run")
-    said = Evaluation.objects.filter(evaluator=OuterRef("pk"), is_current=True, run__in=runs)
+    said = _said_of(counted_items(study))
     spoken = said.filter(verdict__in=[PASSED, FAILED])
     versions = in_order(of_success().filter(Exists(said)).annotate(speaks=Exists(spoken)))
     names = short_names(versions)
@@ -210,11 +217,7 @@ def _steps(
     ]
     if not asking:
         return {}
-    said = Evaluation.objects.filter(
-        evaluator=OuterRef("pk"),
-        is_current=True,
-        run__in=counted_items(study).order_by().values("run"),
-    )
+    said = _said_of(counted_items(study))
     versions = EvaluatorVersion.objects.filter(pk__in=[each.pk for each in asking]).annotate(
         matcher=Exists(said.filter(details__parts__0__verdict__isnull=False)),
         equivalence=Exists(said.filter(details__stages__0__name=EQUIVALENCE)),

@@ -28,7 +28,7 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
 GROUP_NAMES = {
@@ -85,10 +85,8 @@ def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpR
 
 
 def _selection(request: AppRequest, sources: VerdictSources) -> Selection:
-    try:
+    with bad_queries():
         return read_selection(request.GET, sources)
-    except ValueError as error:
-        raise BadQueryError(error) from error
 
 
 class Choice(NamedTuple):

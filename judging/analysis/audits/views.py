@@ -20,7 +20,7 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import ReferenceVerdict, Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 
 @require_safe
@@ -135,11 +135,9 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
 
 def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> AuditFacts:
     """The study's audit, counted as the address says, for a report of that name."""
-    try:
+    with bad_queries():
         facts = AuditFacts(study, read_audit_query(request.GET))
         check_split(facts, name)
-    except ValueError as error:
-        raise BadQueryError(error) from error
     return facts
 
 

@@ -24,6 +24,7 @@ from judging.analysis.causes.pages import (
     next_untagged,
 )
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
+from judging.analysis.reports.views import as_picture
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblinding
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
@@ -45,9 +46,7 @@ def audit_causes_picture(request: AppRequest, study: Study, evaluator_id: int) -
     """The picture of one evaluator's causes as a file."""
     for panel in cause_panels(study):
         if panel.causes.audit.evaluator.pk == evaluator_id:
-            response = HttpResponse(panel.picture, content_type="image/svg+xml")
-            response["Content-Disposition"] = 'attachment; filename="causes.svg"'
-            return response
+            return as_picture(panel.picture, "causes")
     raise Http404
 
 

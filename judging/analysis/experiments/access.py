@@ -32,7 +32,7 @@ from judging.studies.access import AUDIT, studies_hidden_from
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 PERMISSIONS = ("runs.view_experiment", AUDIT)
 """Figures tell verdicts, so they are for those who may read audits."""
@@ -120,10 +120,8 @@ def read_value(request: AppRequest, name: str, read: Callable[[str], T]) -> T | 
 
 
 def _read(read: Callable[[Any], T], name: str, given: Any) -> T:
-    try:
+    with bad_queries(name):
         return read(given)
-    except ValueError as error:
-        raise BadQueryError(error, name) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import Count
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.verdict_sources import in_order
+from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
-from judging.analysis.experiments.population import COUNTED, RunResult, Scope
+from judging.analysis.experiments.population import DECIDED, RunResult, Scope
 from judging.analysis.experiments.selection import runs_url
-from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source
+from judging.analysis.experiments.sources import Source
 from judging.analysis.reports.columns import SHARE_KEYS, in_files, on_pages, share, text
 from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown
@@ -41,8 +41,7 @@ def controls_name(experiment: Experiment) -> str:
     return f"{experiment.name}, controls"[:200]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetThrough:
+class LetThrough(NamedTuple):
     """What one evaluator, or the reward, passes of the control runs: by control agent."""
 
     source: Source
@@ -59,41 +58,32 @@ class LetThrough:
 
 def controls_of(scope: Scope) -> list[LetThrough]:
     """What each source lets through of the control runs, in at most four queries."""
-    rewarded = scope.standing(Source()).filter(agent__name__in=list(CONTROLS), standing__in=COUNTED)
-    by_reward: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name, standing, n in rewarded.values_list("agent__name", "standing").annotate(n=Count("*")):
-        by_reward[name][standing] += n
-    runs = {name: counts.total() for name, counts in by_reward.items()}
+    ours = scope.counted(Source()).filter(agent__name__in=list(CONTROLS))
+    by_reward = tally(ours, "agent__name", "standing")
+    runs: Counter[str] = Counter()
+    for (name, _standing), n in by_reward.items():
+        runs[name] += n
     if not runs:
         return []
-    said = (
-        Evaluation.objects.filter(run__in=rewarded.values("pk"), is_current=True)
-        .order_by()
-        .values_list("evaluator", "run__agent__name", "verdict")
-        .annotate(n=Count("*"))
+    verdicts = list(PASSED_BY_VERDICT)
+    evaluations = Evaluation.objects.filter(
+        run__in=ours.values("pk"), is_current=True, verdict__in=verdicts
     )
-    counts: defaultdict[int, defaultdict[str, Counter[str]]] = defaultdict(
-        lambda: defaultdict(Counter)
-    )
-    for evaluator, name, verdict, n in said:
-        passed = PASSED_BY_VERDICT.get(verdict)
-        if passed is not None:
-            counts[evaluator][name][SUCCESS if passed else FAILURE] += n
-    versions = in_order(EvaluatorVersion.objects.filter(pk__in=counts))
-    sources = [(Source(), by_reward), *((Source(each), counts[each.pk]) for each in versions)]
-    return [_let_through(source, found, runs) for source, found in sources]
+    said = tally(evaluations, "evaluator", "run__agent__name", "verdict")
+    spoken = {evaluator for evaluator, *_ in said}
 
+    def let_through(source: Source, counts: Mapping[str, Sequence[int]]) -> LetThrough:
+        passed = {name: Share(won, won + lost) for name, (won, lost) in counts.items()}
+        undecided = {name: runs[name] - share.total for name, share in passed.items()}
+        return LetThrough(source, passed, undecided)
 
-def _let_through(
-    source: Source, counts: Mapping[str, Counter[str]], runs: Mapping[str, int]
-) -> LetThrough:
-    found = {name: counts.get(name, Counter()) for name in runs}
-    passed = {
-        name: Share(words[SUCCESS], words[SUCCESS] + words[FAILURE])
-        for name, words in found.items()
-    }
-    undecided = {name: runs[name] - share.total for name, share in passed.items()}
-    return LetThrough(source=source, passed=passed, undecided=undecided)
+    found = [
+        let_through(Source(), {name: [by_reward[name, it] for it in DECIDED] for name in runs})
+    ]
+    for each in in_order(EvaluatorVersion.objects.filter(pk__in=spoken)):
+        counts = {name: [said[each.pk, name, verdict] for verdict in verdicts] for name in runs}
+        found.append(let_through(Source(each), counts))
+    return found
 
 
 FEW_STEPS = 3

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -29,23 +28,21 @@ from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Report
+from judging.analysis.reports.report import Report, Words
 from judging.analysis.reports.writing import write_document
 from runs.models import Experiment, Task
 
 EXPERIMENT: Registry[Facts] = Registry(
     {
-        "configurations": Entry(_("Which configuration succeeds most?"), outcomes.configurations),
+        "configurations": Entry(QUESTIONS["accuracy"], outcomes.configurations),
         "groups": Entry(_("Where does it succeed?"), outcomes.groups),
-        "recovery": Entry(
-            _("How often does a run get stuck, and does it recover?"), course.recovery
-        ),
+        "recovery": Entry(QUESTIONS["detections"], course.recovery),
         "detections": Entry(capfirst(_("anomalies noticed")), course.detections),
         "loops": Entry(_("Loops by comparison of steps"), course.loops),
-        "lengths": Entry(_("Do longer runs succeed less?"), course.lengths),
+        "lengths": Entry(QUESTIONS["lengths"], course.lengths),
         "modes": Entry(_("How do runs fail?"), course.modes),
         "endings": Entry(_("How do runs end?"), course.endings),
-        "trials": Entry(_("What do more trials bring?"), trials.trials),
+        "trials": Entry(QUESTIONS["trials"], trials.trials),
         "pairs": Entry(_("What does one solve that another does not?"), comparison.pairs),
         "controls": Entry(
             _("What do evaluators let through for agents that solve nothing?"), controls.controls
@@ -93,7 +90,7 @@ OF_SUITE = "miniwob"
 class Section(NamedTuple):
     """A section: what it asks, and the names of its reports and its picture, if it has them."""
 
-    title: Promise
+    title: Words
     reports: Sequence[str] = ()
     picture: str = ""
     template: str = "_report_section"
@@ -183,48 +180,37 @@ def _miniwob_causes(facts: Facts, query: Query) -> dict[str, Any]:
     return {"samples": causes_of(facts.scope), "published": PUBLISHED_CAUSES}
 
 
+def _section(*reports: str, **more: Any) -> Section:
+    """A section of these reports, which asks what the first of them asks."""
+    return Section(EXPERIMENT.entries[reports[0]].words, reports, **more)
+
+
 _OWN = "experiments/_experiment_{}"
 SECTIONS: Mapping[str, Section] = {
     "accuracy": Section(
         QUESTIONS["accuracy"], picture="accuracy", template=_OWN.format("accuracy"), is_result=True
     ),
-    "miniwob": Section(
-        _("How well is MiniWoB++ solved?"),
-        ("miniwob", "miniwob_steps", "miniwob_tasks", "miniwob_excluded"),
-    ),
+    "miniwob": _section("miniwob", "miniwob_steps", "miniwob_tasks", "miniwob_excluded"),
     "miniwob_causes": Section(
-        _("What fails on MiniWoB++: seeing or reasoning?"),
+        EXPERIMENT.entries["miniwob_causes"].words,
         template=_OWN.format("miniwob_causes"),
         more=_miniwob_causes,
     ),
-    "groups": Section(_("Where does it succeed?"), ("groups",), is_result=True),
+    "groups": _section("groups", is_result=True),
     "progress": Section(
         _("How far do runs get?"),
         template=_OWN.format("progress_rates"),
         more=_progress,
         is_result=True,
     ),
-    "pairs": Section(
-        _("What does one solve that another does not?"),
-        ("pairs",),
-        template=_OWN.format("pairs"),
-        more=_pairs,
-        is_result=True,
-    ),
-    "recovery": Section(QUESTIONS["detections"], ("recovery", "loops"), "detections"),
-    "trials": Section(QUESTIONS["trials"], ("trials",), "trials", template=_OWN.format("trials")),
-    "lengths": Section(QUESTIONS["lengths"], ("lengths",), "lengths"),
-    "failures": Section(
-        _("How do runs fail?"), ("modes",), template=_OWN.format("failures"), more=_failures
-    ),
-    "endings": Section(_("How do runs end?"), ("endings",)),
-    "controls": Section(
-        _("What do evaluators let through for agents that solve nothing?"),
-        ("controls",),
-        template=_OWN.format("controls"),
-        more=_controls,
-    ),
-    "infrastructure": Section(_("How often did the infrastructure fail?"), ("infrastructure",)),
+    "pairs": _section("pairs", template=_OWN.format("pairs"), more=_pairs, is_result=True),
+    "recovery": _section("recovery", "loops", picture="detections"),
+    "trials": _section("trials", picture="trials", template=_OWN.format("trials")),
+    "lengths": _section("lengths", picture="lengths"),
+    "failures": _section("modes", template=_OWN.format("failures"), more=_failures),
+    "endings": _section("endings"),
+    "controls": _section("controls", template=_OWN.format("controls"), more=_controls),
+    "infrastructure": _section("infrastructure"),
 }
 """By name in the address, in the page's order."""
 

@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.matrices import LEAST_COVERAGE
 from judging.analysis.audits.verdict_sources import in_order
+from judging.analysis.counting import tally
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
 from runs.interface import stored_sentences as words
@@ -182,12 +183,7 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
     counts = counted.order_by().aggregate(
         rewarded=Count("pk", filter=_REWARDED), settled=Count("pk", filter=Exists(settled))
     )
-    spoken = dict(
-        Evaluation.objects.filter(run__in=ids, **_SPOKEN)
-        .order_by()
-        .values_list("evaluator")
-        .annotate(n=Count("*"))
-    )
+    spoken = tally(Evaluation.objects.filter(run__in=ids, **_SPOKEN), "evaluator")
     versions = in_order(_versions().filter(pk__in=spoken))
     return [
         Choice(source=Source(), verdicts=counts["rewarded"]),

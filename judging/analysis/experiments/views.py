@@ -58,7 +58,7 @@ from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY
 from runs.models.parsing import read_number
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
 MOST_OFFERED = 300
@@ -181,10 +181,8 @@ def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> Http
 
 
 def _selection(request: AppRequest, facts: Facts) -> Selection:
-    try:
+    with bad_queries():
         return read_selection(request.GET, facts.source)
-    except ValueError as error:
-        raise BadQueryError(error) from error
 
 
 @require_safe

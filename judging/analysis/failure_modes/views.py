@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.failure_modes import FailureSelection, failure_modes, read_selection
+from judging.analysis.audits.failure_modes import failure_modes, read_selection
 from judging.analysis.audits.views import as_part
 from judging.analysis.failure_modes.pages import (
     REVIEW,
@@ -43,7 +43,7 @@ from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus
 from runs.models.parsing import ids_of
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
 
@@ -156,10 +156,8 @@ def _way_back(request: AppRequest) -> str:
 @for_auditors
 def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     """How the failures of a study failed, configuration by configuration."""
-    try:
+    with bad_queries("by"):
         by = ModeSource(request.GET.get("by") or ModeSource.KNOWN)
-    except ValueError as error:
-        raise BadQueryError(error, "by") from error
     report = failure_modes(AuditFacts(study), by)
     context = {
         "study": study,
@@ -178,7 +176,8 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
 @for_auditors
 def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     """The runs behind a number of that page."""
-    selection = _selection(request)
+    with bad_queries():
+        selection = read_selection(request.GET)
     page = Paginator(selection.runs(study), PER_PAGE).get_page(request.GET.get("page"))
     listed = with_failure_modes(page.object_list)
     items = StudyItem.objects.filter(study=study, run__in=[run.pk for run in listed])
@@ -193,10 +192,3 @@ def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
         "batch": request.GET.get("batch", ""),
     }
     return render(request, "judging/analysis/failure_modes/audit_failure_runs.html", context)
-
-
-def _selection(request: AppRequest) -> FailureSelection:
-    try:
-        return read_selection(request.GET)
-    except ValueError as error:
-        raise BadQueryError(error) from error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median_low
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -90,36 +91,32 @@ def curve_of(rows: Sequence[RunRow]) -> list[AtStep]:
     return progress_curve([row.progress.by_step for row in rows if row.progress and row.is_decided])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtLimit:
-    """The same runs as if each had been stopped after so many steps."""
+class UnderLimit(NamedTuple):
+    """The runs of a configuration under one step limit: cut after it, or carried out under it."""
 
     limit: int
     reached: Mean
     success: Share
     """Successes that took no more steps."""
     steps: Mean
-    """Steps that they would have taken."""
-    cut: int
-    """Runs that took more, and are cut here."""
-    unknown: int
+    ended: int
+    """Runs that took more and are cut here, or that the limit ended."""
+    unknown: int = 0
     """Runs that their own, lower limit ended: what more steps had brought them nobody knows."""
 
 
-def at_limits(rows: Sequence[RunRow]) -> list[AtLimit]:
+def at_limits(rows: Sequence[RunRow]) -> list[UnderLimit]:
     """What lower step limits had left of the stored runs, none of them carried out again."""
     known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
     tasks = [row.task for row, _ in known]
     return [
-        AtLimit(
-            limit=limit,
-            reached=clustered_mean([reached(each.by_step, limit) for _, each in known], tasks),
-            success=Share(
-                sum(row.is_success and row.n_steps <= limit for row, _ in known), len(known)
-            ),
-            steps=clustered_mean([float(min(row.n_steps, limit)) for row, _ in known], tasks),
-            cut=sum(row.n_steps > limit for row, _ in known),
-            unknown=sum(
+        UnderLimit(
+            limit,
+            clustered_mean([reached(each.by_step, limit) for _, each in known], tasks),
+            Share(sum(row.is_success and row.n_steps <= limit for row, _ in known), len(known)),
+            clustered_mean([float(min(row.n_steps, limit)) for row, _ in known], tasks),
+            sum(row.n_steps > limit for row, _ in known),
+            sum(
                 row.stopped_at is not None and row.stopped_at < limit and not row.is_success
                 for row, _ in known
             ),
@@ -128,36 +125,23 @@ def at_limits(rows: Sequence[RunRow]) -> list[AtLimit]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitArm:
-    """Runs that were carried out under one step limit, none of them cut afterwards."""
-
-    limit: int
-    reached: Mean
-    success: Share
-    steps: Mean
-    ended: int
-    """Runs that the limit ended."""
-
-
-def limit_arms(rows: Sequence[RunRow]) -> list[LimitArm]:
-    """The rows by the limit that they ran under, lowest first."""
+def limit_arms(rows: Sequence[RunRow]) -> list[UnderLimit]:
+    """The rows by the limit that they ran under, lowest first; none of them is cut afterwards."""
     by_limit: defaultdict[int, list[RunRow]] = defaultdict(list)
     for row in rows:
         if row.is_known and row.max_steps is not None:
             by_limit[row.max_steps].append(row)
-    return [_limit_arm(limit, known) for limit, known in sorted(by_limit.items())]
-
-
-def _limit_arm(limit: int, known: Sequence[RunRow]) -> LimitArm:
-    tasks = [row.task for row in known]
-    return LimitArm(
-        limit=limit,
-        reached=clustered_mean([row.progress.maximum for row in known if row.progress], tasks),
-        success=Share(sum(row.is_success for row in known), len(known)),
-        steps=clustered_mean([float(row.n_steps) for row in known], tasks),
-        ended=sum(row.stopped_at is not None for row in known),
-    )
+    return [
+        UnderLimit(
+            limit,
+            clustered_mean([each.progress.maximum for each in known if each.progress], tasks),
+            Share(sum(each.is_success for each in known), len(known)),
+            clustered_mean([float(each.n_steps) for each in known], tasks),
+            sum(each.stopped_at is not None for each in known),
+        )
+        for limit, known in sorted(by_limit.items())
+        for tasks in [[each.task for each in known]]
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.pictures import ShownPicture
@@ -69,36 +67,24 @@ def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeSt
     return curves_picture(curves, label=label, axis=axis, first=0, frame=STEPS, by_trial=False)
 
 
-class Section(NamedTuple):
-    """A section of the page: what it asks, and what draws its pictures."""
-
-    title: Promise
-    draw: Callable[[Facts], Sequence[ShownPicture]] = lambda _facts: ()
-
-
-SECTIONS = {
-    "configurations": Section(_("How much progress does success hide?"), _beside_success),
-    "task-sets": Section(_("By task set")),
-    "curve": Section(_("Where do runs stop getting further?"), _by_step),
-    "stops": Section(_("Which milestones do runs not get past?")),
-    "arms": Section(_("What does a step limit change?")),
-    "limits": Section(_("Would fewer steps do?")),
-    "difficulty": Section(_("Easy and hard tasks")),
-    "scores": Section(_("One score that counts how far failures got")),
+DRAWN: Mapping[str, Callable[[Facts], Sequence[ShownPicture]]] = {
+    "configurations": _beside_success,
+    "curve": _by_step,
 }
-"""By the name of their report, in the page's order."""
+"""Pictures by the name of the report beside which they stand."""
 
 
 def shown_sections(facts: Facts) -> list[dict[str, Any]]:
-    """The sections that have something to show."""
-    reports = [(name, PROGRESS.make(name, facts)) for name in SECTIONS]
+    """The reports that have something to show, each as a section with its pictures."""
+    entries = {name: each for name, each in PROGRESS.entries.items() if not each.lists_runs}
+    reports = [(name, PROGRESS.make(name, facts)) for name in entries]
     return [
         {
             "name": name,
-            "title": SECTIONS[name].title,
+            "title": entries[name].words,
             "report": report,
             "tables": html_tables(report),
-            "pictures": SECTIONS[name].draw(facts),
+            "pictures": DRAWN[name](facts) if name in DRAWN else (),
         }
         for name, report in reports
         if report.rows and report.page_rows != []

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.verdict_sources import in_order
+from judging.analysis.counting import tally
 from judging.evaluators.milestones import (
     MECHANICAL,
     PROGRESS_EVALUATORS,
@@ -104,17 +105,10 @@ def progress_choices(runs: QuerySet[Any]) -> list[ProgressChoice]:
         .order_by()
         .aggregate(n=Count("label__item__run", distinct=True))["n"]
     )
-    spoken = dict(
-        Evaluation.objects.filter(
-            run__in=ids,
-            evaluator__name__in=PROGRESS_EVALUATORS,
-            is_current=True,
-            score__isnull=False,
-        )
-        .order_by()
-        .values_list("evaluator")
-        .annotate(n=Count("*"))
+    said = Evaluation.objects.filter(
+        run__in=ids, evaluator__name__in=PROGRESS_EVALUATORS, is_current=True, score__isnull=False
     )
+    spoken = tally(said, "evaluator")
     versions = in_order(EvaluatorVersion.objects.filter(pk__in=spoken))
     found = [ProgressChoice(ProgressSource(each), spoken[each.pk]) for each in versions]
     return [ProgressChoice(ProgressSource(), ticked), *found] if ticked else found

@@ -13,8 +13,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress.figures import (
-    AtLimit,
-    LimitArm,
+    UnderLimit,
     at_limits,
     curve_of,
     limit_arms,
@@ -31,7 +30,7 @@ from judging.analysis.reports.columns import (
     text,
     with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report
+from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, report_of, rows_of
 from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate
 from judging.analysis.wording import points_words, why_undefined
 from judging.statistics.figures import Undefined
@@ -135,33 +134,44 @@ def stops(facts: Facts) -> Report:
     )
 
 
+Limited = tuple[Configuration, UnderLimit]
+_LIMITED: Sequence[Field] = (
+    (CONFIGURATION, lambda row: row[0].name),
+    (Column("limit", _("step limit")), lambda row: row[1].limit),
+    (with_ends("progress", _("progress")), lambda row: row[1].reached),
+    (with_ends("success", _("success")), lambda row: row[1].success),
+    (figure("steps", _("steps used"), show=decimals(1)), lambda row: row[1].steps.value),
+)
+
+
+def _agentboard(*rest: object) -> list[list[Any]]:
+    """The published rows, with what stands in the further columns of a report."""
+    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
+    return [[label, limit, progress, None, steps, *rest] for limit, progress, steps in AGENTBOARD]
+
+
 def limits(facts: Facts) -> Report:
     """One row a configuration and step limit."""
     found = [(each, at_limits(facts.rows_of(each))) for each in facts.configurations]
-    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
-    return Report(
-        columns=[
-            CONFIGURATION,
-            Column("limit", _("step limit")),
-            with_ends("progress", _("progress")),
-            with_ends("success", _("success")),
-            figure("steps", _("steps used"), show=decimals(1)),
-            in_files("n"),
-            Column("cut", _("runs cut")),
-            Column("unknown", _("ended earlier by their own limit")),
-        ],
-        rows=[_limit(facts, each, at) for each, limits in found for at in limits],
+    telling = [(each, at) for each, limits in found for at in _telling(limits) if at.success.total]
+
+    def cut(row: Limited) -> Cell:
+        each, at = row
+        steps = f"{at.limit + 1}+"
+        return Cell(at.ended, facts.progress_url(KNOWN, each, standing=ANY_DECIDED, steps=steps))
+
+    fields = [
+        *_LIMITED,
+        (in_files("n"), lambda row: row[1].success.total),
+        (Column("cut", _("runs cut")), cut),
+        (Column("unknown", _("ended earlier by their own limit")), lambda row: row[1].unknown),
+    ]
+    return report_of(
+        [(each, at) for each, limits in found for at in limits],
+        fields,
         notes=facts.progress_notes(),
-        page_rows=[
-            _limit(facts, each, at)
-            for each, limits in found
-            for at in _telling(limits)
-            if at.success.total
-        ],
-        references=[
-            [label, limit, progress, None, steps, None, "", ""]
-            for limit, progress, steps in AGENTBOARD
-        ],
+        page_rows=rows_of(telling, fields),
+        references=_agentboard(None, "", ""),
         sentences=[
             (each.name, _limits_words(limits)) for each, limits in found if limits[0].success.total
         ],
@@ -179,29 +189,22 @@ def limits(facts: Facts) -> Report:
 
 def arms(facts: Facts) -> Report:
     """One row a configuration and step limit that its runs were carried out under."""
-    rows = [
-        _arm(facts, each, arm)
-        for each in facts.configurations
-        for arm in limit_arms(facts.rows_of(each))
-    ]
-    label = gettext("reported of AgentBoard: GPT-4 in nine environments")
-    return Report(
-        columns=[
-            CONFIGURATION,
-            Column("limit", _("step limit")),
-            with_ends("progress", _("progress")),
-            with_ends("success", _("success")),
-            figure("steps", _("steps used"), show=decimals(1)),
-            Column("n", "n"),
-            Column("ended", _("ended by a limit")),
+
+    def runs(row: Limited) -> Cell:
+        each, arm = row
+        return Cell(arm.success.total, facts.progress_url(KNOWN, each, standing=ANY_DECIDED))
+
+    return report_of(
+        [(each, arm) for each in facts.configurations for arm in limit_arms(facts.rows_of(each))],
+        [
+            *_LIMITED,
+            (Column("n", "n"), runs),
+            (Column("ended", _("ended by a limit")), lambda row: row[1].ended),
         ],
-        rows=rows,
         # Where limits are no arms of the plan, they differ by task and say nothing of agents.
-        page_rows=rows if facts.experiment.plan.get("has_limits") else [],
+        page_rows=None if facts.experiment.plan.get("has_limits") else [],
         notes=facts.progress_notes(),
-        references=[
-            [label, limit, progress, None, steps, "", ""] for limit, progress, steps in AGENTBOARD
-        ],
+        references=_agentboard("", ""),
         remarks=[
             _(
                 "Each limit is an arm of the experiment: its runs were carried out under it, on "
@@ -211,22 +214,10 @@ def arms(facts: Facts) -> Report:
     )
 
 
-def _arm(facts: Facts, each: Configuration, arm: LimitArm) -> list[Any]:
-    return [
-        each.name,
-        arm.limit,
-        arm.reached,
-        arm.success,
-        arm.steps.value,
-        Cell(arm.success.total, facts.progress_url(KNOWN, each, standing=ANY_DECIDED)),
-        arm.ended,
-    ]
-
-
-def _limits_words(found: Sequence[AtLimit]) -> str:
+def _limits_words(found: Sequence[UnderLimit]) -> str:
     """What more steps bring."""
     first, last = found[0], found[-1]
-    if not first.cut:
+    if not first.ended:
         return gettext(
             "No run took more than %(limit)s steps, so no limit here makes a difference."
         ) % {"limit": first.limit}
@@ -241,25 +232,10 @@ def _limits_words(found: Sequence[AtLimit]) -> str:
     }
 
 
-def _limit(facts: Facts, each: Configuration, at: AtLimit) -> list[Any]:
-    steps = f"{at.limit + 1}+"
-    url = facts.progress_url(KNOWN, each, standing=ANY_DECIDED, steps=steps)
-    return [
-        each.name,
-        at.limit,
-        at.reached,
-        at.success,
-        at.steps.value,
-        at.success.total,
-        Cell(at.cut, url),
-        at.unknown,
-    ]
-
-
-def _telling(found: Sequence[AtLimit]) -> Sequence[AtLimit]:
+def _telling(found: Sequence[UnderLimit]) -> Sequence[UnderLimit]:
     """The limits up to the first that cuts nothing and leaves nothing more unknown."""
     last = found[-1].unknown
-    enough = (n for n, at in enumerate(found, 1) if not at.cut and at.unknown == last)
+    enough = (n for n, at in enumerate(found, 1) if not at.ended and at.unknown == last)
     return found[: next(enough, len(found))]
 
 

@@ -28,6 +28,7 @@ from judging.analysis.audits.comparing.evaluators import (
     Flips,
     compare,
 )
+from judging.analysis.audits.comparing.studies import DEFAULT_PAIRS
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY
 from judging.analysis.audits.population import Shown
@@ -44,12 +45,11 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors
 from runs.interface.fragments import AppRequest
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 """Shares of both evaluators that stand beside each other."""
 PAIR = ("first", "second")
-DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
 
 
 @require_safe
@@ -98,10 +98,8 @@ def _pair(
     """The two evaluators of the address; those that most come for where it names none."""
     if "first" not in request.GET and "second" not in request.GET:
         return _default_pair(sources)
-    try:
+    with bad_queries():
         first, second = (sources.named(request.GET.get(key, "")) for key in PAIR)
-    except ValueError as error:
-        raise BadQueryError(error) from error
     if first not in sources.evaluators or second not in sources.evaluators or first == second:
         raise Http404
     return first, second
@@ -131,16 +129,11 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
         "sides": (first, second),
         "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
         "tables": [
-            (
-                "success",
-                ON_SUCCESS,
-                _rows(study, comparison, ON_SUCCESS, comparison.flips.on_success),
-            ),
-            (
-                "failure",
-                ON_FAILURE,
-                _rows(study, comparison, ON_FAILURE, comparison.flips.on_failure),
-            ),
+            (reference, cells, _rows(study, comparison, cells, of_reference))
+            for reference, cells, of_reference in (
+                ("success", ON_SUCCESS, comparison.flips.on_success),
+                ("failure", ON_FAILURE, comparison.flips.on_failure),
+            )
         ],
         "figures": list(figures),
         "groups": html_tables(comparison_report(study, comparison)),

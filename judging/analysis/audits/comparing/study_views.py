@@ -19,7 +19,7 @@ from judging.studies.access import for_auditors, record_unblindings, studies_hid
 from runs.interface.fragments import AppRequest
 from runs.models import User
 from runs.models.parsing import read_choice, read_number
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 MOST_OFFERED = 200
 
@@ -71,11 +71,9 @@ def facts_of(request: AppRequest, study: Study) -> TwoStudies:
     other = other_studies(study, request.user).filter(pk=number).first() if number else None
     if other is None:
         raise Http404
-    try:
+    with bad_queries():
         keys = request.GET.get("first", ""), request.GET.get("second", "")
         return two_studies(study, other, keys, read_choice(request.GET, "by", By))
-    except ValueError as error:
-        raise BadQueryError(error) from error
 
 
 def record_reading_of_tasks(user: User, facts: TwoStudies) -> None:

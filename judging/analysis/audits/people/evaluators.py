@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Count, F
+from django.db.models import F
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -15,6 +15,7 @@ from judging.analysis.audits.comparing.evaluators import DECIDED, MOST_SOURCES, 
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import differing
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.counting import tally
 from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
 from judging.models import Label, Study
 from judging.models.labels import Success
@@ -105,26 +106,15 @@ def _verdicts(counts: Sequence[Joint], source: int | None) -> Verdicts:
 def _labelled_by_both(study: Study) -> Mapping[tuple[str, str], Verdicts]:
     """What pairs of annotators, by their keys, said of the runs that both labelled. One query."""
     found: defaultdict[tuple[str, str], Verdicts] = defaultdict(Counter)
-    rows = (
-        Label.objects.filter(
-            item__in=counted_items(study).values("pk"), is_repeat=False, success__in=DECIDED
-        )
-        .filter(
-            item__labels__is_repeat=False,
-            item__labels__success__in=DECIDED,
-            item__labels__annotator__gt=F("annotator"),
-        )
-        .values_list(
-            "annotator",
-            "item__labels__annotator",
-            "item__run__task",
-            "success",
-            "item__labels__success",
-        )
-        .annotate(n=Count("*"))
-        .order_by()
+    labels = Label.objects.filter(
+        item__in=counted_items(study).values("pk"), is_repeat=False, success__in=DECIDED
+    ).filter(
+        item__labels__is_repeat=False,
+        item__labels__success__in=DECIDED,
+        item__labels__annotator__gt=F("annotator"),
     )
-    for one, other, task, said, answer, n in rows:
+    others = ("item__labels__annotator", "item__run__task", "success", "item__labels__success")
+    for (one, other, task, said, answer), n in tally(labels, "annotator", *others).items():
         first, second = said == Success.SUCCESS, answer == Success.SUCCESS
         found[f"u{one}", f"u{other}"][task, first, second] += n
         found[f"u{other}", f"u{one}"][task, second, first] += n

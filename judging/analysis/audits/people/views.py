@@ -29,7 +29,7 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
-from runs.operations.error_views import BadQueryError
+from runs.operations.error_views import bad_queries
 
 READ = "progress of an audit"
 
@@ -74,10 +74,8 @@ def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Dete
     if not request.GET.get("cell"):
         return None, None
     detector = found.named(request.GET.get("kind", ""), request.GET.get("detector", ""))
-    try:
+    with bad_queries("cell"):
         cell = DetectorCell(request.GET["cell"])
-    except ValueError as error:
-        raise BadQueryError(error, "cell") from error
     if detector is None:
         raise Http404
     return detector, cell
@@ -128,7 +126,5 @@ def audit_progress_table(request: AppRequest, study: Study, name: str, ending: s
 
 
 def _facts(request: AppRequest, study: Study) -> PeopleFacts:
-    try:
+    with bad_queries():
         return PeopleFacts(study, read_people_query(request.GET))
-    except ValueError as error:
-        raise BadQueryError(error) from error

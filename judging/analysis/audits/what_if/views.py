@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,8 +17,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.repairs import worst_of
+from judging.analysis.audits.verdict_sources import spoken_of
 from judging.analysis.audits.views import as_part
 from judging.analysis.audits.what_if.pages import (
     MOST_SHOWN,
@@ -38,7 +37,7 @@ from judging.analysis.audits.what_if.settings import (
 )
 from judging.evaluating.services import start_batch
 from judging.evaluators.registry import UnknownEvaluatorError
-from judging.models import Evaluation, EvaluatorVersion, Study
+from judging.models import EvaluatorVersion, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.queue.paid_work import WorkRefusedError
@@ -113,14 +112,7 @@ def _setting(
 
 def switchable(study: Study) -> list[EvaluatorVersion]:
     """Evaluators with a verdict in the study that have switches; the repaired matcher first."""
-    said = Evaluation.objects.filter(
-        evaluator=OuterRef("pk"),
-        is_current=True,
-        run__in=counted_items(study).order_by().values("run"),
-    )
-    versions = [
-        each for each in EvaluatorVersion.objects.filter(Exists(said)) if has_switches(each)
-    ]
+    versions = [each for each in spoken_of(study) if has_switches(each)]
     return sorted(versions, key=lambda each: (each.name != "webarena-repaired", str(each)))
 
 
