@@ -5,7 +5,7 @@ from typing import Any
 from ninja import Router
 from pydantic import BaseModel, Field
 
-from judging.analysis.audits.figures import MEASURES, measure
+from judging.analysis.audits.figures import MEASURES, Measured
 from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
 from judging.analysis.audits.population import Group
 from judging.api.figures import FigureOut, figure_out
@@ -111,7 +111,7 @@ def _matrices(audit: Audit) -> MatricesOut:
 
 
 def _matrix(audit: EvaluatorAudit) -> MatrixOut:
-    measured = [measure(audit, each) for each in MEASURES]
+    measured = [Measured(audit, each) for each in MEASURES]
     return MatrixOut(
         evaluator=evaluator_out(audit.evaluator),
         cells=filled(Cells, audit.matrix),

@@ -13,7 +13,7 @@ from judging.analysis.audits.comparing.studies import two_studies
 from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.comparing.study_views import record_reading_of_tasks
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.judgements import judgements_of, opened_items
+from judging.analysis.audits.judgements import RunJudgements, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
 from judging.analysis.audits.reports import check_split
@@ -325,7 +325,7 @@ class JudgementsOut(BaseModel):
 def read_judgements(request: ApiRequest, run_id: UUID) -> Any:
     """Reference verdicts and current evaluations. It is noted that you saw these."""
     known_only(request)
-    found = judgements_of(run_of(request, run_id), request.user)
+    found = RunJudgements(run_of(request, run_id), request.user)
     record_unblindings(user=request.user, items=opened_items(found), reason="judgements of a run")
     return JudgementsOut(
         run=run_id,

@@ -67,53 +67,42 @@ _SHOWN = (
 _FAILING = ("failed", "no_evidence", "needs_judge", "error")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckShown:
     """One comparison of an evaluator, ready to be read."""
 
-    name: str
-    verdict: str
-    message: str
-    normalised: str
-    rules: Sequence[str]
-    texts: Difference
+    def __init__(self, check: Mapping[str, object]) -> None:
+        expected, actual = _shown(check.get("expected")), _shown(check.get("actual"))
+        normalised = _shown(check.get("normalised"))
+        self.name = _text(check.get("name"))
+        self.verdict = _text(check.get("verdict"))
+        self.message = _shown(check.get("message"))
+        self.normalised = normalised if normalised != actual else ""
+        self.rules = [_text(rule) for rule in _list(check.get("rules"))]
+        self.texts = difference(expected, actual, passed=self.verdict == "passed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What is behind one evaluation."""
+    """What is behind one evaluation: its details in order."""
 
-    decided_by: str
-    checks: Sequence[CheckShown]
-    stages: Sequence[StageShown]
-    is_manipulated: bool
-    is_stubbed: bool
-    """A stub answered where a model would."""
-    task: str
-    """The version of the task that was judged, where that is told."""
-    rest: str
-    """What else was stored, as JSON; empty where that is nothing."""
-
-
-def explain(evaluation: Evaluation) -> Explanation:
-    """The evaluation's details in order."""
-    details = _object(evaluation.details)
-    rest = {
-        key: value
-        for key, value in details.items()
-        if key not in _SHOWN and value not in (None, [])
-    }
-    stages = stages_of(details)
-    return Explanation(
-        decided_by=decided_by(evaluation.details),
-        checks=[_check(check) for check in _checks(details)],
-        stages=stages,
-        is_manipulated=details.get("manipulated") is True
-        or any(stage.is_manipulated for stage in stages),
-        is_stubbed=any(stage.is_stub for stage in stages),
-        task=" ".join(_text(part) for part in _object(details.get("task")).values()),
-        rest=shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else "",
-    )
+    def __init__(self, evaluation: Evaluation) -> None:
+        details = _object(evaluation.details)
+        rest = {
+            key: value
+            for key, value in details.items()
+            if key not in _SHOWN and value not in (None, [])
+        }
+        self.decided_by = decided_by(evaluation.details)
+        self.checks = [CheckShown(check) for check in _checks(details)]
+        self.stages = stages_of(details)
+        self.is_manipulated = details.get("manipulated") is True or any(
+            stage.is_manipulated for stage in self.stages
+        )
+        self.is_stubbed = any(stage.is_stub for stage in self.stages)
+        """A stub answered where a model would."""
+        self.task = " ".join(_text(part) for part in _object(details.get("task")).values())
+        """The version of the task that was judged, where that is told."""
+        self.rest = shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else ""
+        """What else was stored, as JSON; empty where that is nothing."""
 
 
 def decider(details: object) -> str:
@@ -153,20 +142,6 @@ def expected_by(details: object) -> str:
     failing = (check for check in checks if _text(check.get("verdict")) in _FAILING)
     check = next(failing, checks[0] if checks else {})
     return _shown(check.get("expected"))
-
-
-def _check(check: Mapping[str, object]) -> CheckShown:
-    expected, actual = _shown(check.get("expected")), _shown(check.get("actual"))
-    normalised = _shown(check.get("normalised"))
-    verdict = _text(check.get("verdict"))
-    return CheckShown(
-        name=_text(check.get("name")),
-        verdict=verdict,
-        message=_shown(check.get("message")),
-        normalised=normalised if normalised != actual else "",
-        rules=[_text(rule) for rule in _list(check.get("rules"))],
-        texts=difference(expected, actual, passed=verdict == "passed"),
-    )
 
 
 def _checks(details: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -240,86 +215,52 @@ def _joined(segments: Sequence[Segment]) -> list[Segment]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionShown:
     """One criterion: its verdict as a style and in words, and the steps that show it."""
 
-    label: str
-    style: str
-    words: str
-    rationale: str
-    steps: Sequence[int]
+    def __init__(self, criterion: Mapping[str, object]) -> None:
+        name, verdict = _words(criterion.get("name"), 200), _words(criterion.get("verdict"), 20)
+        self.style, words = _ANSWERS.get(verdict, ("unsure", verdict))
+        self.words = str(words)
+        self.label = str(_CRITERIA.get(name, name))
+        self.rationale = _words(criterion.get("rationale"))
+        self.steps = _steps(criterion.get("evidence_steps"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StageShown:
     """One question to a model. `cost` None: unknown. `is_stub`: no real model answered."""
 
-    label: str
-    verdict: str
-    rationale: str
-    error: str
-    is_manipulated: bool
-    has_steering: bool
-    model: str
-    is_stub: bool
-    is_cached: bool
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: Decimal | None
-    seconds: float | None
-    prompt: str
-    prompt_hash: str
-    criteria: Sequence[CriterionShown]
-    steps: Sequence[int]
+    def __init__(self, stage: Mapping[str, object]) -> None:
+        name, criteria = _words(stage.get("name"), 100), _list(stage.get("criteria"))
+        self.label = str(_LABELS.get(name, name))
+        self.verdict = _words(stage.get("verdict"), 20)
+        self.rationale = _words(stage.get("rationale"))
+        self.error = _words(stage.get("error"))
+        self.is_manipulated = stage.get("error_kind") == "manipulated"
+        self.has_steering = stage.get("steering") is True
+        self.model = _words(stage.get("model"), 200)
+        self.is_stub = is_stub(self.model)
+        self.is_cached = stage.get("is_cached") is True
+        self.input_tokens = _count(stage.get("input_tokens"))
+        self.output_tokens = _count(stage.get("output_tokens"))
+        self.cost = _dollars(stage.get("cost"))
+        self.seconds = _seconds(stage.get("seconds"))
+        self.prompt = _words(stage.get("prompt"), 200)
+        self.prompt_hash = _words(stage.get("prompt_hash"), 64)
+        self.criteria = [
+            CriterionShown(each) for each in criteria[:MOST_CRITERIA] if isinstance(each, dict)
+        ]
+        self.steps = _steps(stage.get("evidence_steps"))
 
 
 def stages_of(details: Mapping[str, object]) -> list[StageShown]:
     """The stages that an evaluation's details hold, in order."""
-    return [_stage(stage) for stage in _stages(details)]
+    return [StageShown(stage) for stage in _stages(details)]
 
 
 def _stages(details: Mapping[str, object]) -> list[Mapping[str, object]]:
     stages = _list(details.get("stages"))[:MOST_STAGES]
     return [stage for stage in stages if isinstance(stage, dict)]
-
-
-def _stage(stage: Mapping[str, object]) -> StageShown:
-    name, model = _words(stage.get("name"), 100), _words(stage.get("model"), 200)
-    criteria = stage.get("criteria")
-    return StageShown(
-        label=str(_LABELS.get(name, name)),
-        verdict=_words(stage.get("verdict"), 20),
-        rationale=_words(stage.get("rationale")),
-        error=_words(stage.get("error")),
-        is_manipulated=stage.get("error_kind") == "manipulated",
-        has_steering=stage.get("steering") is True,
-        model=model,
-        is_stub=is_stub(model),
-        is_cached=stage.get("is_cached") is True,
-        input_tokens=_count(stage.get("input_tokens")),
-        output_tokens=_count(stage.get("output_tokens")),
-        cost=_dollars(stage.get("cost")),
-        seconds=_seconds(stage.get("seconds")),
-        prompt=_words(stage.get("prompt"), 200),
-        prompt_hash=_words(stage.get("prompt_hash"), 64),
-        criteria=[_criterion(each) for each in criteria[:MOST_CRITERIA] if isinstance(each, dict)]
-        if isinstance(criteria, list)
-        else [],
-        steps=_steps(stage.get("evidence_steps")),
-    )
-
-
-def _criterion(criterion: Mapping[str, object]) -> CriterionShown:
-    name, verdict = _words(criterion.get("name"), 200), _words(criterion.get("verdict"), 20)
-    style, words = _ANSWERS.get(verdict, ("unsure", verdict))
-    return CriterionShown(
-        label=str(_CRITERIA.get(name, name)),
-        style=style,
-        words=str(words),
-        rationale=_words(criterion.get("rationale")),
-        steps=_steps(criterion.get("evidence_steps")),
-    )
 
 
 def shortened(text: str, longest: int = LONGEST_SHOWN) -> str:

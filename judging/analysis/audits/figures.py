@@ -127,7 +127,6 @@ QUESTIONS: dict[str, Promise] = {
 """The pictures of an audit, by the figure that they draw."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """A figure of one evaluator with what it was computed from.
 
@@ -135,12 +134,23 @@ class Measured:
     `by_task` the bootstrap's beside Wilson's, where runs share tasks and Wilson's is too narrow.
     """
 
-    audit: EvaluatorAudit
-    measure: Measure
-    value: Figure
-    interval: Interval | Undefined | None
-    by_task: Interval | Undefined | None = None
-    share: Share | None = None
+    def __init__(
+        self, audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
+    ) -> None:
+        self.audit, self.measure = audit, measure
+        found = measure.of(audit.matrix if measure.key == COVERAGE else audit.scored)
+        intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
+        bootstrapped = intervals.get(measure.key)
+        self.share: Share | None = None
+        self.interval: Interval | Undefined | None = bootstrapped
+        self.by_task: Interval | Undefined | None = None
+        if isinstance(found, Share):
+            self.share, self.value = found, found.value
+            self.interval, self.by_task = found.interval, bootstrapped
+        else:
+            self.value = found
+            if isinstance(found, Undefined):
+                self.interval = found
 
     @property
     def cells(self) -> str:
@@ -160,33 +170,12 @@ class Measured:
         return self.share is not None or self.measure.key == "f1"
 
 
-def measure(
-    audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
-) -> Measured:
-    """The figure of the evaluator, with bootstrap intervals where they are given."""
-    figure = measure.of(audit.matrix if measure.key == COVERAGE else audit.scored)
-    intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
-    interval = intervals.get(measure.key)
-    if isinstance(figure, Share):
-        return Measured(
-            audit=audit,
-            measure=measure,
-            value=figure.value,
-            interval=figure.interval,
-            by_task=interval,
-            share=figure,
-        )
-    if isinstance(figure, Undefined):
-        interval = figure
-    return Measured(audit=audit, measure=measure, value=figure, interval=interval)
-
-
 def figures_of(
     audit: Audit, resampled: Resampled | None = None
 ) -> list[tuple[Measure, list[Measured]]]:
     """All figures of the evaluators that speak, side by side."""
     return [
-        (kind, [measure(each, kind, resampled) for each in audit.speaking]) for kind in MEASURES
+        (kind, [Measured(each, kind, resampled) for each in audit.speaking]) for kind in MEASURES
     ]
 
 
@@ -210,7 +199,7 @@ def draw(
             url=url(found) if url else found.url,
         )
         for each in audit.speaking
-        for found in [measure(each, kind, resampled)]
+        for found in [Measured(each, kind, resampled)]
     ]
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
     if audit.no_verdict_is_wrong:
@@ -299,7 +288,7 @@ def figures(facts: AuditFacts) -> Report:
         ],
         rows=[
             [
-                *(each.evaluator, kind.key, kind.formula, measure(each, kind, facts.resampled)),
+                *(each.evaluator, kind.key, kind.formula, Measured(each, kind, facts.resampled)),
                 facts.query.no_verdict.value,
                 "yes" if each.has_little_coverage else None,
             ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from django.db.models import QuerySet
 
-from judging.analysis.audits.explanations import Explanation, explain
+from judging.analysis.audits.explanations import Explanation
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.models import (
@@ -29,29 +28,37 @@ if TYPE_CHECKING:
     from runs.models.runs.run import ShownRun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatorLine:
     """One evaluator's verdict on the run; `cell` is "" where there is no reference verdict."""
 
-    evaluation: Evaluation
-    cell: str
-    explanation: Explanation
-    earlier: Sequence[Evaluation]
-    """What the same version said before it was asked again, newest first."""
+    def __init__(
+        self, evaluation: Evaluation, reference: str, earlier: Sequence[Evaluation]
+    ) -> None:
+        self.evaluation = evaluation
+        self.cell = _cell(reference, evaluation.verdict)
+        self.explanation = Explanation(evaluation)
+        self.earlier = earlier
+        """What the same version said before it was asked again, newest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunJudgements:
-    """Everything that the person may see, and nothing else."""
+    """Everything of a run got by `visible_to(user)` that the person may see, and nothing else.
 
-    run: Run
-    is_blind: bool
-    own_labels: Sequence[Label]
-    """The person's own, while they are blind."""
-    references: Sequence[ReferenceVerdict]
-    labels: Sequence[Label]
-    evaluators: Sequence[EvaluatorLine]
-    reads_audits: bool
+    Args:
+        study_id: the study whose reference verdict decides the cells; the authoritative one
+            where it has none.
+    """
+
+    def __init__(self, run: Run, user: User, study_id: int | None = None) -> None:
+        self.run = run
+        self.is_blind = is_blind = cast("ShownRun", run).is_blind
+        self.reads_audits = not is_blind and user.has_perm(AUDIT)
+        self.own_labels = list(_own_labels(run, user)) if is_blind else []
+        """The person's own, while they are blind."""
+        self.references = [] if is_blind else _references(run, study_id)
+        self.labels = [] if is_blind else list(_open_labels(run, user))
+        reference = self.references[0].verdict if self.references else ""
+        self.evaluators = _evaluators(run, reference) if self.reads_audits else []
 
     @property
     def links_experiment(self) -> bool:
@@ -62,28 +69,6 @@ class RunJudgements:
 def shows_experiment(run: Run) -> bool:
     """Whether a run got by `visible_to(user)` has an experiment that the person may know."""
     return run.experiment_id is not None and not cast("ShownRun", run).is_anonymous
-
-
-def judgements_of(run: Run, user: User, study_id: int | None = None) -> RunJudgements:
-    """The judgements of a run got by `visible_to(user)`.
-
-    Args:
-        study_id: the study whose reference verdict decides the cells; the authoritative one
-            where it has none.
-    """
-    is_blind = cast("ShownRun", run).is_blind
-    reads_audits = not is_blind and user.has_perm(AUDIT)
-    references = [] if is_blind else _references(run, study_id)
-    reference = references[0].verdict if references else ""
-    return RunJudgements(
-        run=run,
-        is_blind=is_blind,
-        own_labels=list(_own_labels(run, user)) if is_blind else [],
-        references=references,
-        labels=[] if is_blind else list(_open_labels(run, user)),
-        evaluators=_evaluators(run, reference) if reads_audits else [],
-        reads_audits=reads_audits,
-    )
 
 
 def opened_items(judgements: RunJudgements) -> list[StudyItem]:
@@ -128,15 +113,8 @@ def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
     earlier = defaultdict(list)
     for each in said.filter(is_current=False).order_by("-created_at", "pk"):
         earlier[each.evaluator_id].append(each)
-    return [
-        EvaluatorLine(
-            evaluation=each,
-            cell=_cell(reference, each.verdict),
-            explanation=explain(each),
-            earlier=earlier[each.evaluator_id],
-        )
-        for each in evaluations.order_by("evaluator__name", "evaluator__version")
-    ]
+    listed = evaluations.order_by("evaluator__name", "evaluator__version")
+    return [EvaluatorLine(each, reference, earlier[each.evaluator_id]) for each in listed]
 
 
 def _cell(reference: str, verdict: str) -> str:

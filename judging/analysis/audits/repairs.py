@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from judging.analysis.audits.comparing.evaluators import PairCompared, compare_all
 from judging.analysis.audits.explanations import decider, decider_words
 from judging.analysis.audits.facts import EVALUATOR, AuditFacts, source_column
-from judging.analysis.audits.figures import BY_KEY, Measured, measure
+from judging.analysis.audits.figures import BY_KEY, Measured
 from judging.analysis.audits.matrices import EvaluatorAudit
 from judging.analysis.audits.population import (
     FAILED,
@@ -209,9 +209,9 @@ def before_and_after(found: Iterable[Finding]) -> SafeString | None:
     names = short_names({each.evaluator.pk: each.evaluator for each in shown}.values())
     rows = []
     for each in drawn:
-        rows.append(_drawn(each, measure(each.audit, kind), names))
+        rows.append(_drawn(each, Measured(each.audit, kind), names))
         if each.after is not None:
-            rows.append(_drawn(each, measure(each.after, kind), names, is_after=True))
+            rows.append(_drawn(each, Measured(each.after, kind), names, is_after=True))
     label = gettext("FN share before and after the repair")
     return interval_picture(rows, label=label, meaning="fn")
 

@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
-from judging.analysis.audits.judgements import judgements_of, opened_items
+from judging.analysis.audits.judgements import RunJudgements, opened_items
 from judging.analysis.audits.population import (
     LEFT_OUT,
     Group,
@@ -144,7 +144,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
     run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).select_related("task"))
     walk = _read_walk(request.GET, request.htmx.current_url or "")
     study_id = int(walk["study"]) if "study" in walk else None
-    judgements = judgements_of(run, request.user, study_id)
+    judgements = RunJudgements(run, request.user, study_id)
     opened = opened_items(judgements)
     curves = curves_of(judgements)
     record_unblindings(user=request.user, items=opened, reason="judgements of a run")

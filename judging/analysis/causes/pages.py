@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -31,11 +32,14 @@ from judging.analysis.causes.sums import (
     with_tags,
 )
 from judging.analysis.pictures_bars import CauseBar, causes_picture
-from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study, StudyItem
+from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
 from judging.studies.forms import note_field
 from runs.models import User
 from runs.models.parsing import read_number
+
+if TYPE_CHECKING:
+    from judging.analysis.audits.population import JudgedItem
 
 MAX_NOTE = 5000
 MOST_DECIDERS = 5
@@ -201,19 +205,23 @@ def cause_panels(study: Study) -> list[CausePanel]:
     return [CausePanel(study, each, decided.get(each.audit.evaluator.pk, ())) for each in found]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CausePane:
-    """The form beside one run that is an error of an evaluator."""
+    """The form beside one run that is an error of an evaluator.
 
-    study: Study
-    evaluator: EvaluatorVersion
-    item: StudyItem
-    error: str
-    form: CauseForm
-    history: Sequence[CauseTag]
-    """Everything that was said of the error, the newest first."""
-    walk: str
-    """Query of the page around the form: study, evaluator and cell."""
+    Args:
+        item: of one of the evaluator's cells.
+        walk: query of the page around the form: study, evaluator and cell.
+    """
+
+    def __init__(
+        self, study: Study, evaluator: EvaluatorVersion, item: JudgedItem, walk: Mapping[str, str]
+    ) -> None:
+        self.study, self.evaluator, self.item, self.error = study, evaluator, item, item.cell
+        said = item.cause_tags.filter(evaluator_name=evaluator.name, error=item.cell)
+        self.history = list(said.select_related("by", "evaluator").order_by("-at", "-id"))
+        """Everything that was said of the error, the newest first."""
+        self.form = CauseForm.about(next((tag for tag in self.history if tag.is_current), None))
+        self.walk = urlencode(walk)
 
     @property
     def tag(self) -> CauseTag | None:
@@ -232,23 +240,7 @@ def cause_pane(
     """The form for the run; None where it is no error of the evaluator in this study."""
     items = items_in_cells(study, evaluator, [Shown.FN, Shown.FP])
     item = items.filter(run=run_id).first()
-    if item is None:
-        return None
-    history = list(
-        item.cause_tags.filter(evaluator_name=evaluator.name, error=item.cell)
-        .select_related("by", "evaluator")
-        .order_by("-at", "-id")
-    )
-    current = next((tag for tag in history if tag.is_current), None)
-    return CausePane(
-        study=study,
-        evaluator=evaluator,
-        item=item,
-        error=item.cell,
-        form=CauseForm.about(current),
-        history=history,
-        walk=urlencode(walk),
-    )
+    return None if item is None else CausePane(study, evaluator, item, walk)
 
 
 def walked_pane(user: User, walk: Mapping[str, str], run_id: UUID) -> CausePane | None:

@@ -59,33 +59,48 @@ class Counted(NamedTuple):
         return self.fn + self.fp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """Success rates over the runs that have a verdict of the evaluator."""
 
-    now: Share
-    """By the evaluator as it is."""
-    task_data: Share
-    """If the FNs whose repair belongs to the task data passed."""
-    evaluation_logic: Share
-    fn_repaired: Share
-    """If every FN tagged as repairable passed."""
-    all_repaired: Share
-    """If the FPs tagged as repairable did not pass either."""
-    reference: Share
+    def __init__(self, matrix: ConfusionMatrix, by_repair: Mapping[Repair, Counted]) -> None:
+        passed = matrix.tp + matrix.fp
+        data, logic = (by_repair[each] for each in REPAIRABLE)
+
+        def share(count: int) -> Share:
+            return Share(count, matrix.decided, Reason.NO_VERDICTS)
+
+        self.now = share(passed)
+        """By the evaluator as it is."""
+        self.task_data = share(passed + data.fn)
+        """If the FNs whose repair belongs to the task data passed."""
+        self.evaluation_logic = share(passed + logic.fn)
+        self.fn_repaired = share(passed + data.fn + logic.fn)
+        """If every FN tagged as repairable passed."""
+        self.all_repaired = share(passed + data.fn + logic.fn - data.fp - logic.fp)
+        """If the FPs tagged as repairable did not pass either."""
+        self.reference = share(matrix.tp + matrix.fn)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CauseAudit:
-    """The errors of one evaluator by cause and by where the repair belongs."""
+    """The errors of one evaluator by cause and by where the repair belongs.
 
-    audit: EvaluatorAudit
-    by_cause: Mapping[Cause, Counted]
-    """Causes that occur, in their order. An error counts under each of its causes."""
-    by_repair: Mapping[Repair, Counted]
-    """All places, in their order; every tagged error counts once."""
-    untagged: Counted
-    rates: Rates
+    Args:
+        sums: its errors by the address of a `TagFilter` and their kind.
+    """
+
+    def __init__(self, audit: EvaluatorAudit, sums: Counter[tuple[str, str]]) -> None:
+        def counted(tag: str) -> Counted:
+            return Counted(sums[tag, Shown.FN], sums[tag, Shown.FP])
+
+        by_cause = {cause: counted(f"cause.{cause}") for cause in Cause}
+        tagged = counted(TAGGED)
+        self.audit = audit
+        self.by_cause = {cause: n for cause, n in by_cause.items() if n.total}
+        """Causes that occur, in their order. An error counts under each of its causes."""
+        self.by_repair = {repair: counted(f"repair.{repair}") for repair in Repair}
+        """All places, in their order; every tagged error counts once."""
+        self.untagged = Counted(audit.matrix.fn - tagged.fn, audit.matrix.fp - tagged.fp)
+        self.rates = Rates(audit.matrix, self.by_repair)
 
     @property
     def errors(self) -> Counted:
@@ -107,7 +122,7 @@ def causes_of(study: Study, audit: Audit | None = None) -> list[CauseAudit]:
     for evaluator, error, causes, repair in _tags(study):
         tags = (*(f"cause.{cause}" for cause in causes), f"repair.{repair}", TAGGED)
         sums[evaluator].update((tag, error) for tag in tags)
-    return [_cause_audit(each, sums[each.evaluator.pk]) for each in audit.speaking]
+    return [CauseAudit(each, sums[each.evaluator.pk]) for each in audit.speaking]
 
 
 def _tags(study: Study) -> Iterable[tuple[int, str, Sequence[str], str]]:
@@ -123,41 +138,6 @@ def _tags(study: Study) -> Iterable[tuple[int, str, Sequence[str], str]]:
     ).exclude(Q(repair="") | Task.objects.is_infeasible("item__run__task"))
     return tags.order_by().values_list(
         "item__run__evaluations__evaluator", "error", "causes", "repair"
-    )
-
-
-def _cause_audit(audit: EvaluatorAudit, sums: Counter[tuple[str, str]]) -> CauseAudit:
-    """From its errors of each kind by the address of a `TagFilter`."""
-
-    def counted(tag: str) -> Counted:
-        return Counted(sums[tag, Shown.FN], sums[tag, Shown.FP])
-
-    by_cause = {cause: counted(f"cause.{cause}") for cause in Cause}
-    by_repair = {repair: counted(f"repair.{repair}") for repair in Repair}
-    tagged = counted(TAGGED)
-    return CauseAudit(
-        audit=audit,
-        by_cause={cause: n for cause, n in by_cause.items() if n.total},
-        by_repair=by_repair,
-        untagged=Counted(audit.matrix.fn - tagged.fn, audit.matrix.fp - tagged.fp),
-        rates=_rates(audit.matrix, by_repair),
-    )
-
-
-def _rates(matrix: ConfusionMatrix, by_repair: Mapping[Repair, Counted]) -> Rates:
-    decided, passed = matrix.decided, matrix.tp + matrix.fp
-    data, logic = (by_repair[each] for each in REPAIRABLE)
-
-    def share(count: int) -> Share:
-        return Share(count, decided, Reason.NO_VERDICTS)
-
-    return Rates(
-        now=share(passed),
-        task_data=share(passed + data.fn),
-        evaluation_logic=share(passed + logic.fn),
-        fn_repaired=share(passed + data.fn + logic.fn),
-        all_repaired=share(passed + data.fn + logic.fn - data.fp - logic.fp),
-        reference=share(matrix.tp + matrix.fn),
     )
 
 

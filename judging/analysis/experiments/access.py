@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -124,47 +123,33 @@ def _read(read: Callable[[Any], T], name: str, given: Any) -> T:
         return read(given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """Of when the figures are, and what has happened since."""
+    """Of when figures are that are made now, or those of an address, and what has happened since.
 
-    experiment: Experiment
-    made_at: datetime
-    done: int
-    """Runs that had ended then."""
-    since: int
-    """Runs that have ended since."""
-    moves: bool
-    """Whether there will be more."""
+    Takes one query. Raises ValueError where the address does not say of when they are.
+    """
+
+    def __init__(
+        self, experiment: Experiment, user: User, since: Mapping[str, str] | None = None
+    ) -> None:
+        (now,) = progress_of_each([experiment], user)
+        self.experiment = experiment
+        self.made_at, self.done = timezone.now(), now.done
+        if since is not None:
+            self.done, at = int(since.get("done", "")), int(since.get("at", ""))
+            if not 0 <= at < 2**33:
+                raise ValueError(f"{at} is no time")
+            self.made_at = datetime.fromtimestamp(at, tz=UTC)
+        self.since = max(0, now.done - self.done)
+        """Runs that have ended since."""
+        self.moves = now.moves
+        """Whether there will be more."""
 
     @property
     def url(self) -> str:
         """Where it is asked for again."""
         path = reverse("judging:experiment_freshness", args=[self.experiment.pk])
         return f"{path}?{urlencode({'done': self.done, 'at': int(self.made_at.timestamp())})}"
-
-
-def freshness(
-    experiment: Experiment, user: User, since: Mapping[str, str] | None = None
-) -> Freshness:
-    """That of figures made now, or of those of an address. One query.
-
-    Raises ValueError where the address does not say of when they are.
-    """
-    (now,) = progress_of_each([experiment], user)
-    made_at, done = timezone.now(), now.done
-    if since is not None:
-        done, at = int(since.get("done", "")), int(since.get("at", ""))
-        if not 0 <= at < 2**33:
-            raise ValueError(f"{at} is no time")
-        made_at = datetime.fromtimestamp(at, tz=UTC)
-    return Freshness(
-        experiment=experiment,
-        made_at=made_at,
-        done=done,
-        since=max(0, now.done - done),
-        moves=now.moves,
-    )
 
 
 def studies_of(scope: Scope, user: User) -> QuerySet[Study]:

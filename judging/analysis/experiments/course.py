@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
@@ -66,17 +65,27 @@ def lengths_of(figures: ExperimentFigures, scope: Scope) -> list[Length]:
     return lengths
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Detections:
-    """One configuration: its runs by how often an anomaly was noticed in them."""
+    """One configuration: its runs by how often an anomaly was noticed in them.
 
-    configuration: Configuration
-    successes: Mapping[int, int]
-    failures: Mapping[int, int]
-    rescued: int
-    """Successes after at least one recovery."""
-    recovered: int
-    """Runs with a verdict in which there was a recovery."""
+    Args:
+        counts: runs by configuration, result, detections and recoveries, of those with a mark.
+    """
+
+    def __init__(self, configuration: Configuration, counts: Mapping[Any, int]) -> None:
+        own = [(*key[1:], n) for key, n in counts.items() if key[0] == configuration.pk]
+        won: Counter[int] = Counter()
+        lost: Counter[int] = Counter()
+        for standing, detections, _recoveries, n in own:
+            (won if standing == RunResult.SUCCESS else lost)[detections] += n
+        won[0] += configuration.successes - won.total()
+        lost[0] += configuration.failures - lost.total()
+        recovered = [(standing, n) for standing, _, recoveries, n in own if recoveries > 0]
+        self.configuration, self.successes, self.failures = configuration, won, lost
+        self.rescued: int = sum(n for standing, n in recovered if standing == RunResult.SUCCESS)
+        """Successes after at least one recovery."""
+        self.recovered = sum(n for _, n in recovered)
+        """Runs with a verdict in which there was a recovery."""
 
     @property
     def most(self) -> int:
@@ -131,25 +140,7 @@ def detections_of(figures: ExperimentFigures, scope: Scope) -> list[Detections]:
     """All configurations, in one query: runs without any mark are what is left of the others."""
     marked = scope.standing(figures.source).filter(standing__in=DECIDED, has_anomaly=True)
     counts = tally(with_detections(marked), "agent", "standing", "detections", "recoveries")
-    return [_detections(each, counts) for each in figures.configurations]
-
-
-def _detections(configuration: Configuration, counts: Mapping[Any, int]) -> Detections:
-    own = [(*key[1:], n) for key, n in counts.items() if key[0] == configuration.pk]
-    won: Counter[int] = Counter()
-    lost: Counter[int] = Counter()
-    for standing, detections, _recoveries, n in own:
-        (won if standing == RunResult.SUCCESS else lost)[detections] += n
-    won[0] += configuration.successes - won.total()
-    lost[0] += configuration.failures - lost.total()
-    recovered = [(standing, n) for standing, _, recoveries, n in own if recoveries > 0]
-    return Detections(
-        configuration=configuration,
-        successes=won,
-        failures=lost,
-        rescued=sum(n for standing, n in recovered if standing == RunResult.SUCCESS),
-        recovered=sum(n for _, n in recovered),
-    )
+    return [Detections(each, counts) for each in figures.configurations]
 
 
 def _marks(events: QuerySet[Event]) -> Coalesce:

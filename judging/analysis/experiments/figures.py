@@ -38,6 +38,14 @@ class Sums(NamedTuple):
     last: datetime | None
 
 
+def standings_of(sums: Iterable[Sums]) -> Counter[RunResult]:
+    """How many runs stand where."""
+    total: Counter[RunResult] = Counter()
+    for each in sums:
+        total[each.standing] += each.runs
+    return total
+
+
 @dataclass(frozen=True, slots=True)
 class Amount:
     """What runs took, of those of which it is known: unknown is not nothing."""
@@ -57,7 +65,6 @@ class Amount:
         return float(self.total) if self.known and self.total is not None else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """One configuration. `standings` counts all that may be told of it, the rest what counts.
 
@@ -65,19 +72,30 @@ class Configuration:
     tell, by what it lacks beside others, whose the runs are that are not even counted as hidden.
     """
 
-    agent: AgentConfiguration
-    name: str
-    standings: Mapping[RunResult, int]
-    trials: Mapping[int, Trials]
-    """By task, of those with a verdict."""
-    tasks: int
-    seconds: Amount
-    cost: Amount
-    steps: Amount
-    spent: Amount
-    """The cost of everything: errors and earlier attempts too."""
-    started: datetime | None
-    ended: datetime | None
+    def __init__(self, agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> None:
+        shown = [each for each in sums if each.standing is not RunResult.HIDDEN]
+        counted = [each for each in shown if each.standing in COUNTED]
+        runs = sum(each.runs for each in counted)
+        trials: defaultdict[int, Counter[RunResult]] = defaultdict(Counter)
+        for each in shown:
+            if each.standing in DECIDED:
+                trials[each.task][each.standing] += each.runs
+        self.agent = agent
+        self.name = name
+        self.standings: Mapping[RunResult, int] = standings_of(shown)
+        self.trials: Mapping[int, Trials] = {
+            task: (n.total(), n[RunResult.SUCCESS]) for task, n in trials.items()
+        }
+        """By task, of those with a verdict."""
+        self.tasks = len({each.task for each in counted})
+        seconds = sum(each.seconds or 0.0 for each in counted)
+        self.seconds = Amount(seconds, sum(each.timed for each in counted), runs)
+        self.cost = _cost(counted)
+        self.steps = Amount(float(sum(each.steps for each in counted)), runs, runs)
+        self.spent = _cost(shown)
+        """The cost of everything: errors and earlier attempts too."""
+        self.started = min((each.first for each in shown if each.first), default=None)
+        self.ended = max((each.last for each in shown if each.last), default=None)
 
     @property
     def pk(self) -> int:
@@ -147,10 +165,7 @@ class ExperimentFigures:
 
     @property
     def standings(self) -> Counter[RunResult]:
-        total: Counter[RunResult] = Counter()
-        for each in self.sums:
-            total[each.standing] += each.runs
-        return total
+        return standings_of(self.sums)
 
     @property
     def decided(self) -> int:
@@ -169,7 +184,7 @@ def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
         by_agent[each.agent].append(each)
     agents = list(AgentConfiguration.objects.filter(pk__in=by_agent))
     names = configuration_names(agents)
-    found = [_figures(agent, names[agent.pk], by_agent[agent.pk]) for agent in agents]
+    found = [Configuration(each, names[each.pk], by_agent[each.pk]) for each in agents]
     found.sort(key=lambda each: (each.name, each.agent.pk))
     return ExperimentFigures(source=source, configurations=found, sums=sums)
 
@@ -238,35 +253,6 @@ def _sums(scope: Scope, source: Source) -> list[Sums]:
         )
     )
     return [Sums(agent, task, RunResult(word), *rest) for agent, task, word, *rest in rows]
-
-
-def _figures(agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> Configuration:
-    shown = [each for each in sums if each.standing is not RunResult.HIDDEN]
-    counted = [each for each in shown if each.standing in COUNTED]
-    standings: Counter[RunResult] = Counter()
-    trials: defaultdict[int, Counter[RunResult]] = defaultdict(Counter)
-    for each in shown:
-        standings[each.standing] += each.runs
-        if each.standing in DECIDED:
-            trials[each.task][each.standing] += each.runs
-    starts = [each.first for each in shown if each.first is not None]
-    ends = [each.last for each in shown if each.last is not None]
-    runs = sum(each.runs for each in counted)
-    return Configuration(
-        agent=agent,
-        name=name,
-        standings=standings,
-        trials={task: (n.total(), n[RunResult.SUCCESS]) for task, n in trials.items()},
-        tasks=len({each.task for each in counted}),
-        seconds=Amount(
-            sum(each.seconds or 0.0 for each in counted), sum(each.timed for each in counted), runs
-        ),
-        cost=_cost(counted),
-        steps=Amount(float(sum(each.steps for each in counted)), runs, runs),
-        spent=_cost(shown),
-        started=min(starts, default=None),
-        ended=max(ends, default=None),
-    )
 
 
 def _cost(sums: Sequence[Sums]) -> Amount:

@@ -23,7 +23,7 @@ from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob
 from judging.analysis.miniwob.causes import PUBLISHED_CAUSES, causes, causes_of
 from judging.analysis.miniwob.figures import is_suite
-from judging.analysis.progress.figures import progressed
+from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.html import html_tables
@@ -141,7 +141,7 @@ def _progress(facts: Facts, query: Query) -> dict[str, Any]:
 
 def _covered(facts: Facts) -> str:
     """On how many runs the figures of progress are, and why the others are left out."""
-    found = progressed(facts.rows)
+    found = Progressed(facts.rows)
     whole = gettext(
         "Verdicts: %(source)s. Runs with both a verdict and progress: %(n)s of %(total)s."
     )

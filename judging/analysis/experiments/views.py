@@ -12,10 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import (
+    Freshness,
     check_permissions,
     facts_of,
     for_readers,
-    freshness,
     progress_facts_of,
     read_value,
     record_verdicts,
@@ -37,7 +37,7 @@ from judging.analysis.experiments.selection import Selection, read_selection
 from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS
-from judging.analysis.progress.figures import progressed
+from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.pages import shown_sections
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN
@@ -82,7 +82,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
         undecided=Cell(undecided, facts.url(standing=RunResult.NONE)),
         has_hints=any(each.agent.config.get(HINTS_KEY) for each in facts.configurations),
         gate_command=command_line(facts.source, str(scope.experiment.pk), "…"),
-        freshness=freshness(scope.experiment, request.user),
+        freshness=Freshness(scope.experiment, request.user),
         judged_in=studies_of(scope, request.user),
         **shown_for(scope),
     )
@@ -93,7 +93,7 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
 def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
     """Whether runs have ended since the figures of a page were made, for that page to ask."""
     try:
-        found = freshness(scope.experiment, request.user, request.GET)
+        found = Freshness(scope.experiment, request.user, request.GET)
     except ValueError as error:
         raise Http404 from error
     return render(
@@ -122,12 +122,12 @@ def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpRespons
 def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse:
     """Progress beside success, by step, under step limits, by difficulty, and in one score."""
     facts = progress_facts_of(request, scope)
-    found = progressed(facts.rows)
+    found = Progressed(facts.rows)
     return render_facts(
         request,
         "progress/experiment_progress",
         facts,
-        freshness=freshness(scope.experiment, request.user),
+        freshness=Freshness(scope.experiment, request.user),
         found=found,
         missing=[
             (words, Cell(n, facts.progress_url(why)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -76,21 +75,33 @@ REVIEW = "judging.add_failurereview"
 WITHDRAWN = FailureReview.Decision.WITHDRAWN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FailurePane:
-    """Everything on how one run failed, and the form for a person's word."""
+    """Everything on how one run failed, and the form for a person's word.
 
-    run: Run
-    proposed: Proposed
-    review: FailureReview | None
-    """The word that counts; None where nobody has said anything, or it was taken back."""
-    history: Sequence[FailureReview]
-    form: FailureForm
-    may_review: bool
-    says_failure: bool
-    """Whether people or an evaluator say that it failed, whatever its own outcome."""
-    says_success: bool
-    """Whether people say that it succeeded, which counts before anything else."""
+    Of a run that the person may know everything of. `says_failure`: people or an evaluator say
+    that it failed, whatever its own outcome. `says_success`: people say that it succeeded, which
+    counts before anything else.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        user: User,
+        form: FailureForm | None = None,
+        *,
+        says_failure: bool = False,
+        says_success: bool = False,
+    ) -> None:
+        said = FailureReview.objects.filter(run=run).select_related("by")
+        self.run = run
+        self.proposed = proposed_for([run.pk])[run.pk]
+        self.history = list(said.order_by("-at", "-pk"))
+        current = next((each for each in self.history if each.is_current), None)
+        self.review = None if current is None or current.decision == WITHDRAWN else current
+        """The word that counts; None where nobody has said anything, or it was taken back."""
+        self.form = form or FailureForm(initial=_initial(self.review, self.proposed))
+        self.may_review = user.has_perm(REVIEW)
+        self.says_failure, self.says_success = says_failure, says_success
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -142,32 +153,6 @@ class FailurePane:
         return newest if newest is not None and newest.decision != WITHDRAWN else None
 
 
-def failure_pane(
-    run: Run,
-    user: User,
-    form: FailureForm | None = None,
-    *,
-    says_failure: bool = False,
-    says_success: bool = False,
-) -> FailurePane:
-    """The pane of a run that the person may know everything of."""
-    proposed = proposed_for([run.pk])[run.pk]
-    said = FailureReview.objects.filter(run=run).select_related("by")
-    history = list(said.order_by("-at", "-pk"))
-    current = next((each for each in history if each.is_current), None)
-    review = current if current is not None and current.decision != WITHDRAWN else None
-    return FailurePane(
-        run=run,
-        proposed=proposed,
-        review=review,
-        history=history,
-        form=form or FailureForm(initial=_initial(review, proposed)),
-        may_review=user.has_perm(REVIEW),
-        says_failure=says_failure,
-        says_success=says_success,
-    )
-
-
 def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     """The pane beside a run's timeline; None where the person may not read it, or it still runs."""
     if not judgements.reads_audits or judgements.run.is_active:
@@ -175,7 +160,7 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     said = [each.verdict for each in judgements.references]
     judged = [line.evaluation.verdict for line in judgements.evaluators]
     failed = (ReferenceVerdict.Verdict.FAILURE in said, Evaluation.Verdict.FAILED in judged)
-    return failure_pane(
+    return FailurePane(
         judgements.run,
         user,
         says_failure=any(failed),

@@ -25,7 +25,7 @@ from judging.analysis.failure_modes.pages import (
     REVIEW,
     ChosenRunsForm,
     FailureForm,
-    failure_pane,
+    FailurePane,
     with_failure_modes,
 )
 from judging.analysis.failure_modes.services import (
@@ -91,7 +91,7 @@ def _pane(
 ) -> HttpResponse:
     alone = wants_partial(request)
     context = {
-        "failure": failure_pane(run, request.user, form),
+        "failure": FailurePane(run, request.user, form),
         "is_saved": request.method == "POST" and status == 200,
         "steps_at": "" if alone else reverse("runs:run_detail", args=[run.pk]),
     }

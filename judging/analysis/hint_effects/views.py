@@ -6,9 +6,9 @@ from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
 from judging.analysis.experiments.access import (
+    Freshness,
     facts_of,
     for_readers,
-    freshness,
     record_verdicts,
     render_facts,
 )
@@ -41,7 +41,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         request,
         "hint_effects/hint_report",
         facts,
-        freshness=freshness(scope.experiment, request.user),
+        freshness=Freshness(scope.experiment, request.user),
         effects=effects,
         choices=facts.choices,
         report_tables=html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -35,7 +34,7 @@ from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.fragments import AppRequest
 from runs.knowledge.learning import cancel_learning
-from runs.models import LearningItem, LearningJob, Run, RunStatus, Task, User
+from runs.models import LearningJob, Run, RunStatus, Task, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
 
@@ -76,21 +75,25 @@ class Offer(NamedTuple):
     cost: Decimal | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalsPage:
-    """The newest question about a task, and what a new one would take."""
+    """The newest question about a task, and what a new one would take.
 
-    task: Task
-    job: LearningJob | None
-    made: ProposalsMade
-    problem: str
-    item: LearningItem | None
-    open: Sequence[Open]
-    runs: Sequence[UUID]
-    """Successful runs that a new question would tell of."""
-    offers: Sequence[Offer]
-    missing: str
-    """Why no model can be asked; empty if one can."""
+    Args:
+        sent: the form's fields, to show them again with what is wrong.
+    """
+
+    def __init__(self, task: Task, sent: Any = None) -> None:
+        jobs = LearningJob.objects.filter(kind=LearningJob.Kind.MILESTONES, params__task=task.pk)
+        job = jobs.order_by("-created_at").first()
+        item = job.items.first() if job else None
+        self.task, self.job, self.item = task, job, item
+        self.made = ProposalsMade.model_validate(item.result if item else {})
+        self.problem = (job.problem if job else "") or (item.problem if item else "")
+        self.open = _open(self.made, sent)
+        self.runs = successful_runs(task)
+        """Successful runs that a new question would tell of."""
+        self.offers, self.missing = _offers(task, self.runs)
+        """Models that can be asked, or else why none can."""
 
     @property
     def chosen(self) -> dict[int, ProposalForm]:
@@ -118,31 +121,6 @@ def successful_runs(task: Task) -> list[UUID]:
     )
     most = ProposalSettings(model="any").most_runs
     return list(runs.order_by("by", "n_steps", "pk").values_list("pk", flat=True)[:most])
-
-
-def proposals_page(task: Task, sent: Any = None) -> ProposalsPage:
-    """What is known of a task's proposals.
-
-    Args:
-        sent: the form's fields, to show them again with what is wrong.
-    """
-    jobs = LearningJob.objects.filter(kind=LearningJob.Kind.MILESTONES, params__task=task.pk)
-    job = jobs.order_by("-created_at").first()
-    item = job.items.first() if job else None
-    made = ProposalsMade.model_validate(item.result if item else {})
-    runs = successful_runs(task)
-    offers, missing = _offers(task, runs)
-    return ProposalsPage(
-        task=task,
-        job=job,
-        made=made,
-        problem=(job.problem if job else "") or (item.problem if item else ""),
-        item=item,
-        open=_open(made, sent),
-        runs=runs,
-        offers=offers,
-        missing=missing,
-    )
 
 
 def _open(made: ProposalsMade, sent: Any) -> list[Open]:
@@ -174,14 +152,14 @@ may_propose = permission_required(PERMISSIONS, raise_exception=True)
 @may_propose
 def milestone_proposals(request: AppRequest, task_id: int) -> HttpResponse:
     """The newest proposals, or how they come along; by itself, or on a page of its own."""
-    return _shown(request, proposals_page(_task(request, task_id)))
+    return _shown(request, ProposalsPage(_task(request, task_id)))
 
 
 @require_POST
 @may_propose
 def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse:
     """Have a model asked."""
-    page = proposals_page(_task(request, task_id))
+    page = ProposalsPage(_task(request, task_id))
     if page.job and page.job.is_active:
         messages.info(request, _("A model is already being asked."))
     else:
@@ -197,7 +175,7 @@ def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse
 @may_propose
 def milestone_proposals_cancel(request: AppRequest, task_id: int) -> HttpResponse:
     """Ask the question under way to stop."""
-    page = proposals_page(_task(request, task_id))
+    page = ProposalsPage(_task(request, task_id))
     if page.job:
         cancel_learning(job=page.job)
     return redirect("judging:milestone_proposals", task_id)
@@ -207,7 +185,7 @@ def milestone_proposals_cancel(request: AppRequest, task_id: int) -> HttpRespons
 @may_propose
 def milestone_proposals_decide(request: AppRequest, task_id: int) -> HttpResponse:
     """Accept or reject the proposals that are chosen."""
-    page = proposals_page(_task(request, task_id), request.POST)
+    page = ProposalsPage(_task(request, task_id), request.POST)
     n, accepts = len(page.chosen), request.POST.get("do") != "reject"
     try:
         _decide(page, request.user, accepts=accepts)

@@ -70,17 +70,16 @@ _LISTED = (
 """Runs and tasks have large columns, which a list has no use for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFigures:
     """The newest sample of one configuration, as far as it may be told."""
 
-    sample: FailureSample
-    name: str
-    drawn: int
-    tagged: Counter[str]
-    proposed: Counter[str]
-    confirmed: Share
-    """Of the proposals that people looked at, those they agree with."""
+    def __init__(self, sample: FailureSample, name: str, rows: Sequence[tuple[str, str]]) -> None:
+        both = [(cause, proposed) for cause, proposed in rows if cause and proposed]
+        self.sample, self.name, self.drawn = sample, name, len(rows)
+        self.tagged = Counter(cause for cause, _ in rows if cause)
+        self.proposed = Counter(proposed for _, proposed in rows if proposed)
+        self.confirmed = Share(sum(cause == proposed for cause, proposed in both), len(both))
+        """Of the proposals that people looked at, those they agree with."""
 
     @property
     def told(self) -> int:
@@ -113,7 +112,7 @@ def causes_of(scope: Scope) -> list[SampleFigures]:
     for pk, cause, proposed in told.values_list("sample", "cause", "proposal__cause"):
         rows[pk].append((cause or "", FailureCause.known(proposed) or ""))
     found = [
-        _figures(sample, names[agent], rows[sample.pk])
+        SampleFigures(sample, names[agent], rows[sample.pk])
         for agent, sample in newest.items()
         if rows[sample.pk]
     ]
@@ -163,18 +162,6 @@ def _with_causes(rows: QuerySet[SampledFailure]) -> QuerySet[Any]:
     word = FailureCauseTag.objects.filter(run=OuterRef("run"), is_current=True)
     told: QuerySet[Any] = rows.annotate(cause=Subquery(word.values("cause")))
     return told
-
-
-def _figures(sample: FailureSample, name: str, rows: Sequence[tuple[str, str]]) -> SampleFigures:
-    both = [(cause, proposed) for cause, proposed in rows if cause and proposed]
-    return SampleFigures(
-        sample=sample,
-        name=name,
-        drawn=len(rows),
-        tagged=Counter(cause for cause, _ in rows if cause),
-        proposed=Counter(proposed for _, proposed in rows if proposed),
-        confirmed=Share(sum(cause == proposed for cause, proposed in both), len(both)),
-    )
 
 
 def causes(facts: Facts) -> Report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.counting import tally
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
@@ -90,19 +90,20 @@ class Group(NamedTuple):
         return sum(each.runs for each in self.tasks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFigures:
-    """One configuration at all tasks that it tried."""
+    """One configuration at all tasks that it tried, and its runs that are not like the others."""
 
-    agent: int
-    name: str
-    tasks: Sequence[TaskFigures]
-    broken: int
-    """Runs that say nothing of the agent: errors of site, browser, model or harness, and others."""
-    undecided: int
-    """Counted runs that ended in the agent's own error: no accuracy of an experiment has them."""
-    unrewarded: int
-    """Counted runs without a reward: no accuracy by the reward has them."""
+    def __init__(
+        self, agent: int, name: str, tasks: Sequence[TaskFigures], apart: Mapping[Any, int]
+    ) -> None:
+        self.agent, self.name = agent, name
+        self.tasks = sorted(tasks, key=lambda each: each.task)
+        self.broken = apart[agent, _Apart.BROKEN]
+        """Runs that say nothing of the agent: errors of site, browser, model or harness, others."""
+        self.undecided = apart[agent, _Apart.UNDECIDED]
+        """Counted runs that ended in the agent's own error: no experiment's accuracy has them."""
+        self.unrewarded = apart[agent, _Apart.UNREWARDED]
+        """Counted runs without a reward: no accuracy by the reward has them."""
 
     @property
     def counted(self) -> Group:
@@ -137,14 +138,7 @@ def suite_of(scope: Scope) -> list[SuiteFigures]:
         counted[agent].append(TaskFigures(short_name(task), runs, won, steps))
     apart = _apart(scope)
     found = [
-        SuiteFigures(
-            agent=agent,
-            name=names.get(agent, ""),
-            tasks=sorted(counted[agent], key=lambda each: each.task),
-            broken=apart[agent, _Apart.BROKEN],
-            undecided=apart[agent, _Apart.UNDECIDED],
-            unrewarded=apart[agent, _Apart.UNREWARDED],
-        )
+        SuiteFigures(agent, names.get(agent, ""), counted[agent], apart)
         for agent in {*counted, *(agent for agent, _ in apart)}
     ]
     return sorted(found, key=lambda each: (each.name, each.agent))
@@ -168,9 +162,7 @@ def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
         When(COUNTS, then=Value(_Apart.UNDECIDED)),
         default=Value(_Apart.BROKEN),
     )
-    runs: Any = runs_of_suite(scope).filter(standing__in=told).annotate(why=why)
-    counts: Any = runs.values_list("agent", "why").annotate(n=Count("pk"))
-    return Counter({(agent, _Apart(why)): n for agent, why, n in counts})
+    return tally(runs_of_suite(scope).filter(standing__in=told).annotate(why=why), "agent", "why")
 
 
 RULES: Mapping[Rule, Promise] = {Rule.POSITIVE: _("reward above 0"), Rule.BINARY: _("reward 1")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from statistics import median
@@ -144,22 +143,37 @@ def pooled(figures: Sequence[MilestoneFigures]) -> MilestoneMatch:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Dollars per run. None where nothing is known; unknown costs are left out and counted."""
+    """Dollars per run, of judging and of labels. None where nothing is known; unknown costs are
+    left out and counted.
 
-    judged: float | None
-    priced: int
-    """Runs whose judging has a known cost."""
-    runs: int
-    kept: int
-    """Of these, runs that cost nothing: the reply was there from before."""
-    label_seconds: float | None
-    median_seconds: float | None
-    labels: int
-    """Labels with ticks of which the time was measured."""
-    labels_per_run: float
-    wage: float
+    Args:
+        judged: the cost of each evaluation, None where it is unknown.
+        label_seconds: of the labels whose time was measured.
+        labels_by_run: how many labels each run has, measured or not.
+    """
+
+    def __init__(
+        self,
+        judged: Sequence[Decimal | None],
+        label_seconds: Sequence[float],
+        labels_by_run: Sequence[int],
+        wage: float,
+    ) -> None:
+        known = [float(cost) for cost in judged if cost is not None]
+        paid = [cost for cost in known if cost > 0]
+        self.runs, self.priced = len(judged), len(known)
+        """Runs, and those whose judging has a known cost."""
+        self.kept = len(known) - len(paid)
+        """Of these, runs that cost nothing: the reply was there from before."""
+        # Replies kept from before cost nothing again, which says nothing of their price.
+        self.judged = sum(paid) / len(paid) if paid else (0.0 if known else None)
+        self.labels = n = len(label_seconds)
+        """Labels with ticks of which the time was measured."""
+        self.label_seconds = sum(label_seconds) / n if n else None
+        self.median_seconds = median(label_seconds) if n else None
+        self.labels_per_run = sum(labels_by_run) / len(labels_by_run) if labels_by_run else 0.0
+        self.wage = wage
 
     @property
     def label(self) -> float | None:
@@ -175,33 +189,3 @@ class Costs:
     def times(self) -> float | None:
         """How many times dearer people are; None where either is unknown or the judge is free."""
         return self.people / self.judged if self.people is not None and self.judged else None
-
-
-def costs_of(
-    judged: Sequence[Decimal | None],
-    label_seconds: Sequence[float],
-    labels_by_run: Sequence[int],
-    wage: float,
-) -> Costs:
-    """The costs of judging these runs, and of the labels of runs.
-
-    Args:
-        judged: the cost of each evaluation, None where it is unknown.
-        label_seconds: of the labels whose time was measured.
-        labels_by_run: how many labels each run has, measured or not.
-    """
-    known = [float(cost) for cost in judged if cost is not None]
-    paid = [cost for cost in known if cost > 0]
-    n = len(label_seconds)
-    return Costs(
-        # Replies kept from before cost nothing again, which says nothing of their price.
-        judged=sum(paid) / len(paid) if paid else (0.0 if known else None),
-        priced=len(known),
-        runs=len(judged),
-        kept=len(known) - len(paid),
-        label_seconds=sum(label_seconds) / n if n else None,
-        median_seconds=median(label_seconds) if n else None,
-        labels=n,
-        labels_per_run=sum(labels_by_run) / len(labels_by_run) if labels_by_run else 0.0,
-        wage=wage,
-    )

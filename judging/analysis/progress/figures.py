@@ -13,8 +13,6 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.experiments.groups import Placed
 from judging.analysis.progress.rows import RunRow, Stop
-from judging.analysis.progress.sources import Missing
-from judging.statistics.comparison import Difference
 from judging.statistics.figures import Share
 from judging.statistics.progress import (
     AdjustedScore,
@@ -31,48 +29,33 @@ LIMITS = (10, 20, 30, 50)
 """Step limits as the source paper tried them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Progressed:
-    """Some runs: how far they got and how many succeeded, over those of which both are known."""
+    """Some runs: how far they got and how many succeeded, over those of which both are known.
 
-    runs: int
-    """All that count, known or not."""
-    missing: Mapping[Missing, int]
-    """Runs without a progress rate, by why."""
-    undecided: int
-    """Runs with a rate and without a verdict."""
-    partial: int
-    """Runs of n whose rate is over some of their task's milestones only."""
-    success: Share
-    reached: Mean
-    held: Mean
-    hidden: Difference
-    failures: Mean
-    """The highest progress of the runs that failed."""
+    Every standard error knows that runs share tasks.
+    """
 
-    @property
-    def n(self) -> int:
-        return self.success.total
-
-
-def progressed(rows: Sequence[RunRow]) -> Progressed:
-    """The figures of these runs; every standard error knows that runs share tasks."""
-    known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
-    tasks = [row.task for row, _ in known]
-    highest = [each.maximum for _, each in known]
-    won = [row.is_success for row, _ in known]
-    failed = [(each.maximum, row.task) for row, each in known if not row.is_success]
-    return Progressed(
-        runs=len(rows),
-        missing=Counter(row.missing for row in rows if row.missing is not None),
-        undecided=sum(row.progress is not None and not row.is_decided for row in rows),
-        partial=sum(each.is_partial for _, each in known),
-        success=Share(sum(won), len(won)),
-        reached=clustered_mean(highest, tasks),
-        held=clustered_mean([each.final for _, each in known], tasks),
-        hidden=hidden_progress(highest, won, tasks),
-        failures=clustered_mean([rate for rate, _ in failed], [task for _, task in failed]),
-    )
+    def __init__(self, rows: Sequence[RunRow]) -> None:
+        known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
+        tasks = [row.task for row, _ in known]
+        highest = [each.maximum for _, each in known]
+        won = [row.is_success for row, _ in known]
+        failed = [(each.maximum, row.task) for row, each in known if not row.is_success]
+        self.n = len(known)
+        self.runs = len(rows)
+        """All that count, known or not."""
+        self.missing = Counter(row.missing for row in rows if row.missing is not None)
+        """Runs without a progress rate, by why."""
+        self.undecided = sum(row.progress is not None and not row.is_decided for row in rows)
+        """Runs with a rate and without a verdict."""
+        self.partial = sum(each.is_partial for _, each in known)
+        """Runs of n whose rate is over some of their task's milestones only."""
+        self.success = Share(sum(won), self.n)
+        self.reached = clustered_mean(highest, tasks)
+        self.held = clustered_mean([each.final for _, each in known], tasks)
+        self.hidden = hidden_progress(highest, won, tasks)
+        self.failures = clustered_mean([rate for rate, _ in failed], [task for _, task in failed])
+        """The highest progress of the runs that failed."""
 
 
 def parts_of(

@@ -14,7 +14,7 @@ from judging.analysis.experiments.pictures import ShownPicture
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.pictures_progress import STEPS, Curve, agreement_picture, curves_picture
 from judging.analysis.pictures_progress import Pair as Mark
-from judging.analysis.progress.figures import curve_of, progressed
+from judging.analysis.progress.figures import Progressed, curve_of
 from judging.analysis.progress.people import Pair, PeopleFacts
 from judging.analysis.progress.people_reports import OVERALL
 from judging.analysis.progress.reports import PROGRESS
@@ -27,7 +27,7 @@ from judging.statistics.figures import Undefined
 
 def _beside_success(facts: Facts) -> list[ShownPicture]:
     """Two rows a configuration: how far its runs got, and how many succeeded."""
-    found = [(each.name, progressed(facts.rows_of(each))) for each in facts.configurations]
+    found = [(each.name, Progressed(facts.rows_of(each))) for each in facts.configurations]
     if not any(each.n for _name, each in found):
         return []
     rows = []

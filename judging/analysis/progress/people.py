@@ -23,7 +23,6 @@ from judging.analysis.progress.correspondence import (
     Correspondence,
     Costs,
     MilestoneFigures,
-    costs_of,
     milestone_figures,
     of_measurements,
     pooled,
@@ -209,7 +208,7 @@ class PeopleFacts:
 
     @property
     def costs(self) -> Costs:
-        return costs_of(
+        return Costs(
             [pair.cost for pair in self.pairs],
             self.label_seconds,
             [len(each.people.by_each) for each in self.ticked],

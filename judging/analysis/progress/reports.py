@@ -13,7 +13,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
-from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of, progressed
+from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
@@ -33,7 +33,7 @@ _MEANING = _(
 
 def configurations(facts: Facts) -> Report:
     """One row a configuration, over all task sets."""
-    found = [(each, progressed(facts.rows_of(each))) for each in facts.configurations]
+    found = [(each, Progressed(facts.rows_of(each))) for each in facts.configurations]
     return Report(
         columns=[
             CONFIGURATION,
@@ -114,7 +114,7 @@ def difficulty(facts: Facts) -> Report:
         return part_of(split, row, facts.tasks)
 
     found = [
-        (each.name, _parts_words([(show(name).text, progressed(rows)) for name, rows in of]))
+        (each.name, _parts_words([(show(name).text, Progressed(rows)) for name, rows in of]))
         for each in facts.configurations
         if (of := list(parts_of(facts.rows_of(each), part).items()))
     ]
@@ -147,7 +147,7 @@ def _by_part(
     **more: Any,
 ) -> Report:
     found = [
-        (each, name, progressed(rows), choose(name, rows))
+        (each, name, Progressed(rows), choose(name, rows))
         for each in facts.configurations
         for name, rows in parts_of(facts.rows_of(each), part).items()
     ]

@@ -16,16 +16,14 @@ from runs.models import Run
 from webagent.milestones.findings import Definition, Finding, digest_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
     """One milestone, as one source sees it."""
 
-    name: str
-    at: int | None = None
-    lost: int | None = None
-    why: str = ""
-    again: Sequence[tuple[int, int | None]] = ()
-    """When it held once more after it was lost, and the step that ended that, if any."""
+    def __init__(self, one: Finding | StoredFinding) -> None:
+        self.name, self.why = one.name, one.rationale
+        self.at, self.lost = one.achieved_at, one.lost_at
+        self.again = one.regained if isinstance(one, StoredFinding) else ()
+        """When it held once more after it was lost, and the step that ended that, if any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +80,7 @@ def _evaluated(
                 rates=stored.progress.by_step,
                 maximum=stored.progress.maximum,
                 final=stored.progress.final,
-                milestones=[_reached(one, one.regained) for one in stored.milestones],
+                milestones=[Reached(one) for one in stored.milestones],
                 not_told=[one.name for one in milestones if one.name not in known],
             )
 
@@ -99,11 +97,5 @@ def _ticked(
                 rates=progress.by_step,
                 maximum=progress.maximum,
                 final=progress.final,
-                milestones=[_reached(one) for one in findings],
+                milestones=[Reached(one) for one in findings],
             )
-
-
-def _reached(one: Finding | StoredFinding, again: Sequence[tuple[int, int | None]] = ()) -> Reached:
-    return Reached(
-        name=one.name, at=one.achieved_at, lost=one.lost_at, why=one.rationale, again=again
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_uppercase
@@ -11,10 +12,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.explanations import explain
+from judging.analysis.audits.explanations import Explanation
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, Resampled, corrected_rates
-from judging.analysis.audits.people.agreement import Agreement, Pair, agreement_of
+from judging.analysis.audits.people.agreement import Agreement, OnQuestion, Pair, agreement_of
 from judging.analysis.audits.people.reports import agreement_report
 from judging.analysis.audits.population import FAILURE, LEFT_OUT, SUCCESS, shown
 from judging.analysis.audits.verdict_sources import stubs_of
@@ -174,7 +175,7 @@ def _evaluations(item: StudyItem, reference: str) -> list[dict[str, Any]]:
         {
             "evaluation": each,
             "cell": place,
-            "explanation": explain(each),
+            "explanation": Explanation(each),
             "tag": tags.get((each.evaluator.name, place)),
         }
         for each, place in zip(said, cells, strict=True)
@@ -277,20 +278,18 @@ def named(agreement: Agreement, people: People) -> Agreement:
     """The same with everybody under the name that the report gives them."""
 
     def pair(found: Pair) -> Pair:
-        return replace(found, first=people(found.first), second=people(found.second))
+        shown = copy(found)
+        shown.first, shown.second = people(found.first), people(found.second)
+        return shown
 
-    return replace(
-        agreement,
-        questions=[
-            replace(
-                each,
-                annotators=[people(name) for name in each.annotators],
-                pairs=[pair(found) for found in each.pairs],
-                repeats=[pair(found) for found in each.repeats],
-            )
-            for each in agreement.questions
-        ],
-    )
+    def question(found: OnQuestion) -> OnQuestion:
+        shown = copy(found)
+        shown.annotators = [people(name) for name in found.annotators]
+        shown.pairs = [pair(each) for each in found.pairs]
+        shown.repeats = [pair(each) for each in found.repeats]
+        return shown
+
+    return replace(agreement, questions=[question(each) for each in agreement.questions])
 
 
 def _cells(pages: Mapping[int, str], found: Measured) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from judging.analysis.gate.decision import mean_drop
-from judging.analysis.progress.correspondence import costs_of
+from judging.analysis.progress.correspondence import Costs
 from judging.statistics.comparison import difference_of_shares, mean_difference, paired_difference
 from judging.statistics.correspondence import (
     agreement,
@@ -191,11 +191,11 @@ def test_one_difference_a_task_is_as_scipy_has_it() -> None:
 
 def test_a_label_without_a_time_is_a_label_all_the_same() -> None:
     """Two runs with two labels each, of which three were timed: 90 s at $20 an hour is $0.50."""
-    found = costs_of([Decimal("0.02"), None, Decimal(0)], [60.0, 90.0, 120.0], [2, 2], 20.0)
+    found = Costs([Decimal("0.02"), None, Decimal(0)], [60.0, 90.0, 120.0], [2, 2], 20.0)
     assert [found.label, found.people] == [0.5, 1.0]
     assert (found.judged, found.priced, found.kept, found.labels) == (0.02, 2, 1, 3)
     assert found.times == pytest.approx(50)
-    assert costs_of([], [], [], 20.0).people is None
+    assert Costs([], [], [], 20.0).people is None
 
 
 def test_gaps_that_are_all_alike_claim_no_certainty() -> None:

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.analysis.audits.explanations import Segment, decided_by, difference, explain
+from judging.analysis.audits.explanations import Explanation, Segment, decided_by, difference
 from judging.models import Assignment, Evaluation, StudyItem, StudyMember, Unblinding
 from runs.models import Run, User
 from tests.judging.analysis import audited
@@ -221,7 +221,7 @@ def test_what_an_evaluation_holds_is_escaped(item: StudyItem) -> None:
 )
 def test_details_of_any_form_are_shown_somehow(item: StudyItem, details: object) -> None:
     evaluation = audited.evaluation(item.run, audited.evaluator("odd"), "passed", details=details)
-    assert explain(evaluation).checks == []
+    assert Explanation(evaluation).checks == []
     assert isinstance(decided_by(details), str)
     assert "odd" in pane(audited.auditor(), item.run)
 

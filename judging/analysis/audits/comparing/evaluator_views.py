@@ -26,7 +26,6 @@ from judging.analysis.audits.comparing.evaluators import (
     Comparison,
     Flip,
     Flips,
-    compare,
 )
 from judging.analysis.audits.comparing.studies import DEFAULT_PAIRS
 from judging.analysis.audits.facts import AuditFacts
@@ -89,7 +88,7 @@ def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpRe
     pair = _pair(request, AuditFacts(study).sources)
     if pair is None:
         raise Http404
-    return as_file(comparison_report(study, compare(study, *pair)), ending)
+    return as_file(comparison_report(study, Comparison(study, *pair)), ending)
 
 
 def _pair(
@@ -117,7 +116,7 @@ def _default_pair(sources: VerdictSources) -> tuple[VerdictSource, VerdictSource
 def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dict[str, Any]:
     """What the template shows, in a number of queries that does not depend on the runs."""
     study = facts.study
-    comparison = compare(study, first, second)
+    comparison = Comparison(study, first, second)
     added = steps(facts, (first, second))
     flips = flip_cells(study, first, second, comparison.flips)
     figures = (

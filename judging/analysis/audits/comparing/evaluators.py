@@ -125,36 +125,39 @@ class Flips:
         return mcnemar(self.new_fn + self.new_fp, self.fixed_fn + self.fixed_fp)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The same within one site, template or kind of evaluation."""
+    """The same within one site, template or kind of evaluation.
 
-    name: str
-    flips: Flips
-    first: ConfusionMatrix
-    second: ConfusionMatrix
-    adjusted: float | None
-    """McNemar's p by Holm over the groups of this kind that are tested; None where this is none."""
+    `adjusted` is McNemar's p by Holm over the groups of this kind that are tested; None where this
+    is none.
+    """
+
+    def __init__(
+        self, name: str, flips: Flips, counts: Sequence[Joint], adjusted: float | None
+    ) -> None:
+        self.name, self.flips, self.adjusted = name, flips, adjusted
+        self.first, self.second = (matrix_against_reference(counts, side) for side in (0, 1))
 
     @property
     def is_small(self) -> bool:
         return self.adjusted is None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two evaluators of a study held against each other."""
+    """Two evaluators of a study held against each other, in three queries."""
 
-    first: VerdictSource
-    second: VerdictSource
-    flips: Flips
-    matrices: tuple[ConfusionMatrix, ConfusionMatrix]
-    spent: tuple[dict[str, Any], dict[str, Any]]
-    """What each took over the counted runs: `cost`, None where it is not known of any run, of
-    how many it is (`priced`), `seconds`, the mean of an evaluation, and `evaluations`.
-    """
-    groups: Mapping[str, Sequence[Group]]
-    """By name of a grouping with more than one group; most flips first."""
+    def __init__(self, study: Study, first: VerdictSource, second: VerdictSource) -> None:
+        counts = joint_counts(study, [first, second], by=list(GROUPINGS))
+        groups = {name: _groups(counts, name) for name in GROUPINGS}
+        self.first, self.second = first, second
+        self.flips = flips_of(counts)
+        self.matrices = (matrix_against_reference(counts, 0), matrix_against_reference(counts, 1))
+        self.spent = (_spent(study, first), _spent(study, second))
+        """What each took over the counted runs: `cost`, None where it is not known of any run, of
+        how many it is (`priced`), `seconds`, the mean of an evaluation, and `evaluations`.
+        """
+        self.groups = {name: found for name, found in groups.items() if len(found) > 1}
+        """By name of a grouping with more than one group; most flips first."""
 
 
 class PairCompared(NamedTuple):
@@ -165,20 +168,6 @@ class PairCompared(NamedTuple):
     flips: Flips
     adjusted: float
     """McNemar's p by Holm over all pairs."""
-
-
-def compare(study: Study, first: VerdictSource, second: VerdictSource) -> Comparison:
-    """The comparison, in three queries."""
-    counts = joint_counts(study, [first, second], by=list(GROUPINGS))
-    groups = {name: _groups(counts, name) for name in GROUPINGS}
-    return Comparison(
-        first=first,
-        second=second,
-        flips=flips_of(counts),
-        matrices=(matrix_against_reference(counts, 0), matrix_against_reference(counts, 1)),
-        spent=(_spent(study, first), _spent(study, second)),
-        groups={name: found for name, found in groups.items() if len(found) > 1},
-    )
 
 
 def compare_all(study: Study, sources: VerdictSources) -> list[PairCompared]:
@@ -211,16 +200,7 @@ def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
     flips = {name: flips_of(found) for name, found in by_name.items()}
     tested = [name for name, each in flips.items() if each.runs >= FEW_RUNS]
     adjusted = dict(zip(tested, holm([flips[name].test.p_value for name in tested]), strict=True))
-    groups = [
-        Group(
-            name=name,
-            flips=flips[name],
-            first=matrix_against_reference(found, 0),
-            second=matrix_against_reference(found, 1),
-            adjusted=adjusted.get(name),
-        )
-        for name, found in by_name.items()
-    ]
+    groups = [Group(name, flips[name], by_name[name], adjusted.get(name)) for name in by_name]
     return sorted(groups, key=lambda group: (-_flipped(group.flips), -group.flips.runs, group.name))
 
 
@@ -239,16 +219,16 @@ def _spent(study: Study, source: VerdictSource) -> dict[str, Any]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
     """One step alone, and what it adds where no step before it passed."""
 
-    step: VerdictSource
-    alone: ConfusionMatrix
-    """Over the runs on which it was asked; the others are its fifth cell."""
-    earlier: Sequence[VerdictSource]
-    new_tp: int
-    new_fp: int
+    def __init__(self, counts: Sequence[Joint], steps: Sequence[VerdictSource], place: int) -> None:
+        self.step, self.earlier = steps[place], steps[:place]
+        self.alone = matrix_against_reference(counts, place)
+        """Over the runs on which it was asked; the others are its fifth cell."""
+        new = [each for each in counts if each.said[place] and True not in each.said[:place]]
+        self.new_tp = sum(each.runs for each in new if each.succeeded)
+        self.new_fp = sum(each.runs for each in new if not each.succeeded)
 
     @property
     def is_first(self) -> bool:
@@ -278,17 +258,6 @@ def additions_of(
     counts = joint_counts(study, [*steps, evaluator])
     return Additions(
         evaluator=evaluator,
-        steps=[_addition(counts, steps, place) for place in range(len(steps))],
+        steps=[Addition(counts, steps, place) for place in range(len(steps))],
         together=matrix_against_reference(counts, len(steps)),
-    )
-
-
-def _addition(counts: Sequence[Joint], steps: Sequence[VerdictSource], place: int) -> Addition:
-    new = [each for each in counts if each.said[place] is True and True not in each.said[:place]]
-    return Addition(
-        step=steps[place],
-        alone=matrix_against_reference(counts, place),
-        earlier=steps[:place],
-        new_tp=sum(each.runs for each in new if each.succeeded),
-        new_fp=sum(each.runs for each in new if not each.succeeded),
     )

@@ -34,8 +34,10 @@ from judging.statistics.agreement import (
 )
 from judging.statistics.figures import Figure, Interval, Undefined
 
-Said = Mapping[tuple[int, int], Mapping[str, str]]
-"""What each annotator said, by name, of each thing: an item, and what of it is rated."""
+Thing = tuple[int, int]
+"""An item, and what of it is rated."""
+Said = Mapping[Thing, Mapping[str, str]]
+"""What each annotator said, by name, of each thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +52,23 @@ class Agreed:
     is_share: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """Two annotators on the runs that both labelled."""
 
-    first: str
-    second: str
-    runs: int
-    figures: Sequence[Agreed]
-    table: Mapping[tuple[str, str], int]
-    """Runs by (label of the first, label of the second)."""
-    categories: Sequence[str]
+    def __init__(
+        self,
+        annotators: tuple[str, str],
+        things: Sequence[Thing],
+        ratings: Sequence[tuple[str, str]],
+        figures: Sequence[Agreed],
+        categories: Sequence[str],
+    ) -> None:
+        self.first, self.second = annotators
+        self.runs = _runs(things)
+        self.figures = figures
+        self.table = Counter(ratings)
+        """Runs by (label of the first, label of the second)."""
+        self.categories = categories
 
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
@@ -77,20 +85,35 @@ class Pair:
         return [label for label in self.categories if label in given]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OnQuestion:
-    """How far annotators agree on one question."""
+    """How far annotators agree on one question: over the runs that at least two answered it on."""
 
-    question: Question
-    annotators: Sequence[str]
-    runs: int
-    """Those on which at least two annotators answered it."""
-    answers: int
-    """So many answers they gave there."""
-    figures: Sequence[Agreed]
-    pairs: Sequence[Pair]
-    repeats: Sequence[Pair]
-    """Each annotator against themselves, on hidden repeats."""
+    def __init__(self, question: Question, answers: Iterable[Answer], seed: int) -> None:
+        rated = _Rated.of(question, answers, seed)
+        said = {thing: given for thing, given in rated.said.items() if len(given) > 1}
+        ratings = [[given.get(name) for name in _names(said)] for given in said.values()]
+        self.question = question
+        self.annotators = _names(said)
+        self.runs = _runs(said)
+        self.answers = sum(map(len, said.values()))
+        """So many answers they gave there."""
+        self.figures = rated.figures(list(said), ratings)
+        self.pairs = list(self._pairs(rated, said))
+        self.repeats = list(_repeats(rated))
+        """Each annotator against themselves, on hidden repeats."""
+
+    def _pairs(self, rated: _Rated, said: Said) -> Iterable[Pair]:
+        found = list(combinations(self.annotators, 2))
+        has_intervals = self.question.key == SUCCESS or len(found) <= MOST_WITH_INTERVALS
+        for first, second in found:
+            both = [thing for thing, given in said.items() if first in given and second in given]
+            labels = [(said[thing][first], said[thing][second]) for thing in both]
+            if len(found) > 1:
+                of_pair = rated.figures(both, labels, has_intervals=has_intervals)
+            else:  # Of two annotators the figures are those of all.
+                of_pair = self.figures
+            if both:
+                yield Pair((first, second), both, labels, of_pair, self.question.categories)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +187,7 @@ def agreement_of(study: Study, *, counts_unsure: bool = True, by_order: bool = F
     for each in answers:
         by_question.setdefault(each.question, []).append(each)
     found = [
-        _on_question(
+        OnQuestion(
             question if counts_unsure else question.without(UNSURE),
             by_question.get(question.key, []),
             study.sample_seed,
@@ -201,8 +224,8 @@ class _Rated:
 
     @classmethod
     def of(cls, question: Question, answers: Iterable[Answer], seed: int) -> _Rated:
-        said: dict[tuple[int, int], dict[str, str]] = {}
-        again: dict[tuple[int, int], dict[str, str]] = {}
+        said: dict[Thing, dict[str, str]] = {}
+        again: dict[Thing, dict[str, str]] = {}
         tasks = {}
         for each in answers:
             place = (each.item, each.thing)
@@ -212,7 +235,7 @@ class _Rated:
 
     def figures(
         self,
-        things: Sequence[tuple[int, int]],
+        things: Sequence[Thing],
         ratings: Sequence[Sequence[str | None]],
         *,
         has_intervals: bool = True,
@@ -248,68 +271,27 @@ class _Rated:
             is_share=coefficient is Coefficient.RAW,
         )
 
-    def pair(
-        self,
-        first: str,
-        second: str,
-        things: Sequence[tuple[int, int]],
-        ratings: Sequence[tuple[str, str]],
-        figures: Sequence[Agreed],
-    ) -> Pair:
-        return Pair(
-            first=first,
-            second=second,
-            runs=_runs(things),
-            figures=figures,
-            table=Counter(ratings),
-            categories=self.question.categories,
-        )
-
 
 MOST_WITH_INTERVALS = 15
 """Pairs have intervals where they are at most so many, on success always: resampling takes long."""
 
 
-def _on_question(question: Question, answers: Iterable[Answer], seed: int) -> OnQuestion:
-    rated = _Rated.of(question, answers, seed)
-    said = {thing: given for thing, given in rated.said.items() if len(given) > 1}
-    annotators = sorted({name for given in said.values() for name in given})
-    ratings = [[given.get(name) for name in annotators] for given in said.values()]
-    figures = rated.figures(list(said), ratings)
-    found = list(combinations(annotators, 2))
-    has_intervals = question.key == SUCCESS or len(found) <= MOST_WITH_INTERVALS
-    pairs = []
-    for first, second in found:
-        both = [thing for thing, given in said.items() if first in given and second in given]
-        labels = [(said[thing][first], said[thing][second]) for thing in both]
-        if len(found) > 1:
-            of_pair = rated.figures(both, labels, has_intervals=has_intervals)
-        else:  # Of two annotators the figures are those of all.
-            of_pair = figures
-        if both:
-            pairs.append(rated.pair(first, second, both, labels, of_pair))
-    return OnQuestion(
-        question=question,
-        annotators=annotators,
-        runs=_runs(said),
-        answers=sum(map(len, said.values())),
-        figures=figures,
-        pairs=pairs,
-        repeats=list(_repeats(rated)),
-    )
-
-
 def _repeats(rated: _Rated) -> Iterable[Pair]:
-    for name in sorted({name for given in rated.again.values() for name in given}):
+    said, again = rated.said, rated.again
+    for name in _names(again):
         twice = [
-            thing
-            for thing, given in rated.again.items()
-            if name in given and name in rated.said.get(thing, {})
+            thing for thing, given in again.items() if name in given and name in said.get(thing, {})
         ]
-        labels = [(rated.said[thing][name], rated.again[thing][name]) for thing in twice]
+        labels = [(said[thing][name], again[thing][name]) for thing in twice]
         if twice:
-            yield rated.pair(name, name, twice, labels, rated.figures(twice, labels))
+            figures = rated.figures(twice, labels)
+            yield Pair((name, name), twice, labels, figures, rated.question.categories)
 
 
-def _runs(things: Iterable[tuple[int, int]]) -> int:
+def _names(said: Said) -> list[str]:
+    """The annotators who said something of any of these."""
+    return sorted({name for given in said.values() for name in given})
+
+
+def _runs(things: Iterable[Thing]) -> int:
     return len({item for item, _thing in things})

@@ -9,7 +9,6 @@ from enum import StrEnum
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from django.utils.translation import gettext
 
@@ -113,18 +112,16 @@ def _with_tasks(
         yield from ((item, newest.get(item.run.task_id, item.run.task)) for item in chunk)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
     """A run that would move, and what decided before and after."""
 
-    run_id: UUID
-    number: int
-    goal: str
-    answer: str
-    now: Shown
-    then: Shown
-    decided_now: str
-    decided_then: str
+    def __init__(self, item: JudgedItem, finding: Finding, now: Cell, then: Cell) -> None:
+        self.run_id, self.number = item.run_id, item.position
+        self.goal = item.run.goal or item.run.task.goal
+        self.answer = item.run.final_answer or ""
+        self.now, self.then = shown(now), shown(then)
+        self.decided_now = item.said_reason or decided_by(item.said_details)
+        self.decided_then = finding.reason or decided_by(finding.details)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,18 +178,7 @@ def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
     if not then.has_verdict:
         compared.reasons[finding.reason] += 1
     if (moved := change(now, then)) is not None:
-        compared.flips.setdefault(moved, []).append(
-            Flip(
-                run_id=item.run_id,
-                number=item.position,
-                goal=item.run.goal or item.run.task.goal,
-                answer=item.run.final_answer or "",
-                now=shown(now),
-                then=shown(then),
-                decided_now=item.said_reason or decided_by(item.said_details),
-                decided_then=finding.reason or decided_by(finding.details),
-            )
-        )
+        compared.flips.setdefault(moved, []).append(Flip(item, finding, now, then))
 
 
 def _cell(item: JudgedItem, verdict: str) -> Cell:

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judging.analysis.audits.comparing.evaluator_reports import comparison_report
-from judging.analysis.audits.comparing.evaluators import additions_of, compare, compare_all
+from judging.analysis.audits.comparing.evaluators import Comparison, additions_of, compare_all
 from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.comparison import holm, mcnemar
@@ -34,7 +34,7 @@ TP, FN, TN, FP, NONE = Shown.TP, Shown.FN, Shown.TN, Shown.FP, Shown.NONE
 def test_flips_by_hand(world: audited.Audited) -> None:
     sources = sources_of(world.study)
     strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
-    found = compare(world.study, strict, judge)
+    found = Comparison(world.study, strict, judge)
     assert found.flips.on_success == {(FN, TP): 2, (TP, TP): 1}
     assert found.flips.on_failure == {(TN, FP): 1, (TN, TN): 1, (NONE, NONE): 1}
     assert (found.flips.fixed_fn, found.flips.new_fn) == (2, 0)
@@ -49,8 +49,8 @@ def test_flips_by_hand(world: audited.Audited) -> None:
 def test_backwards_everything_turns_round(world: audited.Audited) -> None:
     sources = sources_of(world.study)
     strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
-    there = compare(world.study, strict, judge).flips
-    back = compare(world.study, judge, strict).flips
+    there = Comparison(world.study, strict, judge).flips
+    back = Comparison(world.study, judge, strict).flips
     assert (back.fixed_fn, back.new_fn) == (there.new_fn, there.fixed_fn)
     assert (back.fixed_fp, back.new_fp) == (there.new_fp, there.fixed_fp)
     assert back.test.p_value == there.test.p_value
@@ -59,7 +59,7 @@ def test_backwards_everything_turns_round(world: audited.Audited) -> None:
 def test_groups_by_hand(world: audited.Audited) -> None:
     sources = sources_of(world.study)
     strict, judge = (sources.named(str(pk(name))) for name in ("strict", "judge"))
-    groups = compare(world.study, strict, judge).groups
+    groups = Comparison(world.study, strict, judge).groups
     assert {
         kind: [
             (group.name, group.flips.runs, group.flips.fixed_fn, group.flips.new_fp)
@@ -83,7 +83,7 @@ def test_groups_that_are_not_tested_do_not_count_for_holm() -> None:
             audited.evaluation(item.run, first, "failed")
             audited.evaluation(item.run, second, "passed")
     sources = sources_of(made.study)
-    compared = compare(made.study, *(sources.named(str(each.pk)) for each in (first, second)))
+    compared = Comparison(made.study, *(sources.named(str(each.pk)) for each in (first, second)))
     groups = {group.name: group for group in compared.groups["site"]}
     raw = {name: group.flips.test.p_value for name, group in groups.items()}
     # Two of the three are tested: the smaller p is doubled, the larger one stands.
@@ -118,7 +118,7 @@ def test_every_pair_of_the_one_query_is_the_pair_alone(world: audited.Audited) -
     pairs = compare_all(world.study, sources)
     assert len(pairs) == len(list(itertools.combinations(sources.evaluators, 2)))
     for pair in pairs:
-        assert compare(world.study, pair.first, pair.second).flips == pair.flips
+        assert Comparison(world.study, pair.first, pair.second).flips == pair.flips
 
 
 def test_what_the_second_stage_adds(world: audited.Audited) -> None:

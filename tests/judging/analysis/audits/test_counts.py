@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.figures import BY_KEY, measure
+from judging.analysis.audits.figures import BY_KEY, Measured
 from judging.analysis.audits.matrices import NOT_EVALUATED, audit_of, resampled
 from judging.analysis.audits.population import Group, Shown, items_in, items_in_cells, population_of
 from judging.analysis.audits.studies import listed_studies
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def test_the_source_papers_matrix(paper: audited.Audited) -> None:
     [found] = audit_of(paper.study).evaluators
     assert found.matrix == ConfusionMatrix(tp=23, fn=16, tn=36, fp=0)
-    fn_share = measure(found, BY_KEY["fn_share"])
+    fn_share = Measured(found, BY_KEY["fn_share"])
     assert fn_share.value == pytest.approx(16 / 75)
     assert isinstance(fn_share.interval, Interval)
     assert (fn_share.interval.low, fn_share.interval.high) == pytest.approx(
@@ -108,7 +108,7 @@ def test_figures_that_do_not_exist_say_why() -> None:
     reasons = {
         key: value.reason
         for key in BY_KEY
-        if isinstance(value := measure(found, BY_KEY[key]).value, Undefined)
+        if isinstance(value := Measured(found, BY_KEY[key]).value, Undefined)
     }
     assert reasons == {
         "precision": Reason.NOTHING_PASSED,
@@ -129,7 +129,7 @@ def test_shared_tasks_give_an_interval_by_task() -> None:
     audit = audit_of(world.study)
     intervals = resampled(audit)
     assert intervals.shares_tasks
-    recall = measure(audit.evaluators[0], BY_KEY["recall"], intervals)
+    recall = Measured(audit.evaluators[0], BY_KEY["recall"], intervals)
     assert isinstance(recall.interval, Interval)
     assert isinstance(recall.by_task, Interval)
     # Runs of one task are all alike here, so there are 3 observations, not 12.

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.explanations import decided_by, explain, stages_of
+from judging.analysis.audits.explanations import Explanation, decided_by, stages_of
 from judging.models import Evaluation
 from tests.judging.analysis import audited
 
@@ -110,8 +110,8 @@ def test_manipulation_is_marked(client: Client) -> None:
 
 def test_manipulated_judge_of_a_pipeline_is_marked_too() -> None:
     stage = {**STAGE, "verdict": "error", "error_kind": "manipulated"}
-    assert explain(stored(stage, verdict="error")).is_manipulated
-    assert not explain(stored(STAGE, verdict="failed")).is_manipulated
+    assert Explanation(stored(stage, verdict="error")).is_manipulated
+    assert not Explanation(stored(STAGE, verdict="failed")).is_manipulated
 
 
 def test_noticed_steering_is_told(client: Client) -> None:
@@ -146,7 +146,7 @@ def test_stages_of_any_form_are_shown(client: Client, stages: Any) -> None:
     evaluation = stored(verdict="failed")
     evaluation.details = {"stages": stages}
     evaluation.save()
-    explain(evaluation)
+    Explanation(evaluation)
     assert "two-stage-judge" in pane(client, evaluation)
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.analysis.audits.comparing.evaluators import compare
+from judging.analysis.audits.comparing.evaluators import Comparison
 from judging.analysis.audits.matrices import audit_of, resampled
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.figures import Interval
@@ -45,7 +45,7 @@ def parted() -> audited.Audited:
 def test_compare_keeps_splits_apart(parted: audited.Audited) -> None:
     sources = sources_of(parted.study)
     first, second = (sources.named(str(pk(name))) for name in "ab")
-    groups = compare(parted.study, first, second).groups["split"]
+    groups = Comparison(parted.study, first, second).groups["split"]
     found = {each.name: (each.flips.runs, each.flips.fixed_fn, each.first.fn) for each in groups}
     assert found == {"dev": (2, 1, 1), "test": (3, 0, 1), "": (1, 0, 0), "2": (1, 0, 0)}
     page = open_page(client_of(audited.auditor()), "audit_compare", parted.study.pk)
