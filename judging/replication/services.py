@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from judging.models import Replication, ReplicationPart, Study
 from judging.replication.sources import check_reports
@@ -16,9 +17,9 @@ from runs.accounts.audit_log import record_entry
 from runs.models import Experiment, User
 from runs.models.audit_log import kind
 
-REPLICATION_MADE = kind("replication.made", _("added a study file"))
-REPLICATION_CHANGED = kind("replication.changed", _("changed a study file"))
-REPLICATION_STARTED = kind("replication.started", _("started a replication"))
+REPLICATION_MADE = kind("replication.made", gettext_lazy("added a study file"))
+REPLICATION_CHANGED = kind("replication.changed", gettext_lazy("changed a study file"))
+REPLICATION_STARTED = kind("replication.started", gettext_lazy("started a replication"))
 
 
 @transaction.atomic

@@ -57,7 +57,11 @@ class Live {
     const silent = Number(place.dataset.silent) + Math.round((Date.now() - this.heardAt) / 1000);
     place.textContent = this.isLost
       ? this.words.live_lost
-      : phrase(this.words.heard, { n: seconds(this.words, silent) });
+      : phrase(this.words.heard, {
+          n: silent < 120
+            ? seconds(this.words, silent)
+            : phrase(this.words.minutes, { n: Math.round(silent / 60) }),
+        });
   }
 
   lose(isLost) {

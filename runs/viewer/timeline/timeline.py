@@ -204,6 +204,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
         "progress_reached": _("reached: %n"),
         "progress_lost": _("lost: %n"),
         "seconds": _("%(n)s s") % {"n": "%n"},
+        "minutes": _("%(m)s min") % {"m": "%n"},
         "tokens": _("%in in, %out out"),
         "no_price": _("price unknown"),
         "loading": _("Loading …"),

@@ -34,6 +34,7 @@ export class Scrubber {
     this.lanes = lanesOf(this.data);
     this.height = TICKS + 4 + this.lanes.length * LANE;
     this.svg.setAttribute("height", String(this.height));
+    if (!this.root.hasAttribute("aria-valuenow")) this.root.setAttribute("aria-valuenow", "0");
     this.root.setAttribute("aria-valuemax", String(Math.max(this.data.steps.length - 1, 0)));
     this.draw();
   }
