@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.utils import formats
 from django.utils.safestring import SafeString
@@ -44,23 +44,18 @@ Count = tuple[int, str]
 """How many runs, and where they are listed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlipsBar:
-    """The flips of one group of runs."""
+REPAIRED, NEW = 1, -1
+"""Right of the middle line, and left of it."""
+
+
+class FlipsBar(NamedTuple):
+    """The flips of one group of runs, by side and kind: `fn` before `fp` on either side."""
 
     name: str
-    fixed_fn: Count
-    fixed_fp: Count
-    new_fn: Count
-    new_fp: Count
+    parts: Mapping[tuple[int, str], Count]
 
-    @property
-    def fixed(self) -> int:
-        return self.fixed_fn[0] + self.fixed_fp[0]
-
-    @property
-    def new(self) -> int:
-        return self.new_fn[0] + self.new_fp[0]
+    def total(self, side: int) -> int:
+        return sum(n for (of_side, _kind), (n, _url) in self.parts.items() if of_side == side)
 
 
 FLIPS_ROW, FLIPS_BAR = 40, 12
@@ -68,8 +63,8 @@ FLIPS_ROW, FLIPS_BAR = 40, 12
 
 def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
     """One bar a group from a middle line: repaired errors right of it, new ones left of it."""
-    most_new = max((bar.new for bar in bars), default=0)
-    most = max((bar.fixed for bar in bars), default=0) + most_new or 1
+    most_new = max((bar.total(NEW) for bar in bars), default=0)
+    most = max((bar.total(REPAIRED) for bar in bars), default=0) + most_new or 1
     scale = (WIDTH - 2 * MARGIN) / most
     middle = MARGIN + most_new * scale
     height = FLIPS_ROW * len(bars) + 22
@@ -80,21 +75,17 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
             top = index * FLIPS_ROW
             write(axes, MARGIN, top + 14, bar.name, "name")
             write(axes, WIDTH - MARGIN, top + 14, _flip_words(bar), "words", ha="right")
-            for side, parts in (
-                (1, (("fn", bar.fixed_fn), ("fp", bar.fixed_fp))),
-                (-1, (("fn", bar.new_fn), ("fp", bar.new_fp))),
-            ):
-                at = middle
-                for kind, (count, url) in parts:
-                    width = count * scale
-                    if not count:
-                        continue
-                    left = at if side > 0 else at - width
-                    name = f"{kind}.{'fixed' if side > 0 else 'new'}"
-                    _draw(axes, left, top + 20, width, FLIPS_BAR, kind=name, url=url)
-                    if url:
-                        titles[url] = f"{bar.name}: {_flip_part(side, kind, count)}"
-                    at += side * width
+            ends = {REPAIRED: middle, NEW: middle}
+            for (side, kind), (count, url) in bar.parts.items():
+                width = count * scale
+                if not count:
+                    continue
+                left = ends[side] if side == REPAIRED else ends[side] - width
+                name = f"{kind}.{'fixed' if side == REPAIRED else 'new'}"
+                _draw(axes, left, top + 20, width, FLIPS_BAR, kind=name, url=url)
+                if url:
+                    titles[url] = f"{bar.name}: {_flip_part(side, kind, count)}"
+                ends[side] += side * width
         if most_new:
             write(axes, middle - 4, height - 6, _("new errors"), "axis", ha="right")
         write(axes, middle + 4, height - 6, _("repaired"), "axis")
@@ -103,25 +94,16 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
 
 def _flip_part(side: int, kind: str, count: int) -> str:
     words = {
-        (1, "fn"): _("%(n)s FN repaired"),
-        (1, "fp"): _("%(n)s FP repaired"),
-        (-1, "fn"): _("%(n)s new FN"),
-        (-1, "fp"): _("%(n)s new FP"),
+        (REPAIRED, "fn"): _("%(n)s FN repaired"),
+        (REPAIRED, "fp"): _("%(n)s FP repaired"),
+        (NEW, "fn"): _("%(n)s new FN"),
+        (NEW, "fp"): _("%(n)s new FP"),
     }[side, kind]
     return words % {"n": formats.number_format(count)}
 
 
 def _flip_words(bar: FlipsBar) -> str:
-    parts = [
-        _flip_part(side, kind, count)
-        for side, kind, (count, _url) in (
-            (1, "fn", bar.fixed_fn),
-            (1, "fp", bar.fixed_fp),
-            (-1, "fn", bar.new_fn),
-            (-1, "fp", bar.new_fp),
-        )
-        if count
-    ]
+    parts = [_flip_part(*key, count) for key, (count, _url) in bar.parts.items() if count]
     return ", ".join(parts) or _("nothing changed")
 
 

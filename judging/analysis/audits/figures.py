@@ -23,7 +23,7 @@ from judging.analysis.audits.query import NO_VERDICT_WORDS, NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
-from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.report import Column, Field, Report, Value, report_of
 from judging.analysis.reports.showing import Shown, percent, percent_ends, show
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Share, Undefined
@@ -217,27 +217,23 @@ def _drawn_name(audit: EvaluatorAudit, name: str) -> str:
 
 def matrices(facts: AuditFacts) -> Report:
     """One row an evaluator: the four cells and the fifth."""
-    return Report(
-        columns=[
-            EVALUATOR,
-            Column("runs", "N"),
-            *(Column(cell, cell.upper()) for cell in _CELLS),
-            Column("no_verdict", _("no verdict")),
-            Column("coverage", _("coverage")),
-            Column("no_verdict_because", _("no verdict because")),
-            LITTLE_COVERAGE,
-        ],
-        rows=[
-            [
-                each.evaluator,
-                each.matrix.runs,
-                *(getattr(each.matrix, cell) for cell in _CELLS),
-                each.matrix.no_verdict,
-                number(each.matrix.coverage.value),
-                "; ".join(f"{n} {gettext(reason)}" for reason, n in each.reasons) or None,
-                "yes" if each.has_little_coverage else None,
-            ]
-            for each in facts.audit.evaluators
+
+    def reasons(each: EvaluatorAudit) -> str | None:
+        return "; ".join(f"{n} {gettext(reason)}" for reason, n in each.reasons) or None
+
+    def cell(name: str) -> Field:
+        return Column(name, name.upper()), lambda each: getattr(each.matrix, name)
+
+    return report_of(
+        facts.audit.evaluators,
+        [
+            (EVALUATOR, lambda each: each.evaluator),
+            (Column("runs", "N"), lambda each: each.matrix.runs),
+            *map(cell, _CELLS),
+            (Column("no_verdict", _("no verdict")), lambda each: each.matrix.no_verdict),
+            (Column("coverage", _("coverage")), lambda each: number(each.matrix.coverage.value)),
+            (Column("no_verdict_because", _("no verdict because")), reasons),
+            (LITTLE_COVERAGE, lambda each: "yes" if each.has_little_coverage else None),
         ],
         notes=[_population_note(facts.audit), *_coverage_notes(facts.audit)],
     )

@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import (
     step_verdict,
 )
 from judging.analysis.reports.columns import parted
-from judging.analysis.reports.report import Column, Report
+from judging.analysis.reports.report import Column, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
 
@@ -186,42 +186,33 @@ def _row(
 
 def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]) -> Report:
     """One row a run of the cells, in the study's order."""
-    items = items_in_cells(study, evaluator, cells)
-    rows = [
-        (
-            item.position,
-            str(item.run_id),
-            item.run.task.external_id,
-            item.run.task.site,
-            item.run.goal or item.run.task.goal,
-            item.verdict.verdict,
-            item.cell,
-            item.said_verdict,
-            item.said_score,
-            item.said_reason,
-            decided_by(item.said_details),
-            item.run.final_answer,
-        )
-        for item in items
-    ]
-    columns = [
-        NUMBER,
-        RUN,
-        TASK,
-        SITE,
-        GOAL,
-        REFERENCE,
-        Column("cell", gettext_lazy("cell")),
-        Column("verdict", gettext_lazy("verdict")),
-        Column("score", gettext_lazy("score")),
-        Column("reason", gettext_lazy("reason")),
-        Column("decided_by", gettext_lazy("decided by")),
-        Column("final_answer", gettext_lazy("final answer")),
-    ]
-    names = ", ".join(cell.upper() for cell in cells)
     title = _("%(study)s: %(cells)s of %(evaluator)s") % {
         "study": study.name,
-        "cells": names,
+        "cells": ", ".join(cell.upper() for cell in cells),
         "evaluator": evaluator,
     }
-    return Report(name="-".join(cells), title=title, columns=columns, rows=rows)
+    return report_of(
+        items_in_cells(study, evaluator, cells),
+        [
+            (NUMBER, lambda item: item.position),
+            (RUN, lambda item: str(item.run_id)),
+            (TASK, lambda item: item.run.task.external_id),
+            (SITE, lambda item: item.run.task.site),
+            (GOAL, lambda item: item.run.goal or item.run.task.goal),
+            (REFERENCE, lambda item: item.verdict.verdict),
+            (Column("cell", gettext_lazy("cell")), lambda item: item.cell),
+            (Column("verdict", gettext_lazy("verdict")), lambda item: item.said_verdict),
+            (Column("score", gettext_lazy("score")), lambda item: item.said_score),
+            (Column("reason", gettext_lazy("reason")), lambda item: item.said_reason),
+            (
+                Column("decided_by", gettext_lazy("decided by")),
+                lambda item: decided_by(item.said_details),
+            ),
+            (
+                Column("final_answer", gettext_lazy("final answer")),
+                lambda item: item.run.final_answer,
+            ),
+        ],
+        name="-".join(cells),
+        title=title,
+    )

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.figures import ExperimentFigures, Trials
 from judging.analysis.experiments.population import RunResult
 from judging.statistics.figures import Share
-from judging.statistics.success import Mean, clustered_rate
+from judging.statistics.success import clustered_rate
 from runs.models import Task
 from runs.models.parsing import read_number
 
@@ -41,16 +41,14 @@ class Placed:
     kind: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One site, template, level or kind: what each configuration achieves there."""
+    """One site, template, level or kind: what each configuration achieves there, in their order."""
 
-    name: str
-    shares: Sequence[Share]
-    """In the order of the experiment's configurations."""
-    rates: Sequence[Mean]
-    """The same with standard errors clustered by task."""
-    tasks: int
+    def __init__(self, name: str, trials: Sequence[Sequence[Trials]], tasks: int) -> None:
+        self.name, self.tasks = name, tasks
+        self.shares = [Share(sum(c for _, c in each), sum(n for n, _ in each)) for each in trials]
+        self.rates = [clustered_rate(each) for each in trials]
+        """The same with standard errors clustered by task."""
 
     @property
     def runs(self) -> int:
@@ -87,15 +85,7 @@ def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) 
             name = getattr(tasks[task], by)
             trials[name][number].append(counts)
             members[name].add(task)
-    groups = [
-        Group(
-            name=name,
-            shares=[Share(sum(c for _, c in each), sum(n for n, _ in each)) for each in found],
-            rates=[clustered_rate(each) for each in found],
-            tasks=len(members[name]),
-        )
-        for name, found in trials.items()
-    ]
+    groups = [Group(name, found, len(members[name])) for name, found in trials.items()]
     return sorted(groups, key=lambda group: (-group.runs, group.name))
 
 

@@ -24,23 +24,35 @@ from runs.models import Run, RunStatus, User
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedMode:
-    """One mode with its reason: the rule's key, or the judge's words."""
+    """One mode with its reason: the rule's key, or the judge's words.
 
-    mode: Mode
-    rule: str = ""
-    rationale: str = ""
-    steps: tuple[int, ...] = ()
+    Details may have been imported, so their form is not taken for granted.
+    """
+
+    def __init__(self, mode: Mode, said: object) -> None:
+        known = said if isinstance(said, dict) else {}
+        steps = known.get("steps")
+        self.mode = mode
+        self.rule = str(known.get("rule") or "")
+        self.rationale = str(known.get("rationale") or "")[:4000]
+        self.steps = (
+            [n for n in steps[:50] if isinstance(n, int)] if isinstance(steps, list) else []
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """What one evaluator says of a run. `named` is None where it came to no answer."""
 
-    evaluation: Evaluation
-    named: Sequence[ProposedMode] | None
-    side: Side | None = None
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.named: Sequence[ProposedMode] | None = None
+        self.side: Side | None = None
+        details = evaluation.details if isinstance(evaluation.details, dict) else {}
+        found, side = details.get(FOUND), details.get(SIDE)
+        if isinstance(found, dict) and evaluation.verdict != Evaluation.Verdict.ERROR:
+            self.named = [ProposedMode(mode, found[mode]) for mode in Mode if mode in found]
+            self.side = Side(side) if side in set(Side) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +96,7 @@ def proposed_for(run_ids: Iterable[UUID]) -> Mapping[UUID, Proposed]:
         run__in=list(run_ids), is_current=True, evaluator__name__in=names
     ).select_related("evaluator")
     for evaluation in current.order_by("created_at", "pk"):
-        proposal, of_run = _proposal(evaluation), said[evaluation.run_id]
+        proposal, of_run = Proposal(evaluation), said[evaluation.run_id]
         # An error takes no earlier answer back.
         if proposal.named is not None or evaluation.evaluator.name not in of_run:
             of_run[evaluation.evaluator.name] = proposal
@@ -94,30 +106,6 @@ def proposed_for(run_ids: Iterable[UUID]) -> Mapping[UUID, Proposed]:
             run: Proposed(rules=found.get(names[0]), judge=found.get(names[1]))
             for run, found in said.items()
         },
-    )
-
-
-def _proposal(evaluation: Evaluation) -> Proposal:
-    details = evaluation.details if isinstance(evaluation.details, dict) else {}
-    found, side = details.get(FOUND), details.get(SIDE)
-    if not isinstance(found, dict) or evaluation.verdict == Evaluation.Verdict.ERROR:
-        return Proposal(evaluation=evaluation, named=None)
-    return Proposal(
-        evaluation=evaluation,
-        named=[_named(mode, found[mode]) for mode in Mode if mode in found],
-        side=Side(side) if side in set(Side) else None,
-    )
-
-
-def _named(mode: Mode, said: object) -> ProposedMode:
-    """Details may have been imported, so their form is not taken for granted."""
-    known = said if isinstance(said, dict) else {}
-    steps = known.get("steps")
-    return ProposedMode(
-        mode=mode,
-        rule=str(known.get("rule") or ""),
-        rationale=str(known.get("rationale") or "")[:4000],
-        steps=tuple(n for n in steps[:50] if isinstance(n, int)) if isinstance(steps, list) else (),
     )
 
 
@@ -197,26 +185,21 @@ def _review_runs(
         if statement is None:
             without_proposal += 1
             continue
-        review = _review(run_id, user, statement, proposed, batch)
-        review.replaces = current.get(run_id)
-        reviews.append(review)
+        reviews.append(
+            FailureReview(
+                run_id=run_id,
+                by=user,
+                batch=batch,
+                decision=_decision(statement, proposed),
+                modes={mode.value: {} for mode in Mode if mode in statement.modes},
+                side=statement.side or "",
+                note=statement.note,
+                proposed=proposed.as_json(),
+                replaces=current.get(run_id),
+            )
+        )
     changed = FailureReview.objects.append(reviews)
     return ReviewResult(batch=batch, changed=changed, without_proposal=without_proposal)
-
-
-def _review(
-    run_id: UUID, user: User, statement: Statement, proposed: Proposed, batch: UUID
-) -> FailureReview:
-    return FailureReview(
-        run_id=run_id,
-        by=user,
-        batch=batch,
-        decision=_decision(statement, proposed),
-        modes={mode.value: {} for mode in Mode if mode in statement.modes},
-        side=statement.side or "",
-        note=statement.note,
-        proposed=proposed.as_json(),
-    )
 
 
 def _decision(statement: Statement, proposed: Proposed) -> Decision:

@@ -73,9 +73,7 @@ class HintWritingForm(forms.Form):
         )
     )
     wording_name = forms.CharField(
-        label=gettext_lazy("Name of the prompt"),
-        required=False,
-        max_length=20,
+        label=gettext_lazy("Name of the prompt"), required=False, max_length=20
     )
     wording_system = _part(gettext_lazy("introduction"))
     wording_concrete = _part(HintLevel.CONCRETE.label)

@@ -21,16 +21,9 @@ from judging.analysis.progress.people import PeopleFacts
 from judging.analysis.reports.columns import ends, figure, number, parted, text, why, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
-from judging.analysis.reports.report import Column, Layout, Report
-from judging.analysis.reports.showing import Shown, point_ends
-from judging.analysis.wording import (
-    DASH,
-    figure_words,
-    interval_words,
-    points_words,
-    range_words,
-    why_undefined,
-)
+from judging.analysis.reports.report import Column, Layout, Report, report_of
+from judging.analysis.reports.showing import Shown, ends_words, point_ends
+from judging.analysis.wording import DASH, figure_words, points_words, range_words, why_undefined
 from judging.statistics.correspondence import Correlation, Differences
 from judging.statistics.figures import Undefined
 
@@ -66,10 +59,7 @@ def _show_correlation(found: Correlation | float) -> Shown:
         return Shown(figure_words(found, is_share=False))
     if isinstance(found.r, Undefined):
         return Shown(DASH, why_undefined(found.r))
-    ends = found.interval
-    words = (
-        why_undefined(ends) if isinstance(ends, Undefined) else interval_words(ends, is_share=False)
-    )
+    words = ends_words(found.interval, is_share=False)
     return Shown(figure_words(found.r, is_share=False), words)
 
 
@@ -107,48 +97,41 @@ def figures(facts: PeopleFacts) -> Report:
         first, second = zip(*rates, strict=True)
         rows.append((gettext("between people"), of_equals(first, second, facts.tolerance)))
     agreement = gettext("agreement within %(n)s") % {"n": facts.query.tolerance}
-    return Report(
-        columns=[
-            text("runs", _("runs")),
-            Column("n", "n"),
-            parted(
-                ("r", "r_low", "r_high", "r_undefined_because"),
-                _("Pearson's r"),
-                spread=lambda found: [number(found.r), *ends(found.interval), why(found.r)],
-                show=_show_correlation,
-            ),
-            parted(("agreement", "agreement_low", "agreement_high"), agreement),
-            parted(
-                ("bias", "bias_low", "bias_high", "bias_low_by_task", "bias_high_by_task"),
-                _("bias"),
-                spread=_bias_values,
-                show=_show_bias,
-            ),
-            figure(
-                "mae",
-                _("mean error"),
-                show=lambda value: Shown(
-                    points_words(value).lstrip("+") if isinstance(value, float) else DASH
-                ),
-            ),
-            parted(
-                ("lower_limit", "upper_limit"),
-                _("limits of agreement"),
-                spread=lambda gaps: [number(gaps.lower_limit), number(gaps.upper_limit)],
-                show=_show_limits,
-            ),
-        ],
-        rows=[
-            [
-                name,
-                found.differences.pairs,
-                found.correlation,
-                found.agreement,
-                found,
-                found.differences.mean_absolute_error,
-                found.differences,
-            ]
-            for name, found in rows
+    mean_error = figure(
+        "mae",
+        _("mean error"),
+        show=lambda value: Shown(
+            points_words(value).lstrip("+") if isinstance(value, float) else DASH
+        ),
+    )
+    correlation = parted(
+        ("r", "r_low", "r_high", "r_undefined_because"),
+        _("Pearson's r"),
+        spread=lambda found: [number(found.r), *ends(found.interval), why(found.r)],
+        show=_show_correlation,
+    )
+    bias = parted(
+        ("bias", "bias_low", "bias_high", "bias_low_by_task", "bias_high_by_task"),
+        _("bias"),
+        spread=_bias_values,
+        show=_show_bias,
+    )
+    limits = parted(
+        ("lower_limit", "upper_limit"),
+        _("limits of agreement"),
+        spread=lambda gaps: [number(gaps.lower_limit), number(gaps.upper_limit)],
+        show=_show_limits,
+    )
+    return report_of(
+        rows,
+        [
+            (text("runs", _("runs")), lambda row: row[0]),
+            (Column("n", "n"), lambda row: row[1].differences.pairs),
+            (correlation, lambda row: row[1].correlation),
+            (with_ends("agreement", agreement), lambda row: row[1].agreement),
+            (bias, lambda row: row[1]),
+            (mean_error, lambda row: row[1].differences.mean_absolute_error),
+            (limits, lambda row: row[1].differences),
         ],
         references=[
             [_published_name(each), None, each.r, each.agreement, each.bias, None, None]
@@ -202,36 +185,34 @@ def milestones(facts: PeopleFacts) -> Report:
 
 def runs(facts: PeopleFacts) -> Report:
     """One row a run that both speak of: what the figures are computed from."""
-    columns = [
-        ("position", "number in the study"),
-        ("run", "run"),
-        ("task", "task"),
-        ("site", "site"),
-        ("people", "people's progress, mean of the highest"),
-        ("each_person", "progress by each person, as a list"),
-        ("judge", "the judge's progress, highest"),
-        ("difference", "judge − people"),
-        ("people_at_end", "people's progress, at the end"),
-        ("judge_at_end", "the judge's progress, at the end"),
-        ("cost", "dollars for judging"),
-    ]
-    return Report(
-        columns=[Column(key, name) for key, name in columns],
-        rows=[
-            [
-                pair.ticked.position,
-                str(pair.ticked.run),
-                pair.ticked.task_name,
-                pair.ticked.site,
-                pair.ticked.people.maximum,
-                json.dumps(pair.ticked.people.by_each),
-                pair.judge.maximum,
-                pair.gap,
-                pair.ticked.people.final,
-                pair.judge.final,
-                None if pair.cost is None else float(pair.cost),
-            ]
-            for pair in facts.pairs
+    highest = "people's progress, mean of the highest"
+    each_person = "progress by each person, as a list"
+    return report_of(
+        facts.pairs,
+        [
+            (Column("position", "number in the study"), lambda pair: pair.ticked.position),
+            (Column("run", "run"), lambda pair: str(pair.ticked.run)),
+            (Column("task", "task"), lambda pair: pair.ticked.task_name),
+            (Column("site", "site"), lambda pair: pair.ticked.site),
+            (Column("people", highest), lambda pair: pair.ticked.people.maximum),
+            (
+                Column("each_person", each_person),
+                lambda pair: json.dumps(pair.ticked.people.by_each),
+            ),
+            (Column("judge", "the judge's progress, highest"), lambda pair: pair.judge.maximum),
+            (Column("difference", "judge − people"), lambda pair: pair.gap),
+            (
+                Column("people_at_end", "people's progress, at the end"),
+                lambda pair: pair.ticked.people.final,
+            ),
+            (
+                Column("judge_at_end", "the judge's progress, at the end"),
+                lambda pair: pair.judge.final,
+            ),
+            (
+                Column("cost", "dollars for judging"),
+                lambda pair: None if pair.cost is None else float(pair.cost),
+            ),
         ],
     )
 

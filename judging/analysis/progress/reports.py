@@ -18,7 +18,7 @@ from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import MISSING
 from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, Report
+from judging.analysis.reports.report import Cell, Column, Report, report_of
 from judging.analysis.reports.showing import Shown, percent
 from judging.analysis.wording import DASH, points_words
 from judging.statistics.figures import Undefined
@@ -169,41 +169,40 @@ def _by_part(
 def runs(facts: Facts) -> Report:
     """One row a run that counts: what every other report is computed from."""
     names = {each.pk: each.name for each in facts.configurations}
-    columns = [
-        ("run", "run"),
-        ("task_set", "task set"),
-        ("task", "task"),
-        ("success", "success: 1 or 0, empty without a verdict"),
-        ("progress", "progress, highest"),
-        ("progress_at_end", "progress, at the end"),
-        ("by_step", "progress after each step, as a list"),
-        ("no_progress_because", "why there is no progress"),
-        ("first_missed", "first milestone not reached"),
-        ("steps", "steps"),
-        ("max_steps", "step limit"),
-        ("ended_by_limit", "the step limit that ended it"),
-        ("milestones", "milestones of the task"),
-    ]
-    return Report(
-        columns=[CONFIGURATION, *(Column(key, name) for key, name in columns)],
-        rows=[
-            [
-                names[row.agent],
-                str(row.run),
-                row.task_set_name,
-                row.task_name,
-                int(row.is_success) if row.is_decided else None,
-                row.progress.maximum if row.progress else None,
-                row.progress.final if row.progress else None,
-                json.dumps(row.progress.by_step) if row.progress else None,
-                row.missing.value if row.missing else None,
-                row.stop.name if row.stop else None,
-                row.n_steps,
-                row.max_steps,
-                row.stopped_at,
-                row.milestones,
-            ]
-            for row in facts.rows
+
+    def rate(row: RunRow, which: str) -> Any:
+        return getattr(row.progress, which) if row.progress else None
+
+    def by_step(row: RunRow) -> str | None:
+        return json.dumps(row.progress.by_step) if row.progress else None
+
+    success = "success: 1 or 0, empty without a verdict"
+    return report_of(
+        facts.rows,
+        [
+            (CONFIGURATION, lambda row: names[row.agent]),
+            (Column("run", "run"), lambda row: str(row.run)),
+            (Column("task_set", "task set"), lambda row: row.task_set_name),
+            (Column("task", "task"), lambda row: row.task_name),
+            (
+                Column("success", success),
+                lambda row: int(row.is_success) if row.is_decided else None,
+            ),
+            (Column("progress", "progress, highest"), lambda row: rate(row, "maximum")),
+            (Column("progress_at_end", "progress, at the end"), lambda row: rate(row, "final")),
+            (Column("by_step", "progress after each step, as a list"), by_step),
+            (
+                Column("no_progress_because", "why there is no progress"),
+                lambda row: row.missing,
+            ),
+            (
+                Column("first_missed", "first milestone not reached"),
+                lambda row: row.stop.name if row.stop else None,
+            ),
+            (Column("steps", "steps"), lambda row: row.n_steps),
+            (Column("max_steps", "step limit"), lambda row: row.max_steps),
+            (Column("ended_by_limit", "the step limit that ended it"), lambda row: row.stopped_at),
+            (Column("milestones", "milestones of the task"), lambda row: row.milestones),
         ],
         notes=facts.progress_notes(),
     )

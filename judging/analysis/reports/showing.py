@@ -91,11 +91,16 @@ def percent(figure: Figure | None) -> str:
     return figure_words(figure, is_share=True)
 
 
-def percent_ends(interval: Interval | Undefined | None) -> str:
-    """The ends of a share's interval in percent, or why there is none; empty for None."""
+def ends_words(interval: Interval | Undefined | None, *, is_share: bool) -> str:
+    """The ends of an interval, or why there is none; empty for None."""
     if isinstance(interval, Undefined):
         return why_undefined(interval)
-    return interval_words(interval, is_share=True)
+    return interval_words(interval, is_share=is_share)
+
+
+def percent_ends(interval: Interval | Undefined | None) -> str:
+    """The ends of a share's interval in percent, or why there is none; empty for None."""
+    return ends_words(interval, is_share=True)
 
 
 def point_ends(interval: Interval | Undefined) -> str:

@@ -36,7 +36,7 @@ from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.views import as_part
 from judging.analysis.audits.what_if.views import what_if_context
-from judging.analysis.pictures_bars import FlipsBar, flips_picture
+from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell
 from judging.analysis.reports.views import as_file, check_address
@@ -195,4 +195,5 @@ def _bar(
 ) -> FlipsBar:
     cells = flip_cells(study, comparison.first, comparison.second, flips, groups)
     fixed_fn, new_fn, fixed_fp, new_fp = ((cell.value, cell.url) for cell in cells)
-    return FlipsBar(name=name, fixed_fn=fixed_fn, fixed_fp=fixed_fp, new_fn=new_fn, new_fp=new_fp)
+    repaired = {(REPAIRED, "fn"): fixed_fn, (REPAIRED, "fp"): fixed_fp}
+    return FlipsBar(name, {**repaired, (NEW, "fn"): new_fn, (NEW, "fp"): new_fp})

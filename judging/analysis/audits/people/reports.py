@@ -29,9 +29,9 @@ from judging.analysis.reports.columns import (
     why,
     with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value
-from judging.analysis.reports.showing import Shown, show
-from judging.analysis.wording import figure_words, interval_words, why_undefined
+from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, report_of
+from judging.analysis.reports.showing import Shown, ends_words, show
+from judging.analysis.wording import figure_words
 from judging.statistics.figures import Undefined
 
 
@@ -112,10 +112,7 @@ def _spread_agreed(each: Agreed) -> list[Value]:
 def _show_agreed(each: Agreed) -> Shown:
     if isinstance(each.value, Undefined):
         return show(each.value)
-    if isinstance(each.interval, Undefined):
-        note = why_undefined(each.interval)
-    else:
-        note = interval_words(each.interval, is_share=each.is_share)
+    note = ends_words(each.interval, is_share=each.is_share)
     return Shown(figure_words(each.value, is_share=each.is_share), note)
 
 
@@ -135,35 +132,34 @@ def people(facts: AuditFacts) -> Report:
 
     On a page every annotator has columns of their own.
     """
-    return Report(
-        columns=[
-            in_files("kind"),
-            source_column("voice", _("who")),
-            text("annotator", _("against"), show=_show_annotator),
-            in_files("runs"),
-            with_ends("agreement", _("agreement")),
-            Column(
-                "kappa",
-                _("Cohen's kappa"),
-                parts=["kappa", "kappa_low", "kappa_high"],
-                spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
-                show=_show_kappa,
+    kappa = Column(
+        "kappa",
+        _("Cohen's kappa"),
+        parts=["kappa", "kappa_low", "kappa_high"],
+        spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
+        show=_show_kappa,
+    )
+
+    def differ(row: tuple[str, Against]) -> Cell:
+        return differing(facts.study, row[1].differing, row[1].annotator, row[1].source)
+
+    def undefined(row: tuple[str, Against]) -> str | None:
+        return why(row[1].agreement.value) or why(row[1].kappa)
+
+    return report_of(
+        facts.ceiling.all,
+        [
+            (in_files("kind"), lambda row: row[0]),
+            (source_column("voice", _("who")), lambda row: row[1].source),
+            (
+                text("annotator", _("against"), show=_show_annotator),
+                lambda row: row[1].annotator.name,
             ),
-            on_pages(_("they differ on")),
-            in_files(UNDEFINED),
-        ],
-        rows=[
-            [
-                kind,
-                each.source,
-                each.annotator.name,
-                each.runs,
-                each.agreement,
-                each,
-                differing(facts.study, each.differing, each.annotator, each.source),
-                why(each.agreement.value) or why(each.kappa),
-            ]
-            for kind, each in facts.ceiling.all
+            (in_files("runs"), lambda row: row[1].runs),
+            (with_ends("agreement", _("agreement")), lambda row: row[1].agreement),
+            (kappa, lambda row: row[1]),
+            (on_pages(_("they differ on")), differ),
+            (in_files(UNDEFINED), undefined),
         ],
         notes=[gettext("Over the runs on which both say success or failure.")],
         layout=Layout(pivot="annotator"),
@@ -177,11 +173,7 @@ def _show_annotator(name: str) -> Shown:
 def _show_kappa(each: Against) -> Shown:
     if isinstance(each.kappa, Undefined):
         return show(each.kappa)
-    found = each.kappa_interval
-    if isinstance(found, Undefined):
-        note = why_undefined(found)
-    else:
-        note = interval_words(found, is_share=False)
+    note = ends_words(each.kappa_interval, is_share=False)
     return Shown(f"κ {figure_words(each.kappa, is_share=False)}", note)
 
 
