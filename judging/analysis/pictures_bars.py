@@ -134,22 +134,17 @@ def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
             top = index * CAUSE_ROW
             write(axes, MARGIN, top + 15, bar.name, "name")
             left = float(MARGIN)
+            counts = []
             for kind, count, url in (("fn", bar.fn, bar.fn_url), ("fp", bar.fp, bar.fp_url)):
                 if not count:
                     continue
+                counts.append(f"{formats.number_format(count)} {kind.upper()}")
                 width = count * scale
                 _draw(axes, left, top + 20, width, CAUSE_BAR, kind=kind, url=url)
-                titles[url] = f"{bar.name}: {formats.number_format(count)} {kind.upper()}"
+                titles[url] = f"{bar.name}: {counts[-1]}"
                 left += width + 1
-            write(axes, left + 4, top + 29, _cause_counts(bar), "words")
+            write(axes, left + 4, top + 29, " + ".join(counts), "words")
         return as_picture(figure, label, titles)
-
-
-def _cause_counts(bar: CauseBar) -> str:
-    parts = [
-        f"{formats.number_format(n)} {kind}" for n, kind in ((bar.fn, "FN"), (bar.fp, "FP")) if n
-    ]
-    return " + ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

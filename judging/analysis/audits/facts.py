@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -22,6 +23,7 @@ from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
+from judging.analysis.reports.columns import figure_values, why
 from judging.analysis.reports.report import Column
 from judging.analysis.reports.showing import Shown
 from judging.analysis.wording import DASH
@@ -106,6 +108,19 @@ def source_column(key: str, name: Promise) -> Column:
 ESTIMATE = ("value", "low", "high", "method")
 """Keys of a figure with its interval, and how that was found."""
 UNDEFINED = "undefined_because"
+
+
+def estimated(name: Promise, show: Callable[[Any], Shown]) -> Column:
+    """A figure: in files its value, its interval, how that was found, and why there is none."""
+    return Column(
+        "value",
+        name,
+        parts=[*ESTIMATE, UNDEFINED],
+        spread=lambda each: [*figure_values(each), why(each.value)],
+        show=show,
+    )
+
+
 RUNS = Column("runs", _("runs"))
 NUMBER = Column("number", _("number"))
 RUN = Column("run", _("run"))

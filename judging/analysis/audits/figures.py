@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import ESTIMATE, EVALUATOR, UNDEFINED, AuditFacts
+from judging.analysis.audits.facts import ESTIMATE, EVALUATOR, UNDEFINED, AuditFacts, estimated
 from judging.analysis.audits.matrices import (
     LEAST_COVERAGE,
     Audit,
@@ -321,13 +321,7 @@ def corrected(facts: AuditFacts) -> Report:
                 parts=["passed", "total", "pass_rate"],
                 spread=lambda share: [share.count, share.total, number(share.value)],
             ),
-            Column(
-                "value",
-                rate,
-                parts=[*ESTIMATE, UNDEFINED],
-                spread=lambda each: [*figure_values(each), why(each.value)],
-                show=_show_corrected,
-            ),
+            estimated(rate, _show_corrected),
         ],
         rows=[[each.audit.evaluator, each.passed, each] for each in facts.corrected],
         notes=[

@@ -188,7 +188,9 @@ def _read_walk(query: Mapping[str, str], current_url: str) -> Walk:
 def _walked_neighbours(user: User, walk: Walk, run_id: UUID) -> Neighbours | None:
     """The runs before and after on the way; None where there is no way, or not for this person."""
     study = Study.objects.filter(pk=walk["study"]).first() if "study" in walk else None
-    if study is None or not _may_walk(user, study):
+    if study is None or not user.has_perm(AUDIT):
+        return None
+    if studies_hidden_from(user).filter(pk=study.pk).exists():
         return None
     try:
         if "triangle" in walk:
@@ -202,11 +204,6 @@ def _walked_neighbours(user: User, walk: Walk, run_id: UUID) -> Neighbours | Non
         return neighbours(items_in_cells(study, evaluator, read_cells(walk["cell"])), run_id)
     except (ValueError, EvaluatorVersion.DoesNotExist):
         return None
-
-
-def _may_walk(user: User, study: Study) -> bool:
-    """Whether the person may go through the runs of the study's cells."""
-    return user.has_perm(AUDIT) and not studies_hidden_from(user).filter(pk=study.pk).exists()
 
 
 def _way_back(walk: Walk) -> str:

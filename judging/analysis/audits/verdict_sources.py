@@ -303,11 +303,10 @@ def _said(source: VerdictSource, relation: str) -> Expression:
         verdict = step_verdict(source.step, f"{relation}__details") if source.step else F(path)
         words = {PASSED: PASSED, FAILED: FAILED}
     return Case(
-        *(When(_is(verdict, word), then=Value(meaning)) for word, meaning in words.items()),
+        *(
+            When(Exact(verdict, Value(word, output_field=CharField())), then=Value(meaning))
+            for word, meaning in words.items()
+        ),
         default=Value(None),
         output_field=CharField(null=True),
     )
-
-
-def _is(verdict: Expression | F, word: str) -> Exact[str]:
-    return Exact(verdict, Value(word, output_field=CharField()))

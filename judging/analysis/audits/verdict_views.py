@@ -22,7 +22,7 @@ from judging.analysis.audits.population import GROUPINGS, Shown, counted_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
+from judging.analysis.audits.verdict_sources import VerdictSources
 from judging.analysis.reports.views import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
@@ -106,17 +106,16 @@ def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dic
         "chips": list(_chips(selection)),
         # Cells that hold are sent along when one more is chosen.
         "kept": [each.address for each in selection.cells],
-        "cells": [(each.shown, _cells(each)) for each in sources.columns(sources.evaluators)],
+        "cells": [
+            (each.shown, [Choice(f"{each.key}_{cells}", str(it)) for cells, it in _OFFERED.items()])
+            for each in sources.columns(sources.evaluators)
+        ],
         "spreads": [
             Choice(key, str(name), selection.spread == key) for key, name in SPREADS.items()
         ],
         "groups": list(_groups(study, selection)),
         "evaluators": [Choice(each.key, each.shown, each in shown) for each in sources.evaluators],
     }
-
-
-def _cells(source: VerdictSource) -> list[Choice]:
-    return [Choice(f"{source.key}_{cells}", str(name)) for cells, name in _OFFERED.items()]
 
 
 def _chips(selection: Selection) -> Iterable[tuple[str, str]]:

@@ -62,7 +62,9 @@ def cause_tag(request: AppRequest, study: Study, evaluator_id: int, run_id: UUID
     action = request.POST.get("action")
     form = CauseForm(request.POST)
     if action == "undo":
-        _undo_one(request, pane)
+        if pane.undoable is not None:
+            batch = pane.undoable.batch
+            undo_tags(user=request.user, study=study, batch=batch, item=pane.item)
     elif action == "clear":
         _tag_one(request, pane, Tagging())
     elif form.is_valid():
@@ -93,12 +95,6 @@ def _tag_one(request: AppRequest, pane: CausePane, tagging: Tagging) -> None:
         item_ids=[pane.item.pk],
         tagging=tagging,
     )
-
-
-def _undo_one(request: AppRequest, pane: CausePane) -> None:
-    if pane.undoable is not None:
-        batch = pane.undoable.batch
-        undo_tags(user=request.user, study=pane.study, batch=batch, item=pane.item)
 
 
 def _render(

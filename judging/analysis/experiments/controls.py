@@ -109,7 +109,12 @@ def launch_controls(
 
 def controls(facts: Facts) -> Report:
     """One row an evaluator and control agent: what it lets through."""
-    found = controls_of(facts.scope)
+    found, words = controls_of(facts.scope), gettext("%(n)s no verdict")
+
+    def url(source: Source, control: str, passed: Share) -> str:
+        standing = RunResult.SUCCESS if passed.count else ANY_DECIDED
+        return runs_url(facts.experiment, source, control=control, standing=standing)
+
     return Report(
         columns=[
             text("verdicts_of", _("verdict source")),
@@ -122,7 +127,7 @@ def controls(facts: Facts) -> Report:
             [
                 each.source.name,
                 name,
-                Cell(passed, _passed_url(facts, each.source, name, passed), _undecided(n)),
+                Cell(passed, url(each.source, name, passed), words % {"n": n} if n else ""),
                 n,
                 each.all,
             ]
@@ -144,12 +149,3 @@ def controls(facts: Facts) -> Report:
         ),
         layout=Layout(pivot="control"),
     )
-
-
-def _undecided(n: int) -> str:
-    return gettext("%(n)s no verdict") % {"n": n} if n else ""
-
-
-def _passed_url(facts: Facts, source: Source, control: str, passed: Share) -> str:
-    standing = RunResult.SUCCESS if passed.count else ANY_DECIDED
-    return runs_url(facts.experiment, source, control=control, standing=standing)

@@ -178,8 +178,14 @@ def decide(
     """
     k = k or largest_k(baseline, candidate)
     lines = [
-        _line(task, baseline.get(task, NOTHING), candidate.get(task, NOTHING), metric, k)
+        TaskLine(
+            task=task,
+            baseline=before,
+            candidate=after,
+            scores=(before.score(metric, k), after.score(metric, k)),
+        )
         for task in sorted(baseline.keys() | candidate.keys())
+        for before, after in [(baseline.get(task, NOTHING), candidate.get(task, NOTHING))]
     ]
     drops = [line.drop for line in lines if line.drop is not None]
     _demand_enough(lines, len(drops), rule, k)
@@ -235,11 +241,6 @@ def finding_of(drop: float, interval: Interval, max_drop: float) -> Finding:
     if is_real:
         return Finding.ALLOWED_DROP
     return Finding.IMPROVEMENT if interval.high < 0 else Finding.NO_DIFFERENCE
-
-
-def _line(task: TaskKey, before: Trials, after: Trials, metric: Metric, k: int) -> TaskLine:
-    scores = (before.score(metric, k), after.score(metric, k))
-    return TaskLine(task=task, baseline=before, candidate=after, scores=scores)
 
 
 def _one_trial(lines: Sequence[TaskLine], metric: Metric, k: int) -> float:

@@ -191,10 +191,7 @@ def runs(facts: Facts) -> Report:
             (Column("progress", "progress, highest"), lambda row: rate(row, "maximum")),
             (Column("progress_at_end", "progress, at the end"), lambda row: rate(row, "final")),
             (Column("by_step", "progress after each step, as a list"), by_step),
-            (
-                Column("no_progress_because", "why there is no progress"),
-                lambda row: row.missing,
-            ),
+            (Column("no_progress_because", "why there is no progress"), lambda row: row.missing),
             (
                 Column("first_missed", "first milestone not reached"),
                 lambda row: row.stop.name if row.stop else None,

@@ -91,7 +91,7 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
     )
     runs = []
     for pk, agent, task, name, in_set, set_name, version, standing, steps, limit, end in rows:
-        found = found_progress.get(pk, Missing.NOT_ASKED)
+        found, of_task = found_progress.get(pk, Missing.NOT_ASKED), milestones.get(task, ())
         if task not in milestones and isinstance(found, Missing):
             found = Missing.NO_MILESTONES  # What the environment reports by itself needs none.
         runs.append(
@@ -106,10 +106,10 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
                 n_steps=steps,
                 max_steps=limit,
                 stopped_at=(limit or steps) if end == Run.EndReason.MAX_STEPS else None,
-                milestones=len(milestones.get(task, ())),
+                milestones=len(of_task),
                 progress=found if isinstance(found, RunProgress) else None,
                 missing=found if isinstance(found, Missing) else None,
-                stop=_stop(task, found, milestones.get(task, ())),
+                stop=None if isinstance(found, Missing) else _stop(task, found, of_task),
             )
         )
     return runs
@@ -121,8 +121,8 @@ def most_trials(rows: Sequence[RunRow]) -> int:
     return max(counts.values(), default=1)
 
 
-def _first_missed(progress: RunProgress, milestones: Sequence[Definition]) -> int | None:
-    """The place of the first milestone, from 0, that was never reached; None if all were.
+def _stop(task: int, progress: RunProgress, milestones: Sequence[Definition]) -> Stop | None:
+    """The first milestone that was never reached; None if all were.
 
     By people: that no more than half of them say was reached.
     """
@@ -130,13 +130,8 @@ def _first_missed(progress: RunProgress, milestones: Sequence[Definition]) -> in
     for place, milestone in enumerate(milestones):
         votes = said.get(milestone.name)
         if votes and 2 * sum(votes) <= len(votes):
-            return place
+            return Stop(task, place, milestone.name)
     return None
-
-
-def _stop(task: int, found: RunProgress | Missing, milestones: Sequence[Definition]) -> Stop | None:
-    place = _first_missed(found, milestones) if isinstance(found, RunProgress) else None
-    return None if place is None else Stop(task, place, milestones[place].name)
 
 
 KNOWN = "told"

@@ -98,10 +98,11 @@ def _cell(column: Column, given: Any, *, is_head: bool) -> HtmlCell:
         return HtmlCell(text=DASH)
     cell = given if isinstance(given, Cell) else Cell(given)
     text, note = column.show(cell.value)
+    has_runs = cell.value.total if isinstance(cell.value, Share) else cell.value
     return HtmlCell(
         text=text,
         notes=[each for each in (note, cell.note) if each],
-        url=cell.url if _has_runs(cell.value) else "",
+        url=cell.url if has_runs else "",
         is_text=column.is_text,
         is_head=is_head,
     )
@@ -136,11 +137,6 @@ def _pivoted(
 def _named(column: Column, name: str, is_first: bool) -> Column:
     """The column under the name of the pivot: its first figure needs no name of its own."""
     return replace(column, name=name) if is_first else column
-
-
-def _has_runs(value: Any) -> bool:
-    """Whether there is anything to open behind a figure."""
-    return bool(value.total) if isinstance(value, Share) else bool(value)
 
 
 def _place(columns: Sequence[Column], key: str) -> int:

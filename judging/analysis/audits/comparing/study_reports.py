@@ -137,6 +137,7 @@ def joint(facts: TwoStudies) -> Report:
     """Pairs by the cell of the first run (rows) and the cell of the second (columns)."""
     if not facts.has_evaluators:
         return Report(columns=[], rows=[], empty=_("No evaluator is chosen in both studies."))
+    axes = " · ".join(f"{side.name} {way}" for side, way in zip(facts.sides, "↓→", strict=True))
     rows = [
         [
             before.value,
@@ -147,7 +148,7 @@ def joint(facts: TwoStudies) -> Report:
     ]
     return Report(
         columns=[
-            text("first", " · ".join(_axes(facts)), show=_one_of(_NAMES)),
+            text("first", axes, show=_one_of(_NAMES)),
             *(Column(f"second_{each.value}", str(_NAMES[each.value])) for each in _CELLS),
             Column("sum", _("sum")),
         ],
@@ -159,10 +160,6 @@ def joint(facts: TwoStudies) -> Report:
             )
         ],
     )
-
-
-def _axes(facts: TwoStudies) -> list[str]:
-    return [f"{side.name} {arrow}" for side, arrow in zip(facts.sides, "↓→", strict=True)]
 
 
 def tasks(facts: TwoStudies) -> Report:
@@ -199,15 +196,11 @@ def tasks(facts: TwoStudies) -> Report:
     return Report(
         columns=columns,
         rows=rows,
-        page_rows=[row for row in rows if _changed(row)],
+        # Those whose two halves say different things.
+        page_rows=[row for row in rows if row[3:6] != row[6:9]],
         remarks=[_("Pairs that differ, and runs without a partner. The download has all pairs.")],
         layout=Layout(most=MOST_TASKS),
     )
-
-
-def _changed(row: list[Any]) -> bool:
-    """Whether the two halves of a row of `tasks` say different things."""
-    return bool(row[3:6] != row[6:9])
 
 
 def _said(facts: TwoStudies, side: int, run: Paired, cell: Verdict | None) -> list[Value]:

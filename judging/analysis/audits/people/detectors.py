@@ -147,7 +147,7 @@ def _words(study: Study, causes: Mapping[str, set[str]]) -> dict[str, dict[int, 
             word = _looping(looping) if kind == Event.Kind.LOOP else None
             if word is None and success == Success.FAILURE and kind in causes:
                 word = not causes[kind].isdisjoint(named)
-            elif word is None and any(_means(cause, kind) for cause in named):
+            elif word is None and kind in map(_meant, named):
                 # A cause that came in with the label and stands in no taxonomy here.
                 word = True
             if word is not None:
@@ -155,8 +155,8 @@ def _words(study: Study, causes: Mapping[str, set[str]]) -> dict[str, dict[int, 
     return {kind: dict(items) for kind, items in found.items()}
 
 
-def _means(cause: object, kind: str) -> bool:
-    return anomaly_meant({"key": str(cause), "name": ""}) == kind
+def _meant(cause: object) -> str | None:
+    return anomaly_meant({"key": str(cause), "name": ""})
 
 
 def _looping(said: str | None) -> bool | None:

@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.facts import ESTIMATE, RUNS, UNDEFINED, AuditFacts, source_column
+from judging.analysis.audits.facts import RUNS, UNDEFINED, AuditFacts, estimated, source_column
 from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
 from judging.analysis.audits.people.detectors import CELLS, KINDS, DetectorCell
 from judging.analysis.audits.people.evaluators import Against
@@ -20,7 +20,6 @@ from judging.analysis.audits.query import UNSURE_WORDS, Unsure
 from judging.analysis.audits.selection import differing
 from judging.analysis.reports.columns import (
     ends,
-    figure_values,
     in_files,
     number,
     on_pages,
@@ -29,7 +28,7 @@ from judging.analysis.reports.columns import (
     why,
     with_ends,
 )
-from judging.analysis.reports.report import Cell, Column, Layout, Report, Value, report_of
+from judging.analysis.reports.report import Cell, Column, Layout, Report, report_of
 from judging.analysis.reports.showing import Shown, ends_words, show
 from judging.analysis.wording import figure_words
 from judging.statistics.figures import Undefined
@@ -51,13 +50,7 @@ def agreement_report(found: Agreement) -> Report:
             text("annotators", _("annotators")),
             Column("runs", RUNS.name, per_row=True),
             text("figure", _("figure"), show=lambda key: Shown(str(COEFFICIENTS[key]))),
-            Column(
-                "value",
-                _("value"),
-                parts=[*ESTIMATE, UNDEFINED],
-                spread=_spread_agreed,
-                show=_show_agreed,
-            ),
+            estimated(_("value"), _show_agreed),
             Column(
                 "question",
                 parts=["question", "categories"],
@@ -103,10 +96,6 @@ def _agreed(
     kind: str, who: str | Cell, runs: int, figures: Iterable[Agreed], found: OnQuestion
 ) -> Iterable[list[Any]]:
     return [[found, kind, who, runs, each.key, each, found] for each in figures]
-
-
-def _spread_agreed(each: Agreed) -> list[Value]:
-    return [*figure_values(each), why(each.value)]
 
 
 def _show_agreed(each: Agreed) -> Shown:

@@ -60,7 +60,12 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
     setting = _setting(request, study, switchable(study))
     if setting is None:
         raise Http404
-    setting = _sent(request, setting)
+    setting = switched(
+        setting.version,
+        on=request.GET.getlist("on"),
+        stages=request.GET.getlist("stage"),
+        tasks=request.GET.get("tasks", ""),
+    )
     address = _page_address(request, study, setting.address)
     if not wants_partial(request):
         return redirect(address)
@@ -114,15 +119,6 @@ def switchable(study: Study) -> list[EvaluatorVersion]:
     """Evaluators with a verdict in the study that have switches; the repaired matcher first."""
     versions = [each for each in spoken_of(study) if has_switches(each)]
     return sorted(versions, key=lambda each: (each.name != "webarena-repaired", str(each)))
-
-
-def _sent(request: AppRequest, setting: Setting) -> Setting:
-    return switched(
-        setting.version,
-        on=request.GET.getlist("on"),
-        stages=request.GET.getlist("stage"),
-        tasks=request.GET.get("tasks", ""),
-    )
 
 
 def _result(request: AppRequest, study: Study, setting: Setting) -> dict[str, Any]:
