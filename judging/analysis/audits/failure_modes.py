@@ -21,13 +21,7 @@ from judging.analysis.failure_modes.shares import (
     modes_of_runs,
     modes_report,
 )
-from judging.analysis.failure_modes.sources import (
-    SOURCES,
-    ModeSource,
-    mode_words,
-    read_mode,
-    showing,
-)
+from judging.analysis.failure_modes.sources import ModeSource, mode_words, read_mode, showing
 from judging.analysis.reports.report import Report
 from judging.models import Study
 from runs.models import AgentConfiguration, Run
@@ -103,7 +97,7 @@ class FailureSelection:
         if key == "mode":
             return mode_words(value)
         if key == "by":
-            return str(SOURCES[ModeSource(value)])
+            return str(ModeSource(value).label)
         # Only agents that acted here are named: others may be hidden from the reader.
         agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
         return str(agents.first() or value)

@@ -19,7 +19,7 @@ from judging.analysis.audits.matrices import (
     EvaluatorAudit,
     Resampled,
 )
-from judging.analysis.audits.query import NO_VERDICT_WORDS, NoVerdict
+from judging.analysis.audits.query import NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
@@ -203,7 +203,7 @@ def draw(
     ]
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
     if audit.no_verdict_is_wrong:
-        label += f"; {NO_VERDICT_WORDS[NoVerdict.WRONG]}"
+        label += f"; {NoVerdict.WRONG.label}"
     return interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
 
 

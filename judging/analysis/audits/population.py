@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Case, CharField, Count, F, FilteredRelation, Q, QuerySet, Value, When
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce
 from django.db.models.lookups import Exact
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.counting import tally
@@ -54,20 +54,16 @@ def infeasible_items() -> Q:
     return Q(run__task__among=tasks) if tasks else Q(pk__in=())
 
 
-class Group(StrEnum):
+class Group(models.TextChoices):
     """Runs that count, and those that are left out, by why."""
 
-    COUNTED = "counted"
-    INFEASIBLE = "infeasible"
-    NOT_EXECUTABLE = "not_executable"
-    UNSETTLED = "unsettled"
+    COUNTED = "counted", ""
+    INFEASIBLE = "infeasible", _("with an infeasible task")
+    NOT_EXECUTABLE = "not_executable", _("not executable")
+    UNSETTLED = "unsettled", _("without a reference verdict yet")
 
 
-LEFT_OUT: Mapping[Group, Promise] = {
-    Group.INFEASIBLE: _("with an infeasible task"),
-    Group.NOT_EXECUTABLE: _("not executable"),
-    Group.UNSETTLED: _("without a reference verdict yet"),
-}
+LEFT_OUT: Mapping[Group, Any] = {each: each.label for each in Group if each is not Group.COUNTED}
 
 
 def _group(infeasible: Q) -> Case:

@@ -2,58 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.parsing import read_choice
 
 
-class Unsure(StrEnum):
+class Unsure(models.TextChoices):
     """Whether "unsure" is an answer like others when annotators are compared."""
 
-    IN = "in"
-    OUT = "out"
+    IN = "in", _("“unsure” is an answer like others")
+    OUT = "out", _("without “unsure”")
 
 
-UNSURE_WORDS: Mapping[Unsure, Promise] = {
-    Unsure.IN: _("“unsure” is an answer like others"),
-    Unsure.OUT: _("without “unsure”"),
-}
-
-
-class Pairing(StrEnum):
+class Pairing(models.TextChoices):
     """Between whom agreement is: people, or the first label of each run and the second.
 
     Raw agreement, alpha and AC1 do not depend on it; kappa does.
     """
 
-    PEOPLE = "people"
-    ORDER = "order"
+    PEOPLE = "people", _("between people")
+    ORDER = "order", _("first label against second")
 
 
-PAIRING_WORDS: Mapping[Pairing, Promise] = {
-    Pairing.PEOPLE: _("between people"),
-    Pairing.ORDER: _("first label against second"),
-}
-
-
-class NoVerdict(StrEnum):
+class NoVerdict(models.TextChoices):
     """What a run is to the figures of an evaluator that has no verdict on it."""
 
-    LEFT_OUT = "left-out"
-    WRONG = "wrong"
-
-
-NO_VERDICT_WORDS: Mapping[NoVerdict, Promise] = {
-    NoVerdict.LEFT_OUT: _("no verdict is left out"),
-    NoVerdict.WRONG: _("no verdict counts as wrong"),
-}
+    LEFT_OUT = "left-out", _("no verdict is left out")
+    WRONG = "wrong", _("no verdict counts as wrong")
 
 
 class Choice(NamedTuple):
@@ -84,27 +66,26 @@ class AuditQuery:
 
     @property
     def unsure_choices(self) -> list[Choice]:
-        return self._choices("unsure", UNSURE_WORDS)
+        return self._choices("unsure", Unsure.choices)
 
     @property
     def pairing_choices(self) -> list[Choice]:
-        return self._choices("pairing", PAIRING_WORDS)
+        return self._choices("pairing", Pairing.choices)
 
     @property
     def no_verdict_choices(self) -> list[Choice]:
-        return self._choices("no_verdict", NO_VERDICT_WORDS)
+        return self._choices("no_verdict", NoVerdict.choices)
 
     def split_choices(self, splits: Sequence[str]) -> list[Choice]:
         """All tasks, or those of one split; nothing to choose where there are no splits."""
-        offered: dict[str, Promise | str] = {"": _("all splits"), **{each: each for each in splits}}
+        offered = [("", _("all splits")), *((each, each) for each in splits)]
         return self._choices("split", offered) if splits else []
 
-    def _choices(self, name: str, words: Mapping[Any, Promise | str]) -> list[Choice]:
+    def _choices(self, name: str, words: Iterable[tuple[Any, Any]]) -> list[Choice]:
         """The values of one way to count, in words."""
         chosen = getattr(self, name)
         return [
-            Choice(said, replace(self, **{name: each}).text, each == chosen)
-            for each, said in words.items()
+            Choice(said, replace(self, **{name: each}).text, each == chosen) for each, said in words
         ]
 
 

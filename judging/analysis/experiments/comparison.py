@@ -15,9 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import Configuration, figures_of
 from judging.analysis.experiments.pairs import (
-    CELLS,
     FLIPPED,
-    RULES,
     By,
     Cell,
     Paired,
@@ -139,7 +137,7 @@ def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) ->
     table = two_by_two(pairing, lambda each: f"?{_with(query, cell=each)}#pairs")
     return table | {
         "cell": cell,
-        "cell_words": CELLS[cell] if cell else None,
+        "cell_words": cell.label if cell else None,
         "other_query": _with(query, pair=table["other_by"], cell=None),
         "swapped_query": _swapped(query),
         "query": _with(query, verdict=comparison.source.key, cell=None),
@@ -153,7 +151,7 @@ def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
     """The 2×2 table of a pairing with its links, its rule, and the other way to pair."""
     return {
         "cells": {cell.value: Linked(pairing.counts[cell], url(cell)) for cell in Cell},
-        "rule": RULES[pairing.by],
+        "rule": pairing.by.label,
         "other_by": By.TRIAL if pairing.by is By.SEED else By.SEED,
     }
 
@@ -201,7 +199,7 @@ def comparison_report(comparison: Comparison) -> Report:
     ]
     note = gettext("Verdicts: %(source)s. %(rule)s") % {
         "source": comparison.source.name,
-        "rule": RULES[pairing.by],
+        "rule": pairing.by.label,
     }
     title = gettext("%(first)s beside %(second)s") % {"first": names[0], "second": names[1]}
     return Report(name="comparison", title=title, columns=columns, rows=rows, notes=[note])
@@ -231,7 +229,7 @@ def pairs(facts: Facts) -> Report:
             text("first", _("first")),
             text("second", _("second")),
             in_files("paired_by"),
-            *(Column(cell.value, CELLS[cell]) for cell in Cell),
+            *(Column(cell.value, cell.label) for cell in Cell),
             Column("unpaired_first", _("unpaired, first")),
             Column("unpaired_second", _("unpaired, second")),
             Column(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 from uuid import UUID
 
-from django.utils.functional import Promise
+from django.db import models
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
@@ -21,42 +20,35 @@ from judging.statistics.figures import Share
 from runs.models import AgentConfiguration
 
 
-class By(StrEnum):
+class By(models.TextChoices):
     """What two runs of a task must share to be a pair."""
 
-    SEED = "seed"
-    TRIAL = "trial"
+    SEED = (
+        "seed",
+        _(
+            "Runs pair by task and seed; where several share both, the first with the first, in "
+            "the order of their trials. Runs without a seed pair with none."
+        ),
+    )
+    TRIAL = (
+        "trial",
+        _(
+            "Runs pair by task and number of the trial; where several share both, the first with "
+            "the first, in the order of their seeds."
+        ),
+    )
 
 
-RULES: dict[By, Promise] = {
-    By.SEED: _(
-        "Runs pair by task and seed; where several share both, the first with the first, in the "
-        "order of their trials. Runs without a seed pair with none."
-    ),
-    By.TRIAL: _(
-        "Runs pair by task and number of the trial; where several share both, the first with "
-        "the first, in the order of their seeds."
-    ),
-}
-
-
-class Cell(StrEnum):
+class Cell(models.TextChoices):
     """What became of a pair. The first four are the 2×2 table."""
 
-    BOTH = "both"
-    ONLY_FIRST = "only_first"
-    ONLY_SECOND = "only_second"
-    NEITHER = "neither"
-    NO_VERDICT = "no_verdict"
+    BOTH = "both", _("both succeed")
+    ONLY_FIRST = "only_first", _("only the first succeeds")
+    ONLY_SECOND = "only_second", _("only the second succeeds")
+    NEITHER = "neither", _("neither succeeds")
+    NO_VERDICT = "no_verdict", _("no verdict on one or both")
 
 
-CELLS: dict[Cell, Promise] = {
-    Cell.BOTH: _("both succeed"),
-    Cell.ONLY_FIRST: _("only the first succeeds"),
-    Cell.ONLY_SECOND: _("only the second succeeds"),
-    Cell.NEITHER: _("neither succeeds"),
-    Cell.NO_VERDICT: _("no verdict on one or both"),
-}
 FLIPPED = (Cell.ONLY_FIRST, Cell.ONLY_SECOND)
 
 
@@ -99,9 +91,9 @@ class Pair(NamedTuple):
     second: Paired
 
     @property
-    def words(self) -> Promise:
+    def words(self) -> str:
         """What became of it."""
-        return CELLS[self.cell]
+        return str(self.cell.label)
 
     @property
     def query(self) -> str:

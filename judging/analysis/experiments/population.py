@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
+from django.db import models
 from django.db.models import (
     BooleanField,
     Case,
@@ -19,7 +19,6 @@ from django.db.models import (
     Value,
     When,
 )
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.counting import tally
@@ -31,43 +30,29 @@ if TYPE_CHECKING:
     from runs.models.runs.queries import RunQuerySet
 
 
-class RunResult(StrEnum):
+class RunResult(models.TextChoices):
     """Where a run stands. The first three count; the others are left out, and shown so."""
 
-    SUCCESS = SUCCESS
-    FAILURE = FAILURE
-    NONE = "none"
-    ERROR = "error"
-    INCOMPLETE = "incomplete"
-    NOT_EXECUTABLE = "not_executable"
-    INFEASIBLE = "infeasible"
-    WAITING = "waiting"
-    SUPERSEDED = "superseded"
-    HIDDEN = "hidden"
+    SUCCESS = SUCCESS, _("success")
+    FAILURE = FAILURE, _("failure")
+    NONE = "none", _("no verdict")
+    ERROR = "error", _("ended in an error")
+    INCOMPLETE = "incomplete", _("broken off")
+    NOT_EXECUTABLE = "not_executable", _("not executable")
+    INFEASIBLE = "infeasible", _("with an infeasible task")
+    WAITING = "waiting", _("not ended yet")
+    SUPERSEDED = "superseded", _("replaced by a later attempt")
+    HIDDEN = "hidden", _("still judged by you")
 
 
 DECIDED = (RunResult.SUCCESS, RunResult.FAILURE)
 COUNTED = (*DECIDED, RunResult.NONE)
-LEFT_OUT: Mapping[RunResult, Promise] = {
-    RunResult.ERROR: _("ended in an error"),
-    RunResult.INCOMPLETE: _("broken off"),
-    RunResult.NOT_EXECUTABLE: _("not executable"),
-    RunResult.INFEASIBLE: _("with an infeasible task"),
-    RunResult.WAITING: _("not ended yet"),
-    RunResult.SUPERSEDED: _("replaced by a later attempt"),
-    RunResult.HIDDEN: _("still judged by you"),
-}
+LEFT_OUT: Mapping[RunResult, Any] = {each: each.label for each in RunResult if each not in COUNTED}
 """The runs that no figure counts, by why."""
 LEFT_OUT_BY_CONFIGURATION = {
     each: words for each, words in LEFT_OUT.items() if each is not RunResult.HIDDEN
 }
 """The same where configurations are counted apart."""
-WORDS: Mapping[RunResult, Promise] = {
-    RunResult.SUCCESS: _("success"),
-    RunResult.FAILURE: _("failure"),
-    RunResult.NONE: _("no verdict"),
-    **LEFT_OUT,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,14 @@ from judging.analysis.experiments import outcome_reports as outcomes
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.pictures import QUESTIONS, shown_pictures
 from judging.analysis.experiments.population import RunResult, Scope
-from judging.analysis.failure_modes.sources import SOURCES, definitions, unexamined
+from judging.analysis.failure_modes.sources import ModeSource, definitions, unexamined
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.miniwob import reports as miniwob
 from judging.analysis.miniwob.causes import PUBLISHED_CAUSES, causes, causes_of
 from judging.analysis.miniwob.figures import is_suite
 from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.reports import PROGRESS
-from judging.analysis.progress.sources import MISSING
+from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Report, Words
@@ -118,7 +118,7 @@ def _pairs(facts: Facts, query: Query) -> dict[str, Any]:
 def _failures(facts: Facts, query: Query) -> dict[str, Any]:
     failures = facts.scope.standing(facts.source).filter(standing=RunResult.FAILURE)
     return {
-        "sources": SOURCES,
+        "sources": dict(ModeSource.choices),
         "chosen_source": facts.query.modes_by,
         "definitions": definitions(),
         "unexamined": unexamined(failures).count(),
@@ -147,8 +147,8 @@ def _covered(facts: Facts) -> str:
     )
     words = [whole % {"source": facts.source.name, "n": found.n, "total": found.runs}]
     words += [
-        gettext("Left out: %(n)s, %(why)s.") % {"n": n, "why": why}
-        for each, why in MISSING.items()
+        gettext("Left out: %(n)s, %(why)s.") % {"n": n, "why": each.label}
+        for each in Missing
         if (n := found.missing.get(each))
     ]
     return " ".join(words)

@@ -22,15 +22,9 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.experiments.course import with_detections
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.groups import tasks_in
-from judging.analysis.experiments.population import COUNTED, WORDS, RunResult, Scope
+from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.analysis.failure_modes.sources import (
-    SOURCES,
-    ModeSource,
-    mode_words,
-    read_mode,
-    showing,
-)
+from judging.analysis.failure_modes.sources import ModeSource, mode_words, read_mode, showing
 from judging.analysis.progress.rows import (
     number_in,
     progress_words,
@@ -86,7 +80,7 @@ FILTERS: Mapping[str, Filter] = {
     "standing": Filter(
         _("stands as"),
         lambda value: Q(standing__in=_standings(value)),
-        lambda value: ", ".join(str(WORDS[each]) for each in _standings(value)),
+        lambda value: ", ".join(str(each.label) for each in _standings(value)),
     ),
     "site": Filter(_("site"), _grouped("site")),
     "template": Filter(_("template"), _grouped("template")),
@@ -110,7 +104,7 @@ FILTERS: Mapping[str, Filter] = {
     ),
     "errors": Filter(_("errors of"), _errors_of, lambda value: Run.ErrorOrigin(value).label),
     "mode": Filter(_("failure mode"), None, mode_words),
-    "by": Filter(_("source"), None, lambda value: SOURCES[ModeSource(value)]),
+    "by": Filter(_("source"), None, lambda value: ModeSource(value).label),
     "task_set": Filter(
         _("task set"),
         lambda value: Q(task__task_set=number_in(value)),
@@ -204,7 +198,8 @@ def _check(key: str, value: str) -> None:
     if condition is not None:
         condition(value)
     else:
-        {"mode": read_mode, "by": ModeSource, "progress": progress_words}[key](value)
+        readers: Mapping[str, Callable[[str], object]] = {"mode": read_mode, "by": ModeSource}
+        readers.get(key, progress_words)(value)
 
 
 def _standings(value: str) -> list[RunResult]:

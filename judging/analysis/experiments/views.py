@@ -41,7 +41,7 @@ from judging.analysis.progress.figures import Progressed
 from judging.analysis.progress.pages import shown_sections
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN
-from judging.analysis.progress.sources import MISSING
+from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Cell
@@ -130,8 +130,8 @@ def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse
         freshness=Freshness(scope.experiment, request.user),
         found=found,
         missing=[
-            (words, Cell(n, facts.progress_url(why)))
-            for why, words in MISSING.items()
+            (why.label, Cell(n, facts.progress_url(why)))
+            for why in Missing
             if (n := found.missing.get(why, 0))
         ],
         undecided_url=facts.progress_url(KNOWN, standing=RunResult.NONE),

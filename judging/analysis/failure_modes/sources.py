@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
+from django.db import models
 from django.db.models import (
     BooleanField,
     Case,
@@ -34,21 +34,15 @@ from judging.models import Evaluation, FailureReview
 from webagent.trajectory.verdict_records import Mode, Side
 
 
-class ModeSource(StrEnum):
+class ModeSource(models.TextChoices):
     """Whose word counts. Sources are kept apart but for `KNOWN`."""
 
-    KNOWN = "known"
-    MECHANICAL = "mechanical"
-    JUDGE = "judge"
-    PEOPLE = "people"
+    KNOWN = "known", _("people, else proposals")
+    MECHANICAL = "mechanical", _("fixed rules")
+    JUDGE = "judge", _("failure judge")
+    PEOPLE = "people", _("people")
 
 
-SOURCES: Mapping[ModeSource, Promise] = {
-    ModeSource.KNOWN: _("people, else proposals"),
-    ModeSource.MECHANICAL: _("fixed rules"),
-    ModeSource.JUDGE: _("failure judge"),
-    ModeSource.PEOPLE: _("people"),
-}
 NONE, UNKNOWN = "none", "unknown"
 """Beside modes: nothing found by who looked, and not looked at."""
 _SIDE = "side_"

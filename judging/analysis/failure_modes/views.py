@@ -35,7 +35,7 @@ from judging.analysis.failure_modes.services import (
     review_runs,
     undo_reviews,
 )
-from judging.analysis.failure_modes.sources import SOURCES, ModeSource, definitions
+from judging.analysis.failure_modes.sources import ModeSource, definitions
 from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
@@ -163,7 +163,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "report": report,
         "tables": html_tables(report) if report.page_rows else [],
-        "sources": SOURCES,
+        "sources": dict(ModeSource.choices),
         "chosen_source": by,
         "definitions": definitions(),
     }

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.experiments.population import WORDS, RunResult
+from judging.analysis.experiments.population import RunResult
 from judging.analysis.hint_effects.effects import MISSING, Cell
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.wording import DASH, points_words, range_words, why_undefined
@@ -138,7 +138,7 @@ def standing_words(word: str) -> str:
     """Where a trial stands, in the reader's language."""
     if word == MISSING:
         return _("no run")
-    return str(WORDS[RunResult(word)])
+    return str(RunResult(word).label)
 
 
 def undecided_words(undecided: Counter[str]) -> list[tuple[int, str]]:

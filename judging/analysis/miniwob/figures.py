@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from django.db import models
 from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -27,12 +28,12 @@ from webagent.environment.miniwob_suite import (
 )
 
 
-class Rule(StrEnum):
+class Rule(models.TextChoices):
     """What counts as a success. Tasks that give part of the reward tell the two apart."""
 
-    POSITIVE = "positive"
+    POSITIVE = "positive", _("reward above 0")
     """The page's own reward is above 0: the rule of the source and of BrowserGym."""
-    BINARY = "binary"
+    BINARY = "binary", _("reward 1")
     """It is 1: the rule of most publications."""
 
 
@@ -165,7 +166,6 @@ def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
     return tally(runs_of_suite(scope).filter(standing__in=told).annotate(why=why), "agent", "why")
 
 
-RULES: Mapping[Rule, Promise] = {Rule.POSITIVE: _("reward above 0"), Rule.BINARY: _("reward 1")}
 STEPS: Mapping[StepsNeeded, Promise] = {
     StepsNeeded.ONE: _("one step"),
     StepsNeeded.MANY: _("many steps"),

@@ -17,7 +17,6 @@ from judging.analysis.miniwob.figures import (
     NOTE,
     PUBLISHED_RATES,
     PUBLISHED_STEPS,
-    RULES,
     UNDECIDED,
     UNREWARDED,
     Group,
@@ -78,7 +77,7 @@ def _show_steps(key: str) -> Shown:
 
 _ORIGINS = {OWN: _("own runs"), PUBLISHED: _("Published, not computed here")}
 _ORIGIN = text("origin", _("figures"), show=lambda origin: Shown(str(_ORIGINS[origin])))
-_RULE = text("rule", _("reward"), show=lambda key: Shown(str(RULES[Rule(key)])))
+_RULE = text("rule", _("reward"), show=lambda key: Shown(str(Rule(key).label)))
 _STEPS = text("steps", _("task takes"), show=_show_steps)
 _RATE = [
     parted(("mean_rate", "low", "high"), _("mean rate"), spread=_rate_values, show=_show_rate),
@@ -283,6 +282,6 @@ def _of_rule(rule: Rule, sign: str) -> Column:
     """Successes and their share with its interval; in files n stands before them."""
     return parted(
         [f"{rule.value}{end}" for end in ("_successes", "", "_low", "_high")],
-        RULES[rule],
+        rule.label,
         spread=lambda share: [share.count, *value_and_ends(share)],
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from enum import StrEnum
 from statistics import median
 from typing import NamedTuple
 
-from django.utils.functional import Promise
+from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.progress.sources import RunProgress
@@ -31,23 +30,14 @@ WAGE = 20.0
 _HOUR_S = 3600
 
 
-class Cell(StrEnum):
+class Cell(models.TextChoices):
     """What judge and people say of a milestone in one run."""
 
-    BOTH = "both"
-    JUDGE = "judge"
-    PEOPLE = "people"
-    NEITHER = "neither"
-    DIVIDED = "divided"
-
-
-CELLS: Mapping[Cell, Promise] = {
-    Cell.BOTH: _("both"),
-    Cell.JUDGE: _("judge alone"),
-    Cell.PEOPLE: _("people alone"),
-    Cell.NEITHER: _("neither"),
-    Cell.DIVIDED: _("people are divided"),
-}
+    BOTH = "both", _("both")
+    JUDGE = "judge", _("judge alone")
+    PEOPLE = "people", _("people alone")
+    NEITHER = "neither", _("neither")
+    DIVIDED = "divided", _("people are divided")
 
 
 class Correspondence(NamedTuple):

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.http import QueryDict
-from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
@@ -28,7 +27,6 @@ from judging.analysis.progress.correspondence import (
     pooled,
 )
 from judging.analysis.progress.sources import (
-    MISSING,
     Missing,
     ProgressSource,
     RunProgress,
@@ -201,10 +199,10 @@ class PeopleFacts:
         return sum(pair.judge.is_partial for pair in self.pairs)
 
     @property
-    def missing(self) -> list[tuple[Promise, int]]:
+    def missing(self) -> list[tuple[Any, int]]:
         """Ticked runs without a progress rate of the judge, by why."""
         found = self.against.missing if self.against else {}
-        return [(words, found[reason]) for reason, words in MISSING.items() if found.get(reason)]
+        return [(each.label, n) for each in Missing if (n := found.get(each))]
 
     @property
     def costs(self) -> Costs:

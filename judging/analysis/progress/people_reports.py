@@ -11,7 +11,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.progress.correspondence import (
-    CELLS,
     Cell,
     Correspondence,
     MilestoneFigures,
@@ -175,7 +174,7 @@ def milestones(facts: PeopleFacts) -> Report:
             with_ends("precision", _("precision")),
             with_ends("recall", _("recall")),
             with_ends("agreement", ""),
-            *(Column(cell.value, heading) for cell, heading in CELLS.items()),
+            *(Column(each.value, each.label) for each in Cell),
         ],
         rows=[row(each) for each in facts.milestones],
         page_rows=[row(each) for each in worst],

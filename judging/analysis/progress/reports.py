@@ -15,7 +15,7 @@ from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
 from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of
 from judging.analysis.progress.rows import KNOWN, RunRow
-from judging.analysis.progress.sources import MISSING
+from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Report, report_of
@@ -238,8 +238,8 @@ def _columns(found: Sequence[Progressed]) -> list[Column]:
         Column("no_verdict", _("no verdict") if undecided else ""),
         in_files("partial"),
         *(
-            Column(f"no_progress_{why.replace('-', '_')}", words if why in missing else "")
-            for why, words in MISSING.items()
+            Column(f"no_progress_{why.replace('-', '_')}", why.label if why in missing else "")
+            for why in Missing
         ),
     ]
 
@@ -269,6 +269,6 @@ def _progressed(
         found.partial,
         *(
             Cell(found.missing.get(why, 0), facts.progress_url(why, configuration, **chosen))
-            for why in MISSING
+            for why in Missing
         ),
     ]

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.progress.sources import (
-    MISSING,
     Missing,
     ProgressSource,
     RunProgress,
@@ -154,7 +153,7 @@ def progress_words(value: str) -> str:
     """The value in words. Raises ValueError where there is no such value."""
     source, found = _read(value)
     if isinstance(found, Missing):
-        words = str(MISSING[found])
+        words = str(found.label)
     elif found is None:
         words = _("known")
     elif isinstance(found, _At):
@@ -197,7 +196,7 @@ def _read(value: str) -> tuple[ProgressSource, _Found]:
     source = read_progress_source(key)
     if found == KNOWN:
         return source, None
-    if found in set(Missing):
+    if found in Missing.values:
         return source, Missing(found)
     if found.startswith(_STOPPED):
         task, _between, place = found.removeprefix(_STOPPED).partition(_BETWEEN)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Count, Q, QuerySet
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -125,21 +124,13 @@ Definitions = Mapping[int, Sequence[Definition]]
 """The milestones in force by task; tasks without any are left out."""
 
 
-class Missing(StrEnum):
+class Missing(models.TextChoices):
     """Why there is no progress rate of a run."""
 
-    NO_MILESTONES = "no-milestones"
-    NOT_ASKED = "not-asked"
-    NO_VERDICT = "no-verdict"
-    STALE = "stale"
-
-
-MISSING: Mapping[Missing, Promise] = {
-    Missing.NO_MILESTONES: gettext_lazy("the task has no milestones"),
-    Missing.NOT_ASKED: gettext_lazy("the source was not asked"),
-    Missing.NO_VERDICT: gettext_lazy("the source came to no verdict"),
-    Missing.STALE: gettext_lazy("the task's milestones have changed since"),
-}
+    NO_MILESTONES = "no-milestones", gettext_lazy("the task has no milestones")
+    NOT_ASKED = "not-asked", gettext_lazy("the source was not asked")
+    NO_VERDICT = "no-verdict", gettext_lazy("the source came to no verdict")
+    STALE = "stale", gettext_lazy("the task's milestones have changed since")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import (
     sources_of,
     with_verdicts,
 )
-from judging.analysis.experiments.pairs import RULES, By, Pair, Paired, Pairing, pair_runs
+from judging.analysis.experiments.pairs import By, Pair, Paired, Pairing, pair_runs
 from judging.analysis.experiments.population import RunResult
 from judging.models import Study
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
@@ -72,7 +72,7 @@ class TwoStudies:
 
     @property
     def notes(self) -> list[str]:
-        return [str(RULES[self.pairing.by]), gettext("Runs of one agent pair with one another.")]
+        return [str(self.pairing.by.label), gettext("Runs of one agent pair with one another.")]
 
     @cached_property
     def _counted(self) -> tuple[_Counted, _Counted]:

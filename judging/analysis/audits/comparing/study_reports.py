@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.audits.comparing.studies import TwoStudies
 from judging.analysis.audits.figures import MEASURES
 from judging.analysis.audits.population import Shown as Verdict
-from judging.analysis.experiments.pairs import CELLS, Cell, Paired
+from judging.analysis.experiments.pairs import Cell, Paired
 from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
@@ -118,7 +118,7 @@ def pairs(facts: TwoStudies) -> Report:
         ["only_in_second", len(pairing.only_in_second)],
     ]
     words = {
-        **{each.value: name for each, name in CELLS.items()},
+        **dict(Cell.choices),
         "only_in_first": _("unpaired, first"),
         "only_in_second": _("unpaired, second"),
     }

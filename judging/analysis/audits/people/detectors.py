@@ -6,8 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
+from django.db import models
 from django.db.models.fields.json import KT
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -28,23 +28,14 @@ _YES, _NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false",
 """How a label from elsewhere says that the agent looped, or did not: its first word."""
 
 
-class DetectorCell(StrEnum):
+class DetectorCell(models.TextChoices):
     """What the detector did with a run, and what people say of it."""
 
-    MARKED_SEEN = "marked-seen"
-    MARKED_UNSEEN = "marked-unseen"
-    UNMARKED_SEEN = "unmarked-seen"
-    UNMARKED_UNSEEN = "unmarked-unseen"
-    DIVIDED = "divided"
-
-
-CELLS: Mapping[DetectorCell, Promise] = {
-    DetectorCell.MARKED_SEEN: _("marked, and people see it"),
-    DetectorCell.MARKED_UNSEEN: _("marked, and people do not see it"),
-    DetectorCell.UNMARKED_SEEN: _("not marked, and people see it"),
-    DetectorCell.UNMARKED_UNSEEN: _("not marked, and people do not see it"),
-    DetectorCell.DIVIDED: _("people are divided"),
-}
+    MARKED_SEEN = "marked-seen", _("marked, and people see it")
+    MARKED_UNSEEN = "marked-unseen", _("marked, and people do not see it")
+    UNMARKED_SEEN = "unmarked-seen", _("not marked, and people see it")
+    UNMARKED_UNSEEN = "unmarked-unseen", _("not marked, and people do not see it")
+    DIVIDED = "divided", _("people are divided")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

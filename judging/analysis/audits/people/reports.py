@@ -13,10 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import RUNS, UNDEFINED, AuditFacts, estimated, source_column
 from judging.analysis.audits.people.agreement import COEFFICIENTS, Agreed, Agreement, OnQuestion
-from judging.analysis.audits.people.detectors import CELLS, KINDS, DetectorCell
+from judging.analysis.audits.people.detectors import KINDS, DetectorCell
 from judging.analysis.audits.people.evaluators import Against
 from judging.analysis.audits.people.questions import answer_words
-from judging.analysis.audits.query import UNSURE_WORDS, Unsure
+from judging.analysis.audits.query import Unsure
 from judging.analysis.audits.selection import differing
 from judging.analysis.reports.columns import (
     ends,
@@ -41,7 +41,7 @@ def agreement(facts: AuditFacts) -> Report:
 
 def agreement_report(found: Agreement) -> Report:
     """The same of an agreement that is at hand."""
-    words = UNSURE_WORDS[Unsure.IN if found.counts_unsure else Unsure.OUT]
+    words = (Unsure.IN if found.counts_unsure else Unsure.OUT).label
     rows = [row for each in found.questions for row in _on_question(each)]
     return Report(
         columns=[
@@ -178,7 +178,7 @@ def detectors(facts: AuditFacts) -> Report:
         columns=[
             text("kind", _("anomaly"), show=lambda kind: Shown(str(KINDS[kind]))),
             text("detector", _("detector"), show=lambda key: Shown(names[key])),
-            *(Column(each.value.replace("-", "_"), words) for each, words in CELLS.items()),
+            *(Column(each.value.replace("-", "_"), each.label) for each in DetectorCell),
             _rate("precision", _("precision")),
             _rate("recall", _("recall")),
         ],
@@ -186,7 +186,7 @@ def detectors(facts: AuditFacts) -> Report:
             [
                 each.kind,
                 each.key,
-                *(Cell(each.n(cell), query(each.kind, each.key, cell)) for cell in CELLS),
+                *(Cell(each.n(cell), query(each.kind, each.key, cell)) for cell in DetectorCell),
                 each.precision,
                 each.recall,
             ]

@@ -9,7 +9,6 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people.detectors import (
-    CELLS,
     KINDS,
     Detected,
     Detector,
@@ -19,7 +18,6 @@ from judging.analysis.audits.people.detectors import (
 from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.views import as_part, facts_of
-from judging.analysis.progress.correspondence import CELLS as MILESTONE_CELLS
 from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
 from judging.analysis.progress.people_reports import JUDGE_DOLLARS, PEOPLE, PEOPLE_DOLLARS, SAMPLES
@@ -63,7 +61,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "tables": html_tables(AUDIT.make("detectors", facts)) if found.detectors else [],
         "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
-        "cell": CELLS[cell] if cell else None,
+        "cell": cell.label if cell else None,
         "items": items,
         "formats": FORMATS,
     }
@@ -100,7 +98,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "milestones": html_tables(PEOPLE.make("milestones", facts)),
         "costs": facts.costs,
         "items": items,
-        "cell": MILESTONE_CELLS[facts.query.cell] if facts.query.cell else "",
+        "cell": facts.query.cell.label if facts.query.cell else "",
         "tolerances": TOLERANCES,
         "published": {
             "judge": JUDGE_DOLLARS / SAMPLES,

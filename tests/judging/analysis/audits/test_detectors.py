@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people.detectors import CELLS, DetectorCell, detectors_of
+from judging.analysis.audits.people.detectors import DetectorCell, detectors_of
 from judging.analysis.audits.reports import AUDIT
 from judging.models import StudyItem, Unblinding
 from judging.statistics.figures import Undefined
@@ -63,7 +63,7 @@ def world() -> audited.Audited:
 def test_precision_and_recall_with_the_runs_behind_them(world: audited.Audited) -> None:
     loops = detectors_of(world.study).named("loop", "mechanical-1")
     assert loops is not None
-    assert [loops.n(cell) for cell in CELLS] == [3, 1, 2, 4, 1]
+    assert [loops.n(cell) for cell in DetectorCell] == [3, 1, 2, 4, 1]
     assert (loops.precision.count, loops.precision.total) == (3, 4)
     assert (loops.recall.count, loops.recall.total) == (3, 5)
     early = detectors_of(world.study).named("false_completion", "mechanical-1")
@@ -86,8 +86,8 @@ def test_imported_words_on_looping_count_also_on_successes() -> None:
         audited.label(item, ann, success, extra={"record": {"looping": word}})
     found = {each.key: each for each in detectors_of(world.study).detectors}
     assert set(found) == {"own", "mechanical-1", "any"}
-    assert [found["own"].n(cell) for cell in CELLS] == [1, 0, 1, 1, 0]
-    assert [found["any"].n(cell) for cell in CELLS] == [1, 1, 1, 0, 0]
+    assert [found["own"].n(cell) for cell in DetectorCell] == [1, 0, 1, 1, 0]
+    assert [found["any"].n(cell) for cell in DetectorCell] == [1, 1, 1, 0, 0]
 
 
 def test_hidden_repeats_and_other_studies_say_nothing(world: audited.Audited) -> None:
