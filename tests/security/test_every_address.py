@@ -103,6 +103,7 @@ def test_no_form_is_taken_without_its_token(world: World, overseer) -> None:
     assert {codes[name] for name in other} <= {401, 404, 405}
 
 
+@ON_SQLITE
 def test_strangers_find_no_object_of_others(world: World) -> None:
     """Whatever has a key in its address is not there for somebody who has no part in it."""
     client = client_of(world.stranger)
@@ -122,6 +123,7 @@ def test_strangers_find_no_object_of_others(world: World) -> None:
     assert {code for name, _, code in found if name.startswith("admin")} <= {302}
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("role", PARTS)
 def test_each_role_is_answered_what_permissions_and_parts_say(world: World, role: str) -> None:
     """What one may not see looks like what is not there."""
