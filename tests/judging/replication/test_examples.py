@@ -194,9 +194,9 @@ def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
     conditions = what["conditions of hints"]
     assert conditions["paper"] == "12"
     assert str(conditions["ours"]).startswith("4, without: ")
-    assert {
-        row["paper"] for row in found["deviations"] if row["what"] == "trials of a task"
-    } == {"3"}
+    assert {row["paper"] for row in found["deviations"] if row["what"] == "trials of a task"} == {
+        "3"
+    }
     told = what["web knowledge cut to a budget"]["ours"]
     assert told == "2 of 4 entries, within 120 tokens"
     assert KnowledgeSet.objects.count() == 2
