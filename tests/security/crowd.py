@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.analysis.audits.verdict_sources import STEPS
-from judging.analysis.miniwob.causes import FAULTS
+from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.services import draw_sample, tag_cause
 from judging.evaluating.evaluating import evaluate_study, version_of
 from judging.evaluators.registry import evaluator_named
@@ -290,7 +290,7 @@ def _failures(to: Crowd) -> None:
     """Failures of MiniWoB++, drawn, proposed and tagged; failure modes by a judge."""
     of, agent = suite()
     sample = draw_sample(experiment=of, agent=agent, seed=4)
-    finding = {"step": 1, "role": EVIL, "text": EVIL, "fault": list(FAULTS)[0], "read": EVIL}
+    finding = {"step": 1, "role": EVIL, "text": EVIL, "fault": Fault.values[0], "read": EVIL}
     sample.failures.update(proposal={"cause": "vision", "findings": [finding]})
     runs = [each.run for each in sample.failures.select_related("run").order_by("position")]
     for cause in (FailureCause.REASONING, FailureCause.OTHER):

@@ -25,7 +25,6 @@ from judging.analysis.audits.population import (
     counted_items,
     infeasible_items,
     items_of,
-    population_of,
     references_by_task,
 )
 from judging.analysis.audits.verdict_sources import in_order, of_success
@@ -163,7 +162,7 @@ class Audit:
 def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = "") -> Audit:
     """The audit of a study in six queries, however many runs it has."""
     infeasible = infeasible_items()
-    population = population_of(study, split, infeasible)
+    population = Population(study, split, infeasible)
     counted = counted_items(study, split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
     without_verdict: defaultdict[str, set[int]] = defaultdict(set)

@@ -102,6 +102,12 @@ GROUPINGS = {
     "kind": F("run__task__evaluation_kind"),
 }
 """What runs can be grouped by."""
+GROUP_NAMES = {
+    "split": _("split"),
+    "site": _("site"),
+    "template": _("template"),
+    "kind": _("kind of evaluation"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +122,22 @@ class References:
         return self.successes + self.failures
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Population:
     """How many runs of a study there are in each group, and the counted ones by verdict."""
 
-    groups: Mapping[Group, int]
-    origins: Mapping[str, int]
-    """Counted runs by how their reference verdict came about."""
-    references: References
+    def __init__(self, study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> None:
+        items = items_of(study, split).annotate(group=_group(infeasible))
+        self.groups: Counter[Group] = Counter()
+        self.origins: Counter[str] = Counter()
+        """Counted runs by how their reference verdict came about."""
+        counted: Counter[str] = Counter()
+        columns = ("group", "verdict__origin", "verdict__verdict")
+        for (group, origin, verdict), n in tally(items, *columns).items():
+            self.groups[Group(group)] += n
+            if group == Group.COUNTED:
+                self.origins[origin] += n
+                counted[verdict] += n
+        self.references = References(successes=counted[SUCCESS], failures=counted[FAILURE])
 
     @property
     def runs(self) -> int:
@@ -157,22 +171,6 @@ def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
     return (
         StudyItem.objects.filter(study=study).annotate(group=_group(INFEASIBLE)).filter(group=group)
     )
-
-
-def population_of(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> Population:
-    """The population, in one query."""
-    items = items_of(study, split).annotate(group=_group(infeasible))
-    rows = tally(items, "group", "verdict__origin", "verdict__verdict")
-    groups: Counter[Group] = Counter()
-    origins: Counter[str] = Counter()
-    counted: Counter[str] = Counter()
-    for (group, origin, verdict), n in rows.items():
-        groups[Group(group)] += n
-        if group == Group.COUNTED:
-            origins[origin] += n
-            counted[verdict] += n
-    references = References(successes=counted[SUCCESS], failures=counted[FAILURE])
-    return Population(groups=groups, origins=origins, references=references)
 
 
 def references_by_task(study: Study, split: str = "") -> dict[int, References]:

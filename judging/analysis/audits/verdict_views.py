@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.population import GROUPINGS, Shown, counted_items
+from judging.analysis.audits.population import GROUP_NAMES, GROUPINGS, Shown, counted_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
@@ -31,12 +31,6 @@ from runs.interface.fragments import AppRequest
 from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
-GROUP_NAMES = {
-    "split": gettext_lazy("split"),
-    "site": gettext_lazy("site"),
-    "template": gettext_lazy("template"),
-    "kind": gettext_lazy("kind of evaluation"),
-}
 SPREADS = {ANY: gettext_lazy("any verdict differs"), PEOPLE: gettext_lazy("annotators differ")}
 _OFFERED: dict[str, str | Promise] = {
     "fn-fp": gettext_lazy("wrong: FN or FP"),

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import models
@@ -224,20 +224,24 @@ def runs_of(side: Side, source: Source) -> list[Paired]:
     runs = side.scope.counted(source)
     if side.agent is not None:
         runs = runs.filter(agent=side.agent)
-    rows = runs.values_list(
-        "pk",
-        "agent",
-        "task__task_set__name",
-        "task__external_id",
-        "seed",
-        "trial",
-        "standing",
-        "seconds",
-        "cost",
-        "n_steps",
-    )
-    return [
-        Paired(run, agent, (task_set, task), seed, trial, RunResult(word), seconds, dollars, steps)
-        for run, agent, task_set, task, seed, trial, word, seconds, cost, steps in rows
-        for dollars in [None if cost is None else float(cost)]
-    ]
+    rows = runs.values_list("pk", "agent", "standing", *STORED)
+    return [paired(pk, agent, RunResult(word), *rest) for pk, agent, word, *rest in rows]
+
+
+STORED = (
+    "task__task_set__name",
+    "task__external_id",
+    "seed",
+    "trial",
+    "seconds",
+    "cost",
+    "n_steps",
+)
+"""What a pair must know of a run as it is stored."""
+
+
+def paired(run: UUID, agent: int, standing: RunResult, *stored: Any) -> Paired:
+    """A run with its values of `STORED`, as far as a comparison needs it."""
+    task_set, task, seed, trial, seconds, cost, steps = stored
+    dollars = None if cost is None else float(cost)
+    return Paired(run, agent, (task_set, task), seed, trial, standing, seconds, dollars, steps)

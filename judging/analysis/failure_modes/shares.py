@@ -134,18 +134,10 @@ def modes_of_runs(failures: QuerySet[Any], errors: QuerySet[Any]) -> list[RunMod
     columns = ("agent", "by_rules", "by_judge", "by_people", "judge_side", "people_side")
     return [
         RunModes(
-            agent=agent,
-            is_error=is_error,
-            by_rules=_modes(by_rules),
-            by_judge=_modes(by_judge),
-            by_people=_modes(by_people),
-            judge_side=judge_side or "",
-            people_side=people_side or "",
+            agent, is_error, _modes(rules), _modes(judge), _modes(people), judged or "", said or ""
         )
         for is_error, runs in ((False, failures), (True, errors))
-        for agent, by_rules, by_judge, by_people, judge_side, people_side in with_modes(
-            runs
-        ).values_list(*columns)
+        for agent, rules, judge, people, judged, said in with_modes(runs).values_list(*columns)
     ]
 
 

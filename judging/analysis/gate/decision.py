@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from django.db.models import TextChoices
+
 from judging.statistics.figures import Interval, Reason, Undefined
 from judging.statistics.success import ROUNDING, mean, mean_interval, pass_at_k
 
@@ -73,19 +75,14 @@ class CannotTellError(ValueError):
     """The two sides cannot be compared; says why in one line."""
 
 
-class Finding(StrEnum):
-    """What the figures say, whatever the rule makes of it."""
+class Finding(TextChoices):
+    """What the figures say, whatever the rule makes of it: noise is an interval that includes 0."""
 
-    REGRESSION = "regression"
-    """The drop is larger than allowed, and the interval excludes 0."""
-    WITHIN_NOISE = "within_noise"
-    """The drop is larger than allowed, and the interval includes 0."""
-    ALLOWED_DROP = "allowed_drop"
-    """A drop no larger than allowed; the interval excludes 0."""
-    NO_DIFFERENCE = "no_difference"
-    """No more than allowed, and the interval includes 0."""
-    IMPROVEMENT = "improvement"
-    """The candidate is better; the interval excludes 0."""
+    REGRESSION = "regression", "the drop is larger than allowed, and more than noise"
+    WITHIN_NOISE = "within_noise", "the drop is larger than allowed, but within noise"
+    ALLOWED_DROP = "allowed_drop", "there is a drop that is more than noise, and it is allowed"
+    NO_DIFFERENCE = "no_difference", "the difference is within noise"
+    IMPROVEMENT = "improvement", "the candidate is better, and by more than noise"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

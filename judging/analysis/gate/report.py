@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -14,13 +14,6 @@ from judging.analysis.gate.reading import Contestant
 
 SCHEMA = "crosscheck-regression-gate/1"
 """Members may be added under this name; none is taken away or given another meaning."""
-FINDINGS: Mapping[Finding, str] = {
-    Finding.REGRESSION: "the drop is larger than allowed, and more than noise",
-    Finding.WITHIN_NOISE: "the drop is larger than allowed, but within noise",
-    Finding.ALLOWED_DROP: "there is a drop that is more than noise, and it is allowed",
-    Finding.NO_DIFFERENCE: "the difference is within noise",
-    Finding.IMPROVEMENT: "the candidate is better, and by more than noise",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +41,7 @@ class Report:
         """The whole in one line, with its figures."""
         made = self.decision
         how = " (strict)" if made.rule.strict and made.finding is Finding.WITHIN_NOISE else ""
-        return f"{self.word}{how}: {FINDINGS[made.finding]}. {self.figures}"
+        return f"{self.word}{how}: {made.finding.label}. {self.figures}"
 
     @property
     def figures(self) -> str:

@@ -52,11 +52,8 @@ class HeatCell:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatRow:
-    name: str
-    cells: Sequence[HeatCell | None]
-    """One for each column; None where there is nothing at all."""
+HeatRow = tuple[str, Sequence[HeatCell | None]]
+"""Its name, and a cell for each column; None where there is nothing at all."""
 
 
 def heat_picture(
@@ -77,13 +74,13 @@ def heat_picture(
         if apart and apart < len(columns):
             x = apart * (width + GAP) - GAP / 2
             axes.plot([x, x], [2, height - GAP], color=LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
-        for index, row in enumerate(rows):
+        for index, (name, cells) in enumerate(rows):
             top = HEAD + index * (NAME_LINE + CELL + GAP)
-            write(axes, 0, top + 13, row.name, "name", size=12)
-            for place, cell in enumerate(row.cells):
+            write(axes, 0, top + 13, name, "name", size=12)
+            for place, cell in enumerate(cells):
                 if cell is not None:
                     _draw_cell(axes, cell, place * (width + GAP), top + NAME_LINE, width)
-        every = [cell for row in rows for cell in row.cells if cell is not None]
+        every = [cell for _name, cells in rows for cell in cells if cell is not None]
         return as_picture(figure, label, {cell.url: cell.title for cell in every if cell.url})
 
 
@@ -192,31 +189,29 @@ def _n(n: int) -> str:
     return f"n = {n}"
 
 
+_POINTS = gettext_lazy(
+    "Difference to runs without hints, in percentage points; interval by task, 95 %; n tasks."
+)
+_SUCCESSES = gettext_lazy("Difference in successes, added up over these tasks; number of tasks.")
 MAPS: Mapping[str, HeatMap] = {
     "difference": HeatMap(
         gettext_lazy("Do hints raise the success rate?"),
-        gettext_lazy(
-            "Difference to runs without hints, in percentage points; interval by "
-            "task, 95 %; n tasks."
-        ),
+        _POINTS,
         lambda cell: _points(cell.difference, cell.n),
     ),
     "best": HeatMap(
         gettext_lazy("And if the best trial counts?"),
-        gettext_lazy(
-            "Difference to runs without hints, in percentage points; interval by "
-            "task, 95 %; n tasks."
-        ),
+        _POINTS,
         lambda cell: _points(cell.best, cell.n),
     ),
     "improvements": HeatMap(
         gettext_lazy("What did hints win?"),
-        gettext_lazy("Difference in successes, added up over these tasks; number of tasks."),
+        _SUCCESSES,
         lambda cell: _counted("+", cell.improvements, cell.improved, cell),
     ),
     "deteriorations": HeatMap(
         gettext_lazy("What did hints cost?"),
-        gettext_lazy("Difference in successes, added up over these tasks; number of tasks."),
+        _SUCCESSES,
         lambda cell: _counted("−", cell.deteriorations, cell.worsened, cell),
     ),
 }
@@ -230,9 +225,9 @@ def heat_map(effects: HintEffects, name: str) -> SafeString:
     heads = [RELATEDNESSES[each] for each in relatednesses]
     columns = [(str(first), str(second)) for first, second in heads]
     rows = [
-        HeatRow(
-            name=str(LEVELS[level]),
-            cells=[_heat_cell(effects, chosen, Condition(level, each)) for each in relatednesses],
+        (
+            str(LEVELS[level]),
+            [_heat_cell(effects, chosen, Condition(level, each)) for each in relatednesses],
         )
         for level in effects.levels
     ]

@@ -209,11 +209,6 @@ def causes(facts: Facts) -> Report:
 
 
 MOST_FINDINGS = 5
-FAULTS: dict[str, Promise] = {
-    Fault.NOT_DETECTED.value: _("was not detected"),
-    Fault.MISREAD.value: _("was misread"),
-    Fault.OTHER_KIND.value: _("was told as another kind"),
-}
 DEFINITIONS: dict[FailureCause, Promise] = {
     FailureCause.VISION: _("What it was told of the screen was wrong, or left out what mattered."),
     FailureCause.REASONING: _("It was told the screen rightly, and decided wrongly."),
@@ -240,7 +235,7 @@ class FailureCausePane:
     def findings(self) -> list[dict[str, Any]]:
         """What speaks for the proposal: a handful of elements that were needed and not seen."""
         found = (self.row.proposal or {}).get("findings", [])[:MOST_FINDINGS]
-        return [each | {"fault": FAULTS[each["fault"]]} for each in found]
+        return [each | {"fault": Fault(each["fault"]).label} for each in found]
 
     @property
     def current(self) -> FailureCauseTag | None:

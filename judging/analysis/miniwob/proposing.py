@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import StrEnum
 from functools import cached_property
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.miniwob.needed import (
     Point,
@@ -54,12 +56,12 @@ COVERED = 0.5
 FIELDS = ("textbox", "searchbox", "spinbutton", "Date", "InputTime")
 
 
-class Fault(StrEnum):
+class Fault(models.TextChoices):
     """What was wrong with how a needed element was seen."""
 
-    NOT_DETECTED = "not_detected"
-    MISREAD = "misread"
-    OTHER_KIND = "other_kind"
+    NOT_DETECTED = "not_detected", _("was not detected")
+    MISREAD = "misread", _("was misread")
+    OTHER_KIND = "other_kind", _("was told as another kind")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from judging.analysis.audits.comparing.evaluators import (
     compare_all,
 )
 from judging.analysis.audits.facts import RUNS, AuditFacts, source_column
+from judging.analysis.audits.population import GROUP_NAMES
 from judging.analysis.audits.population import Shown as Verdict
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource
@@ -30,13 +31,7 @@ from judging.models import Study
 from judging.statistics.confusion import ConfusionMatrix
 
 MOST_GROUPS = 12
-GROUPINGS = {
-    "all": _("all runs"),
-    "split": capfirst(_("split")),
-    "site": capfirst(_("site")),
-    "template": capfirst(_("template")),
-    "kind": capfirst(_("kind of evaluation")),
-}
+GROUPINGS = {"all": _("all runs"), **{key: capfirst(name) for key, name in GROUP_NAMES.items()}}
 FLIP_NAMES = (
     (_("FN repaired"), "fn"),
     (_("new FN"), "fn"),

@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import (
     sources_of,
     with_verdicts,
 )
-from judging.analysis.experiments.pairs import By, Pair, Paired, Pairing, pair_runs
+from judging.analysis.experiments.pairs import STORED, By, Pair, Paired, Pairing, pair_runs, paired
 from judging.analysis.experiments.population import RunResult
 from judging.models import Study
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
@@ -189,33 +189,16 @@ def two_studies(
 def _counted(side: StudySide, agents: dict[str, int]) -> _Counted:
     """The side's runs, in one query; `agents` numbers agents by name, the same for both sides."""
     items = with_verdicts(counted_items(side.study), [side.source] if side.source else [])
+    stored = [f"run__{each}" for each in STORED]
+    words = ["said_0"] if side.source else []
     rows = items.order_by("position").values_list(
-        "run",
-        "run__agent__name",
-        "run__task__task_set__name",
-        "run__task__external_id",
-        "run__seed",
-        "run__trial",
-        "verdict__verdict",
-        "run__seconds",
-        "run__cost",
-        "run__n_steps",
-        *(("said_0",) if side.source else ()),
+        "run", "run__agent__name", "verdict__verdict", *stored, *words
     )
     runs, said = [], {}
-    for run, agent, task_set, task, seed, trial, verdict, seconds, cost, steps, *words in rows:
-        runs.append(
-            Paired(
-                run,
-                agents.setdefault(agent, len(agents)),
-                (task_set, task_key(task_set, task)),
-                seed,
-                trial,
-                RunResult.SUCCESS if verdict == SUCCESS else RunResult.FAILURE,
-                seconds,
-                None if cost is None else float(cost),
-                steps,
-            )
-        )
-        said[run] = PASSED_BY_VERDICT.get(words[0]) if words else None
+    for run, agent, verdict, task_set, task, *rest in rows:
+        word = rest.pop() if side.source else None
+        number = agents.setdefault(agent, len(agents))
+        result = RunResult.SUCCESS if verdict == SUCCESS else RunResult.FAILURE
+        runs.append(paired(run, number, result, task_set, task_key(task_set, task), *rest))
+        said[run] = PASSED_BY_VERDICT.get(word or "")
     return _Counted(runs, said)

@@ -26,14 +26,23 @@ Verdicts = Counter[tuple[int, bool, bool | None]]
 """Runs by task, what an annotator said, and what another source said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
     """One source held against an annotator, over the runs on which both say success or failure."""
 
-    source: VerdictSource
-    annotator: VerdictSource
-    matrix: ConfusionMatrix
-    kappa_interval: Interval | Undefined
+    def __init__(
+        self, source: VerdictSource, annotator: VerdictSource, said: Verdicts, seed: int
+    ) -> None:
+        by_task: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
+        for (task, truth, passed), n in said.items():
+            by_task[task][cell(truth, passed)] += n
+        self.source, self.annotator = source, annotator
+        self.matrix = ConfusionMatrix.counted(sum(by_task.values(), Counter()))
+        if isinstance(self.matrix.kappa, Undefined):
+            self.kappa_interval: Interval | Undefined = self.matrix.kappa
+        else:
+            decided = [counts for counts in by_task.values() if any(c.has_verdict for c in +counts)]
+            tasks = np.array([[counts[each] for each in Cell] for counts in decided], dtype=float)
+            self.kappa_interval = intervals_by_task(tasks, ("kappa",), seed=seed)["kappa"]
 
     @property
     def agreement(self) -> Share:
@@ -82,7 +91,7 @@ def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
         )
         for number, source in enumerate(evaluators, start=1):
             said = _verdicts(counts, number)
-            by_evaluator[source.key].append(_against(source, annotator, said, study.pk))
+            by_evaluator[source.key].append(Against(source, annotator, said, study.pk))
         for source in sources.annotators[place + 1 :][:MOST_SOURCES]:
             shared = both.get((annotator.key, source.key))
             if shared:
@@ -90,7 +99,7 @@ def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
                 others = _verdicts(counts, None)
                 for (task, truth, _passed), n in shared.items():
                     others[task, truth, None] -= n
-                people.append(_against(source, annotator, shared + others, study.pk))
+                people.append(Against(source, annotator, shared + others, study.pk))
     return Ceiling(annotators=sources.annotators, people=people, evaluators=by_evaluator)
 
 
@@ -119,20 +128,6 @@ def _labelled_by_both(study: Study) -> Mapping[tuple[str, str], Verdicts]:
         found[f"u{one}", f"u{other}"][task, first, second] += n
         found[f"u{other}", f"u{one}"][task, second, first] += n
     return found
-
-
-def _against(source: VerdictSource, annotator: VerdictSource, said: Verdicts, seed: int) -> Against:
-    by_task: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
-    for (task, truth, passed), n in said.items():
-        by_task[task][cell(truth, passed)] += n
-    matrix = ConfusionMatrix.counted(sum(by_task.values(), Counter()))
-    if isinstance(matrix.kappa, Undefined):
-        interval: Interval | Undefined = matrix.kappa
-    else:
-        decided = [counts for counts in by_task.values() if any(c.has_verdict for c in +counts)]
-        tasks = np.array([[counts[each] for each in Cell] for counts in decided], dtype=float)
-        interval = intervals_by_task(tasks, ("kappa",), seed=seed)["kappa"]
-    return Against(source=source, annotator=annotator, matrix=matrix, kappa_interval=interval)
 
 
 MOST_DRAWN = 40

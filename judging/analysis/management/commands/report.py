@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import TextChoices
 from django.utils.translation import gettext
 
 from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
@@ -35,24 +36,19 @@ class Command(BaseCommand):
         parser.add_argument("--format", choices=list(ENDINGS), default="markdown")
         tables = dict.fromkeys((*AUDIT.entries, *TWO_STUDIES.entries))
         parser.add_argument("--table", choices=list(tables), help="only this")
-        parser.add_argument(
-            "--unsure",
-            choices=[each.value for each in Unsure],
-            default=Unsure.IN.value,
-            help="whether agreement counts “unsure” as an answer",
-        )
-        parser.add_argument(
-            "--pairing",
-            choices=[each.value for each in Pairing],
-            default=Pairing.PEOPLE.value,
-            help="agreement between people, or of each run's first label with its second",
-        )
-        parser.add_argument(
-            "--no-verdict",
-            choices=[each.value for each in NoVerdict],
-            default=NoVerdict.LEFT_OUT.value,
-            help="what a run without a verdict is to an evaluator's figures",
-        )
+        ways: dict[str, tuple[type[TextChoices], str]] = {
+            "--unsure": (Unsure, "whether agreement counts “unsure” as an answer"),
+            "--pairing": (
+                Pairing,
+                "agreement between people, or of each run's first label with its second",
+            ),
+            "--no-verdict": (
+                NoVerdict,
+                "what a run without a verdict is to an evaluator's figures",
+            ),
+        }
+        for name, (values, words) in ways.items():
+            parser.add_argument(name, choices=values.values, default=values.values[0], help=words)
         parser.add_argument(
             "--split", default="", help="split of the tasks that matrices and figures are of"
         )

@@ -6,7 +6,7 @@ import pytest
 
 from judging.analysis.audits.figures import BY_KEY, Measured
 from judging.analysis.audits.matrices import NOT_EVALUATED, audit_of, resampled
-from judging.analysis.audits.population import Group, Shown, items_in, items_in_cells, population_of
+from judging.analysis.audits.population import Group, Population, Shown, items_in, items_in_cells
 from judging.analysis.audits.studies import listed_studies
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
@@ -41,7 +41,7 @@ def test_fifth_cell_and_its_reasons(mixed: audited.Audited) -> None:
 
 
 def test_population_tells_who_is_left_out(mixed: audited.Audited) -> None:
-    population = population_of(mixed.study)
+    population = Population(mixed.study)
     assert population.groups == {
         Group.COUNTED: 15,
         Group.NOT_EXECUTABLE: 1,
@@ -67,7 +67,7 @@ def test_a_run_of_a_task_that_a_later_version_calls_infeasible_is_left_out(
     n = mixed.study.items.filter(
         run__task=task, verdict__verdict__in=["success", "failure"]
     ).count()
-    groups = population_of(mixed.study).groups
+    groups = Population(mixed.study).groups
     assert (groups[Group.COUNTED], groups[Group.INFEASIBLE]) == (15 - n, 1 + n)
     assert [row.counted for row in listed_studies(make_user("engineer"), [mixed.study])] == [15 - n]
 
