@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import tempfile
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -34,11 +35,20 @@ def put_in(recorded: Path, shipped: Path, out: Path) -> None:
     All others stay as they are, to the byte.
     """
     with open_runs(recorded) as new, open_runs(shipped) as old:
-        runs: dict[str, list[RunBundle]] = {}
-        for bundle in _readable(new):
-            runs.setdefault(bundle.task.id, []).append(bundle)
-        kept = (bundle for bundle in _readable(old) if bundle.task.id not in runs)
-        _write(out, chain(kept, *runs.values()))
+        _write(out, _replaced(_readable(old), _readable(new)))
+
+
+def _replaced(shipped: Iterable[RunBundle], recorded: Iterable[RunBundle]) -> Iterator[RunBundle]:
+    """In the order of the shipped runs, so that what is recorded together stands not together."""
+    runs: defaultdict[str, deque[RunBundle]] = defaultdict(deque)
+    for bundle in recorded:
+        runs[bundle.task.id].append(bundle)
+    for bundle in shipped:
+        if bundle.task.id not in runs:
+            yield bundle
+        elif runs[bundle.task.id]:
+            yield runs[bundle.task.id].popleft()
+    yield from chain.from_iterable(runs.values())
 
 
 def _write(out: Path, runs: Iterable[RunBundle]) -> None:

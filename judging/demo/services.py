@@ -73,10 +73,10 @@ SAMPLE_SEED = 20261121
 Runs = list[tuple[Entry, Run]]
 SHIPPED = {
     recovery.NAME: recovery.RECOVERY_FILE,
-    EXPERIMENT: RUNS_FILE,
     hinted.NAME: hinted.HINTS_FILE,
+    EXPERIMENT: RUNS_FILE,
 }
-"""What is shipped, by the experiment."""
+"""What is shipped, by the experiment; the study's runs last, so that lists begin with them."""
 TAXONOMY = [{"key": key, "name": name} for key, name in DEFAULT_CAUSES.items()]
 
 

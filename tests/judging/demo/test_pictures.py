@@ -14,9 +14,9 @@ from webagent.trajectory.reading import open_runs
 TASK = "larkfield.map-save-garden"
 
 
-def lines(archive: Path, name: str) -> set[bytes]:
+def lines(archive: Path, name: str) -> list[bytes]:
     with zipfile.ZipFile(archive) as opened:
-        return set(opened.read(name).splitlines())
+        return opened.read(name).splitlines()
 
 
 def test_other_runs_stay_to_the_byte_and_those_of_the_task_are_replaced(tmp_path: Path) -> None:
@@ -27,7 +27,8 @@ def test_other_runs_stay_to_the_byte_and_those_of_the_task_are_replaced(tmp_path
         write_zip(recorded, [one])
     put_in(recorded, RUNS_FILE, out)
     for name in ("runs.jsonl", "steps.jsonl", "tasks.jsonl"):
-        assert lines(out, name) <= lines(RUNS_FILE, name)
-    gone = lines(RUNS_FILE, "runs.jsonl") - lines(out, "runs.jsonl")
+        kept = set(lines(out, name))
+        assert lines(out, name) == [line for line in lines(RUNS_FILE, name) if line in kept]
+    gone = {*lines(RUNS_FILE, "runs.jsonl")} - {*lines(out, "runs.jsonl")}
     assert len(gone) == len(of_task) - 1
     assert all(TASK.encode() in line for line in gone)
