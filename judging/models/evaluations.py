@@ -4,7 +4,7 @@ import uuid
 
 from django.db import models
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.leased_work import PaidWork
@@ -102,7 +102,7 @@ class Evaluation(models.Model):
 
     class Verdict(models.TextChoices):
         PASSED = "passed", _("passed")
-        FAILED = "failed", _("failed")
+        FAILED = "failed", pgettext_lazy("a verdict", "failed")
         ERROR = "error", _("no verdict")
         NOT_APPLICABLE = "not_applicable", _("not applicable")
 

@@ -123,6 +123,12 @@ def cause_choices(taxonomy: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
     return choices
 
 
+def named_causes(taxonomy: Iterable[dict[str, Any]], keys: Iterable[str]) -> list[str]:
+    """The names of a label's causes; of one that the study no longer offers, its key."""
+    names = dict(cause_choices(taxonomy))
+    return [names.get(key, key) for key in keys]
+
+
 def default_lines() -> str:
     """The built-in causes as a form shows them: one a line, in the reader's language."""
     return "\n".join(gettext(name) for name in DEFAULT_CAUSES.values())

@@ -21,11 +21,12 @@ from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
 from judging.analysis.failure_modes.sources import NAMES, SIDES
 from judging.analysis.reports import showing
-from judging.models import Study
+from judging.models import Label, Study
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
+from judging.studies.protocols import named_causes
 from runs.interface.words import cell, money
 from webagent.trajectory.verdict_records import Mode, Side
 
@@ -277,6 +278,12 @@ def data_downloads(address: str, key: int) -> dict[str, Any]:
         },
         "formats": DATA_FORMATS,
     }
+
+
+@register.filter
+def cause_names(label: Label) -> str:
+    """The causes that a label names."""
+    return ", ".join(named_causes(label.item.study.taxonomy, label.causes))
 
 
 @register.filter

@@ -47,7 +47,6 @@ class TokenForm(forms.Form):
         initial=[Scope.RUNS_READ],
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one.")},
-        help_text=_("Limited to your own permissions."),
     )
     days = forms.TypedChoiceField(
         label=_("It expires after"), choices=LIVES, coerce=int, initial=USUAL_LIFE_DAYS

@@ -47,6 +47,7 @@ _WITH_PARTS = (
     gettext_noop("%(n)s %(what)s"),
     gettext_noop("any number of %(what)s"),
     gettext_noop("%(what)s of an audit"),
+    gettext_noop("%(what)s of an experiment"),
     gettext_noop("%(what)s by the API"),
 )
 _COUNTED = (
@@ -78,6 +79,7 @@ _WHOLE = (
     gettext_noop("The pages of MiniWoB++ are missing: install the package `miniwob`."),
     gettext_noop("cannot be reached"),
     gettext_noop("judgements of a run"),
+    gettext_noop("overruled label"),
     gettext_noop("deleted"),
     gettext_noop("worker"),
 )

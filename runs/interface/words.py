@@ -10,7 +10,7 @@ from django import template
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy, ngettext
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
 
 from runs.interface.stored_sentences import details_worded, worded
@@ -32,7 +32,7 @@ VERDICTS = {
     "unknown": gettext_lazy("unknown"),
     "unsure": gettext_lazy("unsure"),
     "passed": gettext_lazy("passed"),
-    "failed": gettext_lazy("failed"),
+    "failed": pgettext_lazy("a verdict", "failed"),
     "not_applicable": gettext_lazy("not applicable"),
     "disputed": gettext_lazy("disputed"),
 }

@@ -36,7 +36,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.statistics.confusion import cell
-from judging.studies.protocols import cause_choices, render_markdown
+from judging.studies.protocols import cause_choices, named_causes, render_markdown
 from runs.models import Step, User
 
 
@@ -137,7 +137,6 @@ def run_page_of(
 
 def _labels(item: StudyItem, people: People) -> list[dict[str, Any]]:
     """Each label with its annotator's name and its causes in words."""
-    names = dict(cause_choices(item.study.taxonomy))
     labels = (
         Label.objects.independent()
         .filter(item=item)
@@ -149,7 +148,7 @@ def _labels(item: StudyItem, people: People) -> list[dict[str, Any]]:
         {
             "by": people(label.annotator.username),
             "label": label,
-            "causes": [str(names.get(cause, cause)) for cause in label.causes],
+            "causes": named_causes(item.study.taxonomy, label.causes),
         }
         for label in labels
     ]

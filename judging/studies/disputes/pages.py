@@ -26,7 +26,7 @@ from judging.models.labels import DisputeQuerySet, LabelQuerySet
 from judging.studies.access import AUDIT
 from judging.studies.blinding import disputes_open_to, is_blinded_to
 from judging.studies.disputes.services import is_adjudicator
-from judging.studies.protocols import cause_choices
+from judging.studies.protocols import named_causes
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
@@ -108,7 +108,6 @@ def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> 
         .order_by("pk")
     )
     random.Random(dispute.order_seed).shuffle(labels)  # noqa: S311 - stable is what it must be
-    names = dict(cause_choices(item.study.taxonomy))
     comments: dict[int, list[StepComment]] = {}
     for comment in StepComment.objects.filter(item=item, is_repeat=False):
         comments.setdefault(comment.author_id, []).append(comment)
@@ -116,7 +115,7 @@ def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> 
         Side(
             letter=letter,
             label=label,
-            causes=[names.get(cause, cause) for cause in label.causes],
+            causes=named_causes(item.study.taxonomy, label.causes),
             comments=comments.get(label.annotator_id, []),
             is_own=label.annotator_id == user.pk,
             name=str(label.annotator) if verdict else "",

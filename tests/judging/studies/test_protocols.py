@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.translation import override
 
 from judging.models import Assignment, ReferenceVerdict, Study, StudyItem
 from judging.studies.labels.forms import LabelForm
-from judging.studies.protocols import PRESETS, parse_lines, preset
+from judging.studies.protocols import PRESETS, named_causes, parse_lines, preset
 from tests.judging.factories import (
     TAXONOMY,
     adjudicators_of,
@@ -83,3 +84,13 @@ def test_three_annotators_and_a_reviewer_settle_a_run() -> None:
     assert sorted(states) == ["disputed", "settled"]
     assert ReferenceVerdict.objects.get().verdict == "success"
     assert len(adjudicators_of(study)) == 1
+
+
+def test_causes_are_named_in_the_readers_language() -> None:
+    taxonomy = [
+        {"key": "repeated_actions", "name": "repeated actions"},
+        {"key": "k", "name": "Own"},
+    ]
+    with override("ja"):
+        named = named_causes(taxonomy, ["repeated_actions", "k", "no_longer_offered"])
+    assert named == ["操作の繰り返し", "Own", "no_longer_offered"]
