@@ -109,11 +109,12 @@ def _matrix(tour: Tour, page: Page) -> None:
 
 
 def _rerun(tour: Tour, page: Page) -> None:
-    rerun = page.get_by_role("link", name="Rerun", exact=True)
-    rerun.or_(page.get_by_role("button", name="Rerun", exact=True)).first.click()
-    page.get_by_role("button", name="Queue").wait_for()
+    page.locator("#run-actions > summary").click()
+    page.get_by_role("button", name="Rerun", exact=True).click()
+    rerun = page.get_by_role("dialog").get_by_role("button", name="Rerun", exact=True)
+    rerun.wait_for()
     tour.show(page, RERUN)
-    page.get_by_role("button", name="Queue").click()
+    rerun.click()
     page.get_by_role("link", name="Reruns").first.click()
     newest = page.locator("main table tbody tr").first
     expect(newest).to_contain_text("running", timeout=60_000)
