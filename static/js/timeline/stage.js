@@ -89,7 +89,7 @@ export class Stage {
 
   showNothing() {
     this.texts.hidden = true;
-    this.picture.say(this.data.words.no_steps);
+    this.picture.say(`${this.data.words.no_steps} ${this.data.final.words}`.trim());
     return Promise.resolve();
   }
 
