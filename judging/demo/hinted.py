@@ -81,7 +81,7 @@ def complete() -> None:
 
 
 def _store_sets(shipped: Iterable[Run]) -> None:
-    """Read off the runs: to choose the sources again would take a library into memory."""
+    """As the runs say themselves, whose agents name the sets by their keys."""
     hints = {(str(hint.source_id), hint.level): hint for hint in _written()}
     choices: defaultdict[HintSet, list[HintChoice]] = defaultdict(list)
     for run in shipped:
