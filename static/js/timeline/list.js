@@ -28,8 +28,7 @@ export class StepList {
   build() {
     const { steps, events, final } = this.data;
     // A list without a step is none to choose from.
-    if (steps.length) this.root.setAttribute("role", "listbox");
-    else this.root.removeAttribute("role");
+    this.root.setAttribute("role", steps.length ? "listbox" : "group");
     const all = document.createDocumentFragment();
     const notes = grouped(events.filter((event) => !event.at_end));
     let branch = 0;
