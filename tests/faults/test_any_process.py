@@ -17,7 +17,7 @@ pytestmark = pytest.mark.worker
 
 
 @pytest.fixture
-def site(django_db_setup, django_db_blocker, tmp_path: Path) -> Iterator[Site]:
+def site(tests_database, django_db_blocker, tmp_path: Path) -> Iterator[Site]:
     directory = tmp_path / "data"
     directory.mkdir()
     with django_db_blocker.unblock(), live_site(directory) as site, judges_answer(site):

@@ -25,6 +25,8 @@ import redis
 from celery import Celery
 from django.core.management import call_command
 from django.db import connection, connections
+from django.test.utils import setup_databases, teardown_databases
+from pytest_django import DjangoDbBlocker
 
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, WorkerBeat
@@ -226,9 +228,30 @@ def live_site(
         shutil.rmtree(directory, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def tests_database(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, django_db_keepdb: bool
+) -> Iterator[None]:
+    """The tests' own database; where only tests with workers run, nobody else makes it."""
+    if _tests_own_database():
+        yield
+        return
+    with django_db_blocker.unblock():
+        made = setup_databases(
+            verbosity=0, interactive=False, keepdb=django_db_keepdb, serialized_aliases=[]
+        )
+    assert _tests_own_database(), "every site would be migrated anew"
+    yield
+    if not django_db_keepdb:
+        with django_db_blocker.unblock():
+            teardown_databases(made, verbosity=0)
+
+
 @pytest.fixture(scope="module")
 def site(
-    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+    tests_database: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
     """One for the tests of a module."""
     directory = tmp_path_factory.mktemp("site") / "data"

@@ -51,7 +51,7 @@ def redis() -> Iterator[Redis]:
 
 
 @pytest.fixture
-def site(django_db_setup, django_db_blocker, redis: Redis, tmp_path: Path) -> Iterator[Site]:
+def site(tests_database, django_db_blocker, redis: Redis, tmp_path: Path) -> Iterator[Site]:
     directory = tmp_path / "data"
     directory.mkdir()
     with django_db_blocker.unblock(), live_site(directory, redis.url) as site:
