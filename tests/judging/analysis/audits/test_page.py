@@ -43,9 +43,9 @@ def test_says_what_each_evaluator_gets_wrong_the_worst_first() -> None:
     words = " ".join(re.sub(r"<[^>]+>", " ", sentences[1]).split())
     assert words == (
         "always misses 0 of 4 successes (0.0 %, 0.0–49.0)"
-        " · passes 2 of 2 failures (100.0 %, 34.2–100.0)"
+        " · passes 2 of 2 failures (100.0 %, 34.2–100.0) Repair: …"
         " bad misses 1 of 3 successes (33.3 %, 6.1–79.2)"
-        " · passes 1 of 2 failures (50.0 %, 9.5–90.5) · no verdict on 1"
+        " · passes 1 of 2 failures (50.0 %, 9.5–90.5) · no verdict on 1 Repair: …"
     )
     assert reverse("judging:audit_cells", args=[world.study.pk, bad.pk, "fn"]) in sentences[1]
 
