@@ -157,7 +157,8 @@ def studies_of(scope: Scope, user: User) -> QuerySet[Study]:
     see.
     """
     runs = scope.visible.order_by().values("pk")
-    judged = StudyItem.objects.filter(run__in=runs).order_by().values("study")
-    return Study.objects.filter(pk__in=judged).exclude(
-        pk__in=studies_hidden_from(user).values("pk")
-    )
+    items = StudyItem.objects.filter(run__in=runs).order_by()
+    # Looked up now: else the database asks of every study whether it is hidden.
+    judged = list(items.values_list("study", flat=True).distinct())
+    hidden = studies_hidden_from(user).filter(pk__in=judged)
+    return Study.objects.filter(pk__in=judged).exclude(pk__in=hidden.values("pk"))
