@@ -72,6 +72,14 @@ def test_when_it_is_killed_its_parts_end_by_themselves(site: Site, served: Serve
     wait_until(lambda: processes_of(site) == {}, 60, f"the end of {processes_of(site)}")
 
 
+def test_it_does_not_serve_if_what_is_to_be_done_first_fails(site: Site):
+    served = Served(site)
+    served.start("--first", "create_user ada.l --role nobody")
+    assert served.process is not None
+    assert served.process.wait(60) == 1
+    assert "nobody" in served.words
+
+
 def test_what_is_to_be_done_first_is_done_on_the_migrated_database(site: Site):
     served = Served(site)
     served.start("--first", "create_user ada.l --role engineer")

@@ -5,20 +5,25 @@ from __future__ import annotations
 import errno
 import http.client
 import shlex
+import signal
 import socket
+import sys
 import time
 from argparse import ArgumentParser
+from multiprocessing import get_context
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
 
 from runs.operations.databases import wait_for_database
 from runs.operations.processes.parts import metrics_parts, prepare_to_fork, web_part, worker_parts
 from runs.operations.processes.supervisor import Supervisor
 from runs.queue.workers import BROWSER, JUDGE, SWEEP, all_queues
 from runs.storage.static_files import collect_static_files
+from webagent.process.children import end_with_parent
 
 HEALTH_EVERY_S = 0.5
 
@@ -46,7 +51,7 @@ class Command(BaseCommand):
         wait_for_database(self._say)
         call_command("migrate", interactive=False, verbosity=0)
         if options["first"]:
-            call_command(*shlex.split(options["first"]))
+            _run_apart(options["first"])
         collect_static_files()
         prepare_to_fork()
         announcement = _Announcement(host, port, self._say)
@@ -69,6 +74,29 @@ class Command(BaseCommand):
     def _say(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def _run_apart(command: str) -> None:
+    """Run a command in a process of its own, so that no other inherits the memory that it took.
+
+    Raises:
+        CommandError: it failed, and has said why.
+    """
+    connections.close_all()
+    process = get_context("fork").Process(target=_call, args=(shlex.split(command),))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise CommandError(f"{command} failed: see above.")
+
+
+def _call(words: list[str]) -> None:
+    end_with_parent(signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of a Ctrl-C
+    try:
+        call_command(*words)
+    except CommandError as error:
+        sys.exit(str(error))
 
 
 class _Announcement:
