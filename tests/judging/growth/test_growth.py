@@ -101,9 +101,8 @@ GROWING = {
     },
     "postgresql": {
         ("runs:task_list", "site"): SORTED,
-        ("runs:run_list", "q"): SORTED,
-        ("runs:run_facets", "q"): SORTED,
         ("runs:run_matching", "q"): SORTED,
+        ("api:list_runs", "q"): PLANNED,
         ("runs:run_count", "status"): PLANNED,
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,

@@ -82,21 +82,21 @@ def _run_apart(command: str) -> None:
     Raises:
         CommandError: it failed, and has said why.
     """
+
+    def call() -> None:
+        end_with_parent(signal.SIGTERM)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of a Ctrl-C
+        try:
+            call_command(*shlex.split(command))
+        except CommandError as error:
+            sys.exit(str(error))
+
     connections.close_all()
-    process = get_context("fork").Process(target=_call, args=(shlex.split(command),))
+    process = get_context("fork").Process(target=call)
     process.start()
     process.join()
     if process.exitcode:
         raise CommandError(f"{command} failed: see above.")
-
-
-def _call(words: list[str]) -> None:
-    end_with_parent(signal.SIGTERM)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of a Ctrl-C
-    try:
-        call_command(*words)
-    except CommandError as error:
-        sys.exit(str(error))
 
 
 class _Announcement:
