@@ -6,7 +6,6 @@ its tips by rule, so a hint that fits shows it the way, and one that does not le
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from judging.demo import Entry
 from judging.demo.lessons import MODEL
 from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluators.registry import predefined_evaluators
-from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
+from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints, store_hint_set
 from runs.launching.experiments.plans import Plan, read_seeds
-from runs.models import Hint, HintChoice, HintSet, Run
+from runs.models import Hint, Run
+from runs.models.experiments import HINTS_KEY
 from webagent.agents.errands.visitor import Visitor
 from webagent.knowledge.entries import Level, Relatedness
 
@@ -47,10 +47,6 @@ def n_runs(entries: Iterable[Entry]) -> int:
     return ARMS * sum(entry.teaches == TEACHING for entry in entries)
 
 
-COLUMNS = ("level", "relatedness", "method")
-"""Of a set, as its runs tell them."""
-
-
 class OtherHintsError(Exception):
     """The runs were recorded with other hints than those that are written here."""
 
@@ -67,41 +63,22 @@ def plan_of(runs: Sequence[tuple[Entry, Run]]) -> HintPlan:
     return plan_hints(plan, HintPool(hints[0].job, hints, list(Level)), RELATEDNESSES)
 
 
-def complete() -> None:
-    """Store what the shipped runs say that they were told, and evaluate them.
+def complete(runs: Sequence[tuple[Entry, Run]]) -> None:
+    """Store the sets of hints that the shipped runs were told, and evaluate these runs.
 
     Raises:
-        OtherHintsError: such hints were not written here.
+        OtherHintsError: they were told others than those that are planned here.
     """
-    shipped = Run.objects.filter(experiment__name=NAME).select_related("task")
+    shipped = Run.objects.filter(experiment__name=NAME).select_related("task", "agent")
+    plan = plan_of(runs)
+    told = {run.agent.config.get(HINTS_KEY) for run in shipped} - {None}
+    if told != {picked.key for picked in plan.conditions}:
+        raise OtherHintsError("the shipped runs were told other hints: record them anew")
     with transaction.atomic():
-        _store_sets(shipped)
+        for picked in plan.conditions:
+            store_hint_set(picked, plan.plan.tasks, plan.job)
     evaluator = next(each for each in predefined_evaluators() if each.identity.name == EVALUATOR)
     evaluate_runs(shipped, evaluator, version_of(evaluator))
-
-
-def _store_sets(shipped: Iterable[Run]) -> None:
-    """As the runs say themselves, whose agents name the sets by their keys."""
-    hints = {(str(hint.source_id), hint.level): hint for hint in _written()}
-    choices: defaultdict[HintSet, list[HintChoice]] = defaultdict(list)
-    for run in shipped:
-        if not (said := run.record.get("extra", {}).get("hint")):
-            continue
-        hint = hints.get((said["source_run"], said["level"]))
-        if hint is None or hint.text != said["text"]:
-            raise OtherHintsError(f"run {run.pk} was told what was not written: record it anew")
-        told, _is_new = HintSet.objects.get_or_create(
-            key=said["set"],
-            defaults={"job": hint.job} | {name: said[name] for name in COLUMNS},
-        )
-        choices[told].append(
-            HintChoice(task=run.task, hint=hint, score=said["score"], n_tied=said["tied"])
-        )
-    for told, chosen in choices.items():
-        if not told.choices.exists():
-            for choice in chosen:
-                choice.hint_set = told
-            HintChoice.objects.bulk_create(chosen)
 
 
 def _written() -> list[Hint]:

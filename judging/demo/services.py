@@ -134,7 +134,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
     _tag_errors(study, runs, evaluators, people["engineer"])
     try:
         lessons.write_lessons(runs, people["engineer"])
-        hinted.complete()
+        hinted.complete(runs)
     except (lessons.NotWrittenError, hinted.OtherHintsError) as error:
         raise DemoError(str(error)) from error
     return study

@@ -86,6 +86,8 @@ _WHOLE = (
 """Those that no other place marks for translation."""
 _VALUES = {"n": "[0-9]+", "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED)))}
 """What a part may be, where not everything. `what` is worded, too."""
+LONGEST = 2_000
+"""Characters of a sentence; what is longer is none of ours, and may be anybody's."""
 _PART = re.compile(r"%\\\((\w+)\\\)s")
 _FORMS = {
     sentence: re.compile(
@@ -100,8 +102,8 @@ _FORMS = {
 
 def worded(written: str) -> str:
     """The sentence in the reader's language; as it was written, if it is none of ours."""
-    if not written:
-        return ""
+    if not written or len(written) > LONGEST:
+        return written
     sentence, parts = _recognised(written)
     if what := parts.get("what"):
         parts = parts | {"what": _in_words(what)}

@@ -94,7 +94,7 @@ def figures(facts: PeopleFacts) -> Report:
         rows += [(site or "—", facts.of_site(site)) for site in sites]
     if rates := facts.between_people:
         first, second = zip(*rates, strict=True)
-        rows.append((gettext("between people"), of_equals(first, second, facts.tolerance)))
+        rows.append((gettext("people with each other"), of_equals(first, second, facts.tolerance)))
     agreement = gettext("agreement within %(n)s") % {"n": facts.query.tolerance}
     mean_error = figure(
         "mae",

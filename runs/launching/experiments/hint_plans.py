@@ -228,14 +228,15 @@ def launch_hint_experiment(*, plan: HintPlan, token: UUID, user: User | None) ->
         return Launched(there, is_new=False)
     tasks = tuple(stored_task(task) for task in plan.plan.tasks)
     for picked in plan.conditions:
-        _store_set(picked, tasks, plan.job)
+        store_hint_set(picked, tasks, plan.job)
     agents = (plan.base, *(hinted(plan.base, picked.key) for picked in plan.conditions))
     return launch_experiment(
         plan=replace(plan.plan, tasks=tasks, agents=agents), token=token, user=user
     )
 
 
-def _store_set(picked: PickedHint, tasks: Sequence[Task], job: LearningJob) -> None:
+def store_hint_set(picked: PickedHint, tasks: Sequence[Task], job: LearningJob) -> None:
+    """Store what every task is told under a condition; a set that is here stays as it is."""
     condition = picked.condition
     hint_set, is_new = HintSet.objects.get_or_create(
         key=picked.key,

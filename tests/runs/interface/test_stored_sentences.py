@@ -46,6 +46,7 @@ def test_a_task_that_is_not_here(name: str) -> None:
         ("2 apples", "2 apples"),
         ("cannot be reached: [Errno 111]\nmore", "cannot be reached: [Errno 111]\nmore"),
         ("", ""),
+        (f"command {'x' * 2_000}", f"command {'x' * 2_000}"),
         ("100% sure %(n)s", "100% sure %(n)s"),
     ],
 )

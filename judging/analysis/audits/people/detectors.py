@@ -96,7 +96,7 @@ def detectors_of(study: Study) -> Detected:
                 name
                 for each in study.taxonomy
                 if anomaly_meant(each) == kind
-                for _, name in cause_choices([each])
+                for _key, name in cause_choices([each])
             ]
             for kind in KINDS
         },

@@ -108,7 +108,7 @@ def test_figures_equal_the_exported_rows(judged: Study) -> None:
     assert plain(whole["mae"]) == pytest.approx(sum(map(abs, gaps)) / 7)
     near = sum(abs(gap) <= 0.2 + 1e-9 for gap in gaps)
     assert plain(whole["agreement"]) == pytest.approx(near / 7)
-    assert [row["runs"] for row in others] == ["forum", "shop", "between people"]
+    assert [row["runs"] for row in others] == ["forum", "shop", "people with each other"]
     assert [int(row["n"]) for row in others] == [3, 4, 8]
     text = page(client, judged, tolerance=20)
     assert f"On {100 * near / 7:.1f} % of the runs the judge is within 20 points" in text
