@@ -250,7 +250,7 @@ def test_runs_that_the_person_judges_are_neither_listed_nor_counted() -> None:
     client = client_of(judge)
     page = client.get(reverse("runs:policy_detail", args=[policy.pk])).content.decode()
     assert str(run.pk) not in page
-    assert "Nothing yet" in page
+    assert "None that you may see." in page
     of_run = client.get(reverse("runs:run_detail", args=[run.pk])).content.decode()
     assert "Mine @1" not in of_run
     assert "stopping early" not in of_run
