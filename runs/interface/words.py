@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django import template
+from django.template.defaultfilters import stringfilter
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -45,8 +46,8 @@ CELLS = {
     "none": gettext_lazy("no verdict from the evaluator"),
 }
 
-register.filter("worded", worded)
-register.filter("details_worded", details_worded)
+register.filter("worded", stringfilter(worded))
+register.filter("details_worded", stringfilter(details_worded))
 
 
 @register.filter
