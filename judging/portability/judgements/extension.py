@@ -17,6 +17,7 @@ from judging.models import (
     Evaluation,
     EvaluatorVersion,
     FailureReview,
+    Label,
     ReferenceVerdict,
     StudyItem,
 )
@@ -26,13 +27,8 @@ from judging.portability.judgements.evaluations import (
     evaluation_record,
     store_evaluation,
 )
-from judging.portability.judgements.labels import (
-    KnownLabels,
-    label_record,
-    referred_labels,
-    store_label,
-    whole_labels,
-)
+from judging.portability.judgements.label_rows import label_records
+from judging.portability.judgements.labels import KnownLabels, referred_labels, store_label
 from judging.portability.judgements.verdicts import adjudication_record, settle, store_adjudication
 from judging.portability.study_bundles.services import after_runs, before_runs
 from judging.studies.imported import IMPORTED, Places
@@ -84,9 +80,9 @@ class StoredVerdicts:
             (row.run_id, row.is_current, evaluation_record(row), None)
             for row in Evaluation.objects.filter(run__in=ids).select_related("evaluator")
         )
-        label_rows = whole_labels().filter(item__run__in=ids)
         labels = _by_run(
-            (row.item.run_id, True, label_record(row), row.submitted_at) for row in label_rows
+            (label.run, True, record, label.submitted_at)
+            for label, record in label_records(Label.objects.filter(item__run__in=ids))
         )
         verdict_rows = (
             ReferenceVerdict.objects.filter(run__in=ids)

@@ -1,4 +1,4 @@
-"""Labels as rows of a table: flat reads, a few for each batch, whatever the number of labels."""
+"""Labels as records and as rows of a table: a few queries a batch, whatever their number."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from django.db.models import Model, QuerySet
 
 from judging.models import Label, LabelRevision, MilestoneTick, StepComment, StudyItem
 from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
-from judging.portability.judgements.labels import IS_REPEAT, MILESTONES, RECORD, SEEN
 from judging.studies.labels.ticks import written_tick
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.verdict_records import LabelRecord
 
 Row = dict[str, Any]
 AT_ONCE = 1000
+RECORD = "record"
+"""Key in `Label.extra` for the label as it came in."""
+IS_REPEAT, MILESTONES, SEEN = "is_repeat", "milestones", "seen"
 
 
-class _Label(NamedTuple):
-    """What a row tells of a label; each field is read by the path in `_PATHS`."""
+class StoredLabel(NamedTuple):
+    """What is read of a label; each field by the path in `_PATHS`."""
 
     id: UUID
     run: UUID
@@ -63,42 +65,57 @@ class _Beside(NamedTuple):
     """By item, author, and whether it was written on a repeat."""
 
 
+def label_records(labels: QuerySet[Label]) -> Iterator[tuple[StoredLabel, LabelRecord]]:
+    """Each label as it came in, or, if it was given or changed here, as its columns have it."""
+    for label, said, _beside_it in _read(labels):
+        yield label, LabelRecord.model_validate(said)
+
+
 def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
     """The labels of these, hidden repeats among them; runs in the studies' order.
 
-    What `label_record` says of each label, beside what tells its run.
+    What the record says of each label, beside what tells its run.
     """
-    labels = (
-        Label.objects.filter(item__in=items.order_by().values("pk"))
-        .order_by("item__study", "item__position", "submitted_at", "pk")
-        .values_list(*_PATHS, *_RUN_PATHS)
-    )
-    n_facts, tables = len(_PATHS), _tables_beside(items)
-    left = labels.iterator(AT_ONCE)
+    labels = Label.objects.filter(item__in=items.order_by().values("pk"))
+    ordered = labels.order_by("item__study", "item__position", "submitted_at", "pk")
+    for label, said, of_run in _read(ordered, *_RUN_PATHS):
+        row = said
+        if label.extra.get(RECORD):  # it may hold anything that a record may
+            row = json.loads(canonical_json(LabelRecord.model_validate(said)))
+        row["verdict"] = row.pop("success")
+        if causes := row.pop("failure_types", None):
+            row["causes"] = causes
+        row |= {IS_REPEAT: label.is_repeat, KIND: LABEL}
+        row.update(zip(_RUN_NAMES, of_run, strict=True))
+        for name in _MAYBE:
+            row[name] = row[name] or None
+        yield row
+
+
+def _read(labels: QuerySet[Label], *paths: str) -> Iterator[tuple[StoredLabel, Row, Sequence[Any]]]:
+    """Each label, the values of its record, and what stands at these paths beside it."""
+    n_facts, tables = len(_PATHS), None
+    left = labels.values_list(*_PATHS, *paths).iterator(AT_ONCE)
     while batch := list(islice(left, AT_ONCE)):
-        facts = [_Label(*values[:n_facts]) for values in batch]
+        facts = [StoredLabel(*values[:n_facts]) for values in batch]
+        tables = _tables_beside(labels) if tables is None else tables
         beside = _beside(facts, tables)
         for label, values in zip(facts, batch, strict=True):
-            row = _told(label, beside)
-            row[KIND] = LABEL
-            row.update(zip(_RUN_NAMES, values[n_facts:], strict=True))
-            for name in _MAYBE:
-                row[name] = row[name] or None
-            yield row
+            yield label, _said(label, beside), values[n_facts:]
 
 
-def _tables_beside(items: QuerySet[StudyItem]) -> set[type[Model]]:
-    """Those of the tables beside the labels that hold anything of these items: mostly none."""
-    those = items.order_by().values("pk")
+def _tables_beside(labels: QuerySet[Label]) -> set[type[Model]]:
+    """Those of the tables beside the labels that hold anything of these: mostly none."""
+    those = labels.order_by()
     found = {
-        LabelRevision: LabelRevision.objects.filter(label__item__in=those),
-        MilestoneTick: MilestoneTick.objects.filter(label__item__in=those),
-        StepComment: StepComment.objects.filter(item__in=those),
+        LabelRevision: LabelRevision.objects.filter(label__in=those.values("pk")),
+        MilestoneTick: MilestoneTick.objects.filter(label__in=those.values("pk")),
+        StepComment: StepComment.objects.filter(item__in=those.values("item")),
     }
     return {table for table, rows in found.items() if rows.exists()}
 
 
-def _beside(labels: Sequence[_Label], tables: set[type[Model]]) -> _Beside:
+def _beside(labels: Sequence[StoredLabel], tables: set[type[Model]]) -> _Beside:
     ids = [label.id for label in labels] if tables else []
     changed: set[UUID] = set()
     if LabelRevision in tables:
@@ -122,42 +139,32 @@ def _comments(items: set[int]) -> Mapping[tuple[int, int, bool], list[Row]]:
     return comments
 
 
-def _told(label: _Label, beside: _Beside) -> Row:
-    came_in = label.extra.get(RECORD)
+def _said(label: StoredLabel, beside: _Beside) -> Row:
+    """The values of its record."""
+    came_in = label.extra.get(RECORD) or {}
     ids = {"id": str(label.id), "run_id": str(label.run)}
     if came_in and label.id not in beside.changed:
-        return _of_record(came_in | ids, label)
+        return came_in | ids
     extra: Row = {IS_REPEAT: True} if label.is_repeat else {}
     if ticks := beside.ticks.get(label.id):
         extra[MILESTONES] = ticks
     if label.seen:
         extra[SEEN] = label.seen
-    told = ids | {
-        "annotator": label.annotator,
-        "success": label.verdict,
-        "failure_step": label.failure_step,
-        "failure_types": label.causes,
-        "confidence": label.confidence,
-        "comments": beside.comments.get((label.item, label.annotator_id, label.is_repeat), []),
-        "rationale": label.rationale or None,
-        "study": label.study,
-        "guideline_version": label.guideline_version,
-        "seconds": label.seconds,
-        "at": utc_text(label.submitted_at),
-        "extra": extra or None,
-    }
-    return _of_record(came_in | told, label) if came_in else _as_columns(told, label)
-
-
-def _of_record(values: Row, label: _Label) -> Row:
-    """Of a label that came in, which may hold anything that a record may."""
-    record = canonical_json(LabelRecord.model_validate(values))
-    return _as_columns(json.loads(record), label)
-
-
-def _as_columns(told: Row, label: _Label) -> Row:
-    told["verdict"] = told.pop("success")
-    if causes := told.pop("failure_types", None):
-        told["causes"] = causes
-    told[IS_REPEAT] = label.is_repeat
-    return told
+    return (
+        came_in
+        | ids
+        | {
+            "annotator": label.annotator,
+            "success": label.verdict,
+            "failure_step": label.failure_step,
+            "failure_types": label.causes,
+            "confidence": label.confidence,
+            "comments": beside.comments.get((label.item, label.annotator_id, label.is_repeat), []),
+            "rationale": label.rationale or None,
+            "study": label.study,
+            "guideline_version": label.guideline_version,
+            "seconds": label.seconds,
+            "at": utc_text(label.submitted_at),
+            "extra": extra or None,
+        }
+    )

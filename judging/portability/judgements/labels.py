@@ -8,22 +8,24 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from judging.models import Guideline, Label, MilestoneTick, StepComment, StudyItem
+from judging.portability.judgements.label_rows import (
+    IS_REPEAT,
+    MILESTONES,
+    RECORD,
+    label_records,
+)
 from judging.studies.imported import NOT_ENTERED, Places, study_name
-from judging.studies.labels.ticks import read_ticks, written_tick
+from judging.studies.labels.ticks import read_ticks
 from runs.models import Run
 from runs.storage.links import free_key
 from runs.storage.records import MAX_INT, aware
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.canonical import hashed_json, plain_json
-from webagent.trajectory.verdict_records import LabelComment, LabelRecord
+from webagent.trajectory.verdict_records import LabelRecord
 
-RECORD = "record"
-"""Key in `Label.extra` for the label as it came in."""
-IS_REPEAT, MILESTONES, SEEN = "is_repeat", "milestones", "seen"
 MAX_CONFIDENCE = 100
 
 
@@ -44,11 +46,11 @@ class KnownLabels:
         """Look these up in the study, at once."""
         new = {run for run in runs if (name, run) not in self._of_run}
         self._of_run |= {(name, run): RunLabels() for run in new}
-        rows = whole_labels().filter(item__run__among=new, item__study__name=name)
-        for row in rows:
-            of_run = self._of_run[name, row.item.run_id]
-            of_run.texts.add(_content(label_record(row)))
-            of_run.by.add((row.annotator_id, row.is_repeat))
+        rows = Label.objects.filter(item__run__among=new, item__study__name=name)
+        for label, record in label_records(rows) if new else ():
+            of_run = self._of_run[name, label.run]
+            of_run.texts.add(_content(record))
+            of_run.by.add((label.annotator_id, label.is_repeat))
 
 
 @dataclass(slots=True)
@@ -108,51 +110,6 @@ def referred_labels(run: Run, source: str) -> Iterator[Problem]:
         if label.failure_step is not None and label.failure_step >= max(run.n_steps, 1):
             reason = f"names step {label.failure_step}; the run has {run.n_steps} steps, from 0"
             yield Problem(source, f"label of {label.annotator}", "failure_step", reason)
-
-
-def whole_labels() -> QuerySet[Label]:
-    """Labels with all that `label_record` reads."""
-    rows = Label.objects.select_related("item__study", "annotator", "guideline")
-    return rows.prefetch_related("revisions", "ticks__milestone", "item__comments")
-
-
-def label_record(row: Label) -> LabelRecord:
-    """The label as it came in, or, if it was given or changed here, as its columns have it.
-
-    Of `whole_labels`.
-    """
-    ids = {"id": str(row.pk), "run_id": str(row.item.run_id)}
-    came_in = row.extra.get(RECORD)
-    if came_in and not row.revisions.all():
-        return LabelRecord.model_validate(came_in | ids)
-    comments = [
-        LabelComment(text=comment.text, step=comment.step_index, at=comment.created_at)
-        for comment in sorted(row.item.comments.all(), key=lambda c: (c.step_index, c.pk))
-        if (comment.author_id, comment.is_repeat) == (row.annotator_id, row.is_repeat)
-    ]
-    beside: dict[str, Any] = {IS_REPEAT: True} if row.is_repeat else {}
-    if ticks := [written_tick(tick) for tick in row.ticks.all()]:
-        beside[MILESTONES] = ticks
-    if row.seen:
-        beside[SEEN] = row.seen
-    return LabelRecord.model_validate(
-        (came_in or {})
-        | ids
-        | {
-            "annotator": row.annotator.username,
-            "success": row.success,
-            "failure_step": row.failure_step,
-            "failure_types": row.causes,
-            "confidence": row.confidence,
-            "comments": comments,
-            "rationale": row.rationale or None,
-            "study": row.item.study.name,
-            "guideline_version": row.guideline.version if row.guideline else None,
-            "seconds": row.seconds,
-            "at": row.submitted_at,
-            "extra": beside or None,
-        }
-    )
 
 
 def _content(record: LabelRecord) -> bytes:

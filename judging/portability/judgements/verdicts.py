@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils import timezone
 
 from judging.models import ReferenceVerdict, StudyItem
-from judging.portability.judgements.labels import RECORD
+from judging.portability.judgements.label_rows import RECORD
 from judging.studies.disputes.services import close_if_complete
 from judging.studies.imported import IMPORTED, NOT_ENTERED, Places, study_name
 from runs.models import Run

@@ -33,8 +33,7 @@ from judging.portability.judgements.data_tables import (
     study_contents_for,
 )
 from judging.portability.judgements.label_files import import_labels
-from judging.portability.judgements.label_rows import label_rows
-from judging.portability.judgements.labels import RECORD, label_record, whole_labels
+from judging.portability.judgements.label_rows import RECORD, label_records, label_rows
 from judging.portability.judgements.table_parquet import write_parquet
 from judging.portability.judgements.table_writing import DATA_FORMATS, write_csv, write_jsonl
 from judging.studies.services import close_study
@@ -208,8 +207,8 @@ class TestOfStudies:
         with django_assert_num_queries(7):
             found = {row["id"]: row for row in label_rows(study.items.all())}
         assert set(found) == {str(pk) for pk in Label.objects.values_list("pk", flat=True)}
-        for label in whole_labels():
-            told = json.loads(canonical_json(label_record(label)))
+        for stored, record in label_records(Label.objects.all()):
+            label, told = Label.objects.get(pk=stored.id), json.loads(canonical_json(record))
             row = {name: value for name, value in found[str(label.pk)].items() if value is not None}
             assert row.pop("kind") == "label"
             assert row.pop("is_repeat") == (label == repeat)

@@ -17,7 +17,7 @@ from judging.portability.judgements.annotations import Row
 from judging.portability.judgements.columns import cell_of_value, value_of_cell
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.label_reports import LabelReport
-from judging.portability.judgements.labels import label_record
+from judging.portability.judgements.label_rows import label_records
 from judging.portability.judgements.rows import read_rows
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
@@ -312,6 +312,6 @@ def shown(user: User, address: str) -> str:
 
 def said(study: str) -> list[str]:
     """Everything that the labels of a study say, sorted."""
-    rows = Label.objects.filter(item__study__name=study).select_related("item__study", "annotator")
+    found = label_records(Label.objects.filter(item__study__name=study))
     kept = {"id", "study"}
-    return sorted(label_record(row).model_dump_json(exclude=kept) for row in rows)
+    return sorted(record.model_dump_json(exclude=kept) for _, record in found)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from judging.models import Assignment, Label, LabelRevision, Study
-from judging.portability.judgements.label_rows import label_rows
-from judging.portability.judgements.labels import label_record, whole_labels
+from judging.portability.judgements.label_rows import label_records, label_rows
 from judging.studies.labels.seen import MAX_SEEN, read_seen
 from runs.models.audit_log import AuditEntry
 from tests.judging.factories import annotators_of, label_next, make_study
@@ -81,7 +80,8 @@ def test_label_audit_log_and_exports_say_what_was_seen(study: Study) -> None:
     assert label.seen == "0-1 3 end answer"
     entry = AuditEntry.objects.get(kind="label.submitted")
     assert entry.words == f"study {study.pk}, saw 0-1 3 end answer"
-    assert label_record(whole_labels().get()).extra == {"seen": label.seen}
+    ((_, record),) = label_records(Label.objects.all())
+    assert record.extra == {"seen": label.seen}
     (row,) = label_rows(study.items.all())
     assert row["extra"] == {"seen": label.seen}
 
@@ -90,7 +90,8 @@ def test_label_audit_log_and_exports_say_what_was_seen(study: Study) -> None:
 def test_labels_of_which_nothing_was_told_are_exported_as_ever(study: Study) -> None:
     label_next(study, annotators_of(study)[0], "success")
     assert Label.objects.get().seen == ""
-    assert label_record(whole_labels().get()).extra is None
+    ((_, record),) = label_records(Label.objects.all())
+    assert record.extra is None
     (row,) = label_rows(study.items.all())
     assert not row["extra"]
     assert AuditEntry.objects.get(kind="label.submitted").words == f"study {study.pk}"
