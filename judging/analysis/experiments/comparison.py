@@ -71,20 +71,6 @@ class Comparison:
         """Of these, as if the sides were independent."""
         return difference_of_shares(*self.accuracies)
 
-    @property
-    def paired(self) -> Difference:
-        """Of the paired runs."""
-        decided = [pair for pair in self.pairing.pairs if pair.cell is not Cell.NO_VERDICT]
-        # 1 where only the second succeeds, −1 where only the first does.
-        gains = [float(bool(two.success)) - float(bool(one.success)) for one, two in decided]
-        return paired_difference(gains, [pair.first.task for pair in decided], largest=1)
-
-    @property
-    def paired_accuracies(self) -> tuple[Share, Share]:
-        counts, decided = self.pairing.counts, self.pairing.decided
-        one, two = (counts[Cell.BOTH] + counts[cell] for cell in FLIPPED)
-        return Share(one, decided), Share(two, decided)
-
     @cached_property
     def seconds(self) -> Spending:
         return self._spending(lambda run: run.seconds)
@@ -180,9 +166,7 @@ def comparison_report(comparison: Comparison) -> Report:
     spent = [(key, getattr(comparison, key)) for key in ("seconds", "cost", "steps")]
     rows: list[Sequence[Value]] = [
         of_shares("accuracy", comparison.accuracies, comparison.difference, everybody),
-        of_shares(
-            "paired_accuracy", comparison.paired_accuracies, comparison.paired, pairing.decided
-        ),
+        of_shares("paired_accuracy", pairing.successes, pairing.gain, len(pairing.decided)),
         *(
             [key, each.first, each.second, *value_and_ends(each.difference), each.pairs, None]
             for key, each in spent
@@ -262,7 +246,7 @@ def pairs_section(facts: Facts, named: tuple[str | None, str | None]) -> dict[st
     by_pk = {each.pk: each for each in facts.configurations}
     found = pair_all(facts.scope, list(by_pk), facts.source, facts.query.by)
     chosen = next((each for each in found if (str(each[0]), str(each[1])) == named), None) or max(
-        found, key=lambda each: each[2].decided, default=None
+        found, key=lambda each: len(each[2].decided), default=None
     )
     if chosen is None:
         return {}

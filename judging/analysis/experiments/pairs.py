@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.statistics.comparison import McNemar, mcnemar
+from judging.statistics.comparison import Difference, McNemar, mcnemar, paired_difference
 from judging.statistics.figures import Share
 from runs.models import AgentConfiguration
 
@@ -86,6 +86,9 @@ class Paired(NamedTuple):
         return None if self.standing is RunResult.NONE else self.standing is RunResult.SUCCESS
 
 
+Holds = Callable[[Paired], bool]
+
+
 class Pair(NamedTuple):
     first: Paired
     second: Paired
@@ -129,9 +132,26 @@ class Pairing:
         return [pair for pair in self.pairs if pair.cell in FLIPPED]
 
     @property
-    def decided(self) -> int:
-        """Pairs in which both runs have a verdict."""
-        return len(self.pairs) - self.counts[Cell.NO_VERDICT]
+    def decided(self) -> list[Pair]:
+        """Those in which both runs have a verdict."""
+        return [pair for pair in self.pairs if pair.cell is not Cell.NO_VERDICT]
+
+    @property
+    def successes(self) -> tuple[Share, Share]:
+        """Of the decided pairs, those in which the first succeeds, and the second."""
+        counts, total = self.counts, len(self.decided)
+        one, two = (Share(counts[Cell.BOTH] + counts[cell], total) for cell in FLIPPED)
+        return one, two
+
+    @property
+    def gain(self) -> Difference:
+        """Of these, with runs of one task taken together."""
+        return self.gain_of(lambda run: bool(run.success), lambda run: bool(run.success))
+
+    def gain_of(self, first: Holds, second: Holds) -> Difference:
+        """By how much more often the one holds of the second runs than the other of the first."""
+        gains = [float(second(two)) - float(first(one)) for one, two in self.decided]
+        return paired_difference(gains, [pair.first.task for pair in self.decided], largest=1)
 
     @property
     def test(self) -> McNemar:
@@ -144,7 +164,7 @@ class Pairing:
         """Pairs of which at least one succeeds: what the two could do together."""
         counts = self.counts
         won = counts[Cell.BOTH] + counts[Cell.ONLY_FIRST] + counts[Cell.ONLY_SECOND]
-        return Share(won, self.decided)
+        return Share(won, len(self.decided))
 
 
 def pair_up(first: Side, second: Side, source: Source, by: By | None = None) -> Pairing:

@@ -26,7 +26,7 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.experiments.pairs import STORED, By, Pair, Paired, Pairing, pair_runs, paired
 from judging.analysis.experiments.population import RunResult
 from judging.models import Study
-from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
+from judging.statistics.comparison import Difference, difference_of_shares
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from judging.statistics.figures import Share
 from runs.models.tasks import task_key
@@ -54,6 +54,10 @@ class _Counted(NamedTuple):
 
     def cell(self, run: Paired) -> Cell:
         return cell(bool(run.success), self.said[run.run])
+
+    def is_missed(self, run: Paired) -> bool:
+        """Whether it is a false negative."""
+        return shown(self.cell(run)) is Shown.FN
 
     def matrix(self, runs: Sequence[Paired]) -> ConfusionMatrix:
         return ConfusionMatrix.counted(Counter(map(self.cell, runs)))
@@ -125,32 +129,15 @@ class TwoStudies:
         return one, two
 
     @property
-    def paired_success(self) -> tuple[Share, Share]:
-        pairs = self.pairing.pairs
-        one = sum(bool(pair.first.success) for pair in pairs)
-        two = sum(bool(pair.second.success) for pair in pairs)
-        return Share(one, len(pairs)), Share(two, len(pairs))
-
-    @property
     def success_gain(self) -> Difference:
         """As if the studies were independent."""
         return difference_of_shares(*self.success)
 
     @property
-    def paired_success_gain(self) -> Difference:
-        return self._paired_gain(
-            [(bool(p.first.success), bool(p.second.success)) for p in self.pairing.pairs]
-        )
-
-    @property
     def paired_fn_gain(self) -> Difference:
         """By how much the share of false negatives grows, over the pairs."""
-        both = [self.cells(pair) for pair in self.pairing.pairs]
-        return self._paired_gain([(a is Shown.FN, b is Shown.FN) for a, b in both])
-
-    def _paired_gain(self, both: Sequence[tuple[bool, bool]]) -> Difference:
-        gains = [float(two) - float(one) for one, two in both]
-        return paired_difference(gains, [p.first.task for p in self.pairing.pairs], largest=1)
+        one, two = self._counted
+        return self.pairing.gain_of(one.is_missed, two.is_missed)
 
 
 def default_sources(

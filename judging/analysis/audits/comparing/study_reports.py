@@ -52,7 +52,7 @@ def beside(facts: TwoStudies) -> Report:
     """One row a figure: the first study, the second, and how far they lie apart."""
     rows: list[list[Any]] = [
         [ALL, SUCCESS_RATE, *facts.success, facts.success_gain],
-        [PAIRED, SUCCESS_RATE, *facts.paired_success, facts.paired_success_gain],
+        [PAIRED, SUCCESS_RATE, *facts.pairing.successes, facts.pairing.gain],
     ]
     if facts.has_evaluators:
         one, two = facts.matrices
