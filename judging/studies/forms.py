@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
+from django.forms.boundfield import BoundField, BoundWidget
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Study, StudyMember
@@ -197,3 +200,15 @@ def note_field(longest: int) -> forms.CharField:
         max_length=longest,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
+
+
+class StatementForm(forms.Form):
+    """What somebody says of a run: choices, of which some have keys, and a `note`."""
+
+    KEYS: ClassVar[Mapping[str, str]] = {}
+    """By field of choices, in the order of the form: a key for each; empty for none."""
+
+    def choices(self) -> Iterator[tuple[BoundField, Iterator[tuple[BoundWidget, str]]]]:
+        """Each of these fields, and what may be chosen with its key."""
+        for name, keys in self.KEYS.items():
+            yield self[name], zip(self[name], chain(keys, repeat("")), strict=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django import forms
 from django.db.models import Q
-from django.forms.boundfield import BoundWidget
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -34,7 +33,7 @@ from judging.analysis.causes.sums import (
 from judging.analysis.pictures_bars import CauseBar, causes_picture
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
-from judging.studies.forms import note_field
+from judging.studies.forms import StatementForm, note_field
 from runs.models import User
 from runs.models.parsing import read_number
 
@@ -43,8 +42,6 @@ if TYPE_CHECKING:
 
 MAX_NOTE = 5000
 MOST_DECIDERS = 5
-CAUSE_KEYS = "1234567890-"
-REPAIR_KEYS = "qwe"
 TAG = "judging.add_causetag"
 RATES: Mapping[str, Promise] = {
     "now": gettext_lazy("by the evaluator now"),
@@ -56,8 +53,10 @@ RATES: Mapping[str, Promise] = {
 }
 
 
-class CauseForm(forms.Form):
+class CauseForm(StatementForm):
     """Causes and the place of the repair; at least one cause, exactly one place."""
+
+    KEYS = {"causes": "1234567890-", "repair": "qwe"}
 
     causes = forms.MultipleChoiceField(
         label=gettext_lazy("causes"),
@@ -88,14 +87,6 @@ class CauseForm(forms.Form):
             repair=Repair(self.cleaned_data["repair"]),
             note=self.cleaned_data["note"],
         )
-
-    def keyed_causes(self) -> Iterator[tuple[BoundWidget, str]]:
-        """The causes to choose from, each with its key."""
-        return zip(self["causes"], CAUSE_KEYS, strict=True)
-
-    def keyed_repairs(self) -> Iterator[tuple[BoundWidget, str]]:
-        """The places to choose from, each with its key."""
-        return zip(self["repair"], REPAIR_KEYS, strict=True)
 
 
 class SelectedErrorsForm(CauseForm):

@@ -15,15 +15,17 @@ from judging.analysis.failure_modes.services import Proposed, ProposedMode, Stat
 from judging.analysis.failure_modes.sources import DEFINITIONS, NAMES, RULES, SIDES
 from judging.evaluators.failure_detection import Rule
 from judging.models import Evaluation, FailureReview, ReferenceVerdict
-from judging.studies.forms import note_field
+from judging.studies.forms import StatementForm, note_field
 from runs.models import Run, User
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 LONGEST_NOTE = 2000
 
 
-class FailureForm(forms.Form):
+class FailureForm(StatementForm):
     """Modes, the side on which it went wrong, and a note. No mode says that none of them fits."""
+
+    KEYS = {"modes": "", "side": ""}
 
     modes = forms.MultipleChoiceField(
         label=capfirst(gettext_lazy("failure modes")),

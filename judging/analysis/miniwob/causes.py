@@ -5,14 +5,13 @@ they are led through it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.forms.boundfield import BoundWidget
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -29,18 +28,17 @@ from judging.analysis.reports.report import Column, Report, Value, Words
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.figures import Share
 from judging.studies.access import TAG_FAILURES
-from judging.studies.forms import note_field
+from judging.studies.forms import StatementForm, note_field
 from runs.models import Experiment, User
 from runs.models.parsing import read_number
 
 LONGEST_NOTE = 2000
 
 
-KEYS = "123"
-
-
-class FailureCauseForm(forms.Form):
+class FailureCauseForm(StatementForm):
     """Exactly one cause, and a note."""
+
+    KEYS = {"cause": "123"}
 
     cause = forms.ChoiceField(
         label=_("what failed"),
@@ -55,10 +53,6 @@ class FailureCauseForm(forms.Form):
         """The form as the tag has it; blank where there is none, whatever is proposed."""
         initial = {} if tag is None else {"cause": tag.cause, "note": tag.note}
         return cls(initial=initial, auto_id="why_%s")
-
-    def keyed_causes(self) -> Iterator[tuple[BoundWidget, str]]:
-        """The causes to choose from, each with its key."""
-        return zip(self["cause"], KEYS, strict=True)
 
 
 PUBLISHED_CAUSES = (("gpt-3.5-turbo-16k", (21, 70, 9)), ("gpt-4", (42, 49, 9)))
