@@ -46,6 +46,8 @@ def distinct_with(model: type[Model], field: str, beside: str, most: int) -> dic
         return dict(cursor.fetchall())
 
 
+SEARCHED = "q"
+"""The filter by text, whose field a page draws whether it is used or not."""
 MAX_VALUES = 50
 MAX_CHARS = 300
 
@@ -114,6 +116,13 @@ def _quoted(value: str) -> str:
 
 class AddressFilter(django_filters.FilterSet):
     """A set of filters that draws itself: `controls` are its menus, `chips` what is chosen."""
+
+    def get_form_class(self) -> type[forms.Form]:
+        """A field for the text that pages ask for, and for what the address names."""
+        filters = self.filters.items()
+        asked = {name: one.field for name, one in filters if name == SEARCHED or name in self.data}
+        made: type[forms.Form] = type(f"{type(self).__name__}Form", (forms.Form,), asked)
+        return made
 
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:

@@ -61,12 +61,18 @@ def duration(seconds: Any) -> str:
     """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
     if not isinstance(seconds, int | float):
         return "—"
+    tenths = round(seconds, 1)
+    return _duration(tenths if tenths < 10 else round(seconds), get_language())
+
+
+@lru_cache(maxsize=10_000)
+def _duration(seconds: float, _language: str | None) -> str:
+    """Lists say the same few thousand again and again."""
     if seconds < 10:
-        return _("%(n)s s") % {"n": formats.number_format(round(seconds, 1), 1)}
-    whole = round(seconds)
-    if whole < 60:
-        return _("%(n)s s") % {"n": whole}
-    minutes, rest = divmod(whole, 60)
+        return _("%(n)s s") % {"n": formats.number_format(seconds, 1)}
+    if seconds < 60:
+        return _("%(n)s s") % {"n": seconds}
+    minutes, rest = divmod(seconds, 60)
     if minutes < 60:
         text = _("%(m)s min %(s)s s") if rest else _("%(m)s min")
         return text % {"m": minutes, "s": rest}

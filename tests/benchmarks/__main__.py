@@ -7,6 +7,7 @@ With names (`python -m tests.benchmarks stepping detecting`), only those.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -15,6 +16,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "webagent.settings.test"
 import django
 from django.core.management import call_command
 
+gc.set_threshold(20_000)  # as in manage.py, whose processes serve what is measured here
 django.setup()
 call_command("migrate", verbosity=0)
 

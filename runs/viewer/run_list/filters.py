@@ -183,8 +183,11 @@ class RunFilter(AddressFilter):
 
     def _names(self) -> dict[str, list[tuple[str, Any]]]:
         """Sites, agents and so on; offered is only what runs show that the person may see."""
-        task_sets = TaskSet.objects.order_by("name", "version").only("name", "version")
-        sets = [(str(row.pk), str(row)) for row in task_sets]
+        task_sets = TaskSet.objects.order_by("name", "version")
+        sets = [
+            (str(key), f"{name} {version}")
+            for key, name, version in task_sets.values_list("pk", "name", "version")
+        ]
         if self.visibility.visible:
             return _names_of_newest(self.visibility, sets)
         is_whole = self.visibility.anonymous is None
