@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models.evaluations import EvaluatorVersion
 from judging.models.studies import StudyItem
+from runs.models import User
 from webagent.trajectory.verdict_records import Mode, Side
 
 E = TypeVar("E", bound="HistoryEntry")
@@ -55,12 +56,22 @@ class HistoryQuerySet(models.QuerySet[E, E]):
         self.bulk_create(new)
         return len(new)
 
+    def undo(self, by: User, **beside: Any) -> int:
+        """Say again what was said before those of these that are current; of how many.
+
+        In such a transaction too.
+        """
+        current = self.filter(is_current=True).select_related("replaces")
+        return self.append([each.undoing(by=by, **beside) for each in current])
+
 
 class HistoryEntry(models.Model):
     """What somebody said, appended and never edited; the newest is current."""
 
     NOTHING: ClassVar[Mapping[str, object]]
     """What the entry says, by field, where it takes back what was said before."""
+    ABOUT: ClassVar[Sequence[str]]
+    """Columns that all entries of a history share."""
 
     note = models.TextField(blank=True)
     at = models.DateTimeField(auto_now_add=True)
@@ -79,6 +90,11 @@ class HistoryEntry(models.Model):
     def said_before(self) -> dict[str, object]:
         """What was said before it."""
         return self.replaces.said if self.replaces else dict(self.NOTHING)
+
+    def undoing(self, **beside: Any) -> Self:
+        """An entry, not stored, that gives back what was said before this one."""
+        about = {name: getattr(self, name) for name in self.ABOUT}
+        return type(self)(**{**about, **self.said_before, "replaces": self, **beside})
 
 
 class CauseTag(HistoryEntry):
@@ -107,6 +123,7 @@ class CauseTag(HistoryEntry):
     """What was tagged together is undone together."""
     is_undo = models.BooleanField(default=False)
 
+    ABOUT = ("item_id", "evaluator_name", "evaluator_id", "error")
     NOTHING = {"causes": [], "repair": "", "note": ""}
     objects = HistoryQuerySet["CauseTag"].as_manager()
 
@@ -156,6 +173,7 @@ class FailureReview(HistoryEntry):
     batch = models.UUIDField(default=uuid.uuid4, db_index=True)
     """Tags made together are undone together."""
 
+    ABOUT = ("run_id", "proposed")
     NOTHING = {"decision": Decision.WITHDRAWN.value, "modes": {}, "side": "", "note": ""}
     objects = HistoryQuerySet["FailureReview"].as_manager()
 
@@ -261,6 +279,7 @@ class FailureCauseTag(HistoryEntry):
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="failure_cause_tags"
     )
 
+    ABOUT = ("run_id",)
     NOTHING = {"cause": "", "note": ""}
     objects = HistoryQuerySet["FailureCauseTag"].as_manager()
 

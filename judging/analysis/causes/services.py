@@ -89,21 +89,7 @@ def undo_tags(*, user: User, study: Study, batch: uuid.UUID, item: StudyItem | N
     if item is not None:
         items = items.filter(pk=item.pk)
     locked = list(items.select_for_update().order_by("pk").values_list("pk", flat=True))
-    tags = CauseTag.objects.filter(batch=batch, item__in=locked, is_current=True)
-    undone = [
-        CauseTag(
-            item_id=tag.item_id,
-            evaluator_name=tag.evaluator_name,
-            evaluator_id=tag.evaluator_id,
-            error=tag.error,
-            by=user,
-            replaces=tag,
-            is_undo=True,
-            **tag.said_before,
-        )
-        for tag in tags.select_related("replaces")
-    ]
-    return CauseTag.objects.append(undone)
+    return CauseTag.objects.filter(batch=batch, item__in=locked).undo(user, is_undo=True)
 
 
 def _errors(study: Study, evaluator: EvaluatorVersion, wanted: set[int]) -> dict[int, str]:

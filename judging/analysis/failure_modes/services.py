@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from judging.evaluators.failure_modes import (
     FOUND,
@@ -159,14 +158,7 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
 
     Runs of which somebody has spoken since are left as they are.
     """
-    locked = _locked(run_ids)
-    undone = [
-        FailureReview(
-            run_id=each.run_id, by=user, replaces=each, proposed=each.proposed, **each.said_before
-        )
-        for each in _current(locked).filter(batch=batch).select_related("replaces")
-    ]
-    return FailureReview.objects.append(undone)
+    return FailureReview.objects.filter(batch=batch, run__in=_locked(run_ids)).undo(user)
 
 
 @transaction.atomic
@@ -174,7 +166,8 @@ def _review_runs(
     user: User, run_ids: Iterable[UUID], saying_of: Callable[[Proposed], Statement | None]
 ) -> ReviewResult:
     locked = _locked(run_ids)
-    current = {each.run_id: each for each in _current(locked)}
+    said = FailureReview.objects.filter(run__in=locked, is_current=True)
+    current = {each.run_id: each for each in said}
     proposals = proposed_for(locked)
     batch = uuid.uuid4()
     reviews: list[FailureReview] = []
@@ -217,7 +210,3 @@ def _locked(run_ids: Iterable[UUID]) -> list[UUID]:
         pk__in=list(run_ids), status__in=RunStatus.ended()
     )
     return list(runs.order_by("pk").values_list("pk", flat=True))
-
-
-def _current(run_ids: Sequence[UUID]) -> QuerySet[FailureReview]:
-    return FailureReview.objects.filter(run__in=run_ids, is_current=True)

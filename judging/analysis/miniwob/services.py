@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -77,34 +75,29 @@ def tag_cause(*, user: User, run_id: UUID, cause: FailureCause, note: str = "") 
     """Say why the run failed; False where that is what counts already, or it has not ended."""
     if not _is_locked(run_id):
         return False
-    return _append(_current(run_id), run_id, user, {"cause": cause.value, "note": note})
+    tags = FailureCauseTag.objects.filter(run=run_id, is_current=True)
+    tag = FailureCauseTag(
+        run_id=run_id,
+        by=user,
+        proposed=proposed_for(run_id),
+        replaces=tags.select_related("replaces").first(),
+        cause=cause.value,
+        note=note,
+    )
+    return bool(FailureCauseTag.objects.append([tag]))
 
 
 @transaction.atomic
 def undo_cause(*, user: User, run_id: UUID) -> bool:
     """Give the run the word from before; False where nothing was said. Undone twice, it is back."""
-    current = _current(run_id) if _is_locked(run_id) else None
-    return current is not None and _append(current, run_id, user, current.said_before)
+    tags = FailureCauseTag.objects.filter(run=run_id)
+    return _is_locked(run_id) and bool(tags.undo(user, proposed=proposed_for(run_id)))
 
 
 def _is_locked(run_id: UUID) -> bool:
     """Whether the run has ended; it is nobody else's until the transaction ends."""
     runs = Run.objects.select_for_update(of=("self",))
     return runs.filter(pk=run_id, status__in=RunStatus.ended()).exists()
-
-
-def _current(run_id: UUID) -> FailureCauseTag | None:
-    tags = FailureCauseTag.objects.filter(run=run_id, is_current=True)
-    return tags.select_related("replaces").first()
-
-
-def _append(
-    before: FailureCauseTag | None, run_id: UUID, user: User, said: Mapping[str, Any]
-) -> bool:
-    tag = FailureCauseTag(
-        run_id=run_id, by=user, proposed=proposed_for(run_id), replaces=before, **said
-    )
-    return bool(FailureCauseTag.objects.append([tag]))
 
 
 def proposed_for(run_id: UUID) -> str:
