@@ -10,7 +10,7 @@ from judging.analysis.experiments.access import PERMISSIONS
 from judging.api.figures import TableOut, table_out
 from judging.replication.reports import ReplicationFacts
 from judging.replication.sources import shown_to
-from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import StudyFileError
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.paging import RowId, known_only
 from runs.api.problems import invalid, not_found

@@ -12,11 +12,12 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.db import transaction
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from django.db.models import Model, QuerySet
+from pydantic import AliasChoices, Field, JsonValue, ValidationError
 
 from judging.models import Replication, ReplicationPart, Study
 from judging.portability.study_bundles.reading import BundleError
@@ -24,7 +25,7 @@ from judging.portability.study_bundles.services import import_study, write_study
 from judging.replication.data import import_run_files
 from judging.replication.services import take_up
 from judging.replication.sources import ArmRuns, Kind, Sources
-from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import Part, StudyFileError
 from judging.replication.versions import programs
 from runs.exports.run_bundles import bundles_of
 from runs.models import Experiment, HintSet, LearningJob, RetryPolicy, Run
@@ -37,11 +38,7 @@ HEAD, FILE, RUNS = "replication.json", "study.toml", "runs.zip"
 LARGEST_HEAD = 16_000_000
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ExperimentPart(_Part):
+class ExperimentPart(Part):
     """An experiment: its plan, and of each arm a run by which its configuration is known."""
 
     key: str
@@ -50,13 +47,21 @@ class ExperimentPart(_Part):
     arms: dict[str, str]
 
 
-class JudgingPart(_Part):
+class JudgingPart(Part):
     key: str
     study: str
     member: str
 
 
-class PolicyPart(_Part):
+class _RowPart(Part):
+    """What is told of a row, by its columns."""
+
+    @classmethod
+    def of(cls, row: Model) -> Self:
+        return cls.model_validate(row, from_attributes=True)
+
+
+class PolicyPart(_RowPart):
     name: str
     version: int
     description: str
@@ -64,15 +69,15 @@ class PolicyPart(_Part):
     body_hash: str
 
 
-class HintSetPart(_Part):
+class HintSetPart(_RowPart):
     key: str
-    job: UUID
+    job: Annotated[UUID, Field(validation_alias=AliasChoices("job_id", "job"))]
     level: str
     relatedness: str
     method: str
 
 
-class Head(_Part):
+class Head(Part):
     """`replication.json`: what the bundle holds, made by which programs, and every file's hash."""
 
     format: Annotated[str, Field(pattern=f"^{FORMAT}$")]
@@ -95,6 +100,7 @@ def write_bundle(path: Path, replication: Replication) -> Head:
     sources = Sources(replication)
     experiments = [part for part in sources.parts if part.experiment]
     runs = Run.objects.filter(experiment__in=[part.experiment_id for part in experiments])
+    policies = RetryPolicy.objects.filter(runs__in=runs)
     with tempfile.TemporaryDirectory(prefix="crosscheck-") as scratch:
         folder = Path(scratch)
         members = {FILE: folder / FILE, RUNS: folder / RUNS}
@@ -116,8 +122,8 @@ def write_bundle(path: Path, replication: Replication) -> Head:
             files={name: _hash(each) for name, each in members.items()},
             experiments=tuple(_experiment(part, sources) for part in experiments),
             judging=tuple(judging),
-            policies=tuple(map(_policy, RetryPolicy.objects.filter(runs__in=runs).distinct())),
-            hint_sets=tuple(_hint_sets(runs)),
+            policies=tuple(map(PolicyPart.of, policies.distinct())),
+            hint_sets=tuple(map(HintSetPart.of, _hint_sets(runs))),
         )
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(HEAD, head.model_dump_json(indent=1))
@@ -145,22 +151,10 @@ def _experiment(part: ReplicationPart, sources: Sources) -> ExperimentPart:
     )
 
 
-def _policy(row: RetryPolicy) -> PolicyPart:
-    names = ("name", "version", "description", "body", "body_hash")
-    return PolicyPart(**{name: getattr(row, name) for name in names})
-
-
-def _hint_sets(runs: Any) -> Iterator[HintSetPart]:
+def _hint_sets(runs: Any) -> QuerySet[HintSet]:
     keys = runs.order_by().values(f"agent__config__{HINTS_KEY}")
     names = {row[f"agent__config__{HINTS_KEY}"] for row in keys.distinct()}
-    for row in HintSet.objects.filter(key__in=[each for each in names if each]).order_by("key"):
-        yield HintSetPart(
-            key=row.key,
-            job=row.job_id,
-            level=row.level,
-            relatedness=row.relatedness,
-            method=row.method,
-        )
+    return HintSet.objects.filter(key__in=[each for each in names if each]).order_by("key")
 
 
 def import_bundle(path: Path) -> Replication:

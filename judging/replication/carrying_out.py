@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from judging.evaluating import batches
 from judging.models import EvaluationBatch, Replication
-from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import StudyFileError
 from judging.replication.work import ACTIVE, Work
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.knowledge import learning
@@ -29,7 +29,6 @@ def carry_out_here(
     *,
     should_stop: Callable[[], bool],
     on_change: Callable[[], None],
-    wait: Callable[[float], None] = time.sleep,
 ) -> bool:
     """Until nothing is left but what people have to do; False if it was stopped before.
 
@@ -45,7 +44,7 @@ def carry_out_here(
         if not work.is_under_way():
             return work.is_over() or _stands_still(work)
         if not _some(work, should_stop, on_change):
-            wait(POLL_S)
+            time.sleep(POLL_S)
     return False
 
 

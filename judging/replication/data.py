@@ -13,7 +13,7 @@ from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.services import Tagging, tag_errors
 from judging.models import Cause, EvaluatorVersion, Repair, Study
 from judging.portability.judgements.label_files import import_labels
-from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import StudyFileError
 from judging.studies.imported import Places, StudyNameError
 from runs.catalogue.tasks.rows import note_split
 from runs.imports.storing import import_runs

@@ -27,8 +27,7 @@ from judging.replication.planning import (
     jobs_of,
 )
 from judging.replication.sources import Kind, Sources
-from judging.replication.study_fields import StudyFileError
-from judging.replication.study_parts import EvaluatorChoice, Judging
+from judging.replication.study_parts import EvaluatorChoice, Judging, StudyFileError
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.words import duration, money
 from runs.launching.experiments.estimates import estimate

@@ -20,8 +20,7 @@ from judging.replication.data import import_causes, import_label_files, import_s
 from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
 from judging.replication.sources import Sources
-from judging.replication.study_fields import StudyFileError
-from judging.replication.study_parts import Judging, Learning
+from judging.replication.study_parts import Judging, Learning, StudyFileError
 from judging.studies.protocols import parse_lines
 from judging.studies.services import Protocol, create_study, draw, set_member
 from runs.catalogue.agents.runnable import agent_hash

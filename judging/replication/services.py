@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 
 from judging.models import Replication, ReplicationPart, Study
 from judging.replication.sources import check_reports
-from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import StudyFile, read_study_file
+from judging.replication.study_parts import StudyFileError
 from runs.accounts.audit_log import record_entry
 from runs.models import Experiment, User
 from runs.models.audit_log import kind

@@ -15,17 +15,21 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from judging.replication.study_fields import (
+from judging.replication.study_parts import (
+    Arm,
+    Judging,
     Key,
+    Learning,
     Name,
     Part,
     Path,
     Short,
     StudyFileError,
+    TaskChoice,
+    Trials,
     Words,
     doubled_in,
 )
-from judging.replication.study_parts import Arm, Judging, Learning, TaskChoice, Trials
 from judging.replication.study_tables import Place, Table
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.values import field_errors

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from judging.replication.study_fields import Key, Name, Part, Real, Short, Whole, doubled_in, shape
+from judging.replication.study_parts import Key, Name, Part, Real, Short, Whole, doubled_in, shape
 
 
 class Unit(StrEnum):

@@ -29,8 +29,8 @@ from judging.replication.pages import progress_of
 from judging.replication.reports import ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.sources import shown_to
-from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import LARGEST_FILE, is_readable
+from judging.replication.study_parts import StudyFileError
 from judging.studies.access import EVALUATE
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from judging.replication.study_fields import StudyFileError
 from judging.replication.study_file import read_study_file, study_schema_text
+from judging.replication.study_parts import StudyFileError
 from tests.judging.replication import files
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "schema" / "study-1.json"

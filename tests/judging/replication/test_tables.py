@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from judging.models import Replication
 from judging.replication.figures import published
 from judging.replication.services import take_up
-from judging.replication.study_fields import StudyFileError
+from judging.replication.study_parts import StudyFileError
 from judging.replication.study_tables import Published, Unit
 from judging.statistics.figures import Share
 from tests.judging.analysis import papers
