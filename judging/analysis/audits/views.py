@@ -47,6 +47,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "findings": findings(facts),
         "splits": facts.query.split_choices(splits_of(study)),
         "is_first": True,
+        "awaits_repairs": not facts.query.split,
         "tables": {
             name: words
             for name, words in AUDIT.names.items()

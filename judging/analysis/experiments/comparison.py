@@ -129,7 +129,11 @@ def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) ->
         "query": _with(query, verdict=comparison.source.key, cell=None),
         "rows": found[:MOST_LISTED],
         "unlisted": max(0, len(found) - MOST_LISTED),
-        "alone": (pairing.only_in_first[:MOST_LISTED], pairing.only_in_second[:MOST_LISTED]),
+        "alone": [
+            (name, run)
+            for name, runs in zip(comparison.names, pairing.alone, strict=True)
+            for run in runs[:MOST_LISTED]
+        ],
     }
 
 

@@ -264,7 +264,8 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
     if request.GET.get("a") and request.GET.get("b"):
         facts, compared = _comparison(request)
         page = compare_page(compared, read_value(request, "cell", PairCell), request.GET)
-        listed = [run.run for runs in (*page["rows"], *page["alone"]) for run in runs]
+        listed = [run.run for pair in page["rows"] for run in pair]
+        listed += [run.run for _name, run in page["alone"]]
         record_verdicts(request, facts.source, listed)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "comparison": compared, "kept": kept}

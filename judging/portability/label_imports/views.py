@@ -33,6 +33,7 @@ from runs.imports.services import GoneError
 from runs.imports.views import list_page
 from runs.interface.fragments import AppRequest
 from runs.models import User
+from runs.models.parsing import read_number
 from runs.storage.file_storage import StoreUnavailableError
 
 _ALL, _LABEL, _VERDICT = (
@@ -211,8 +212,8 @@ may_import = permission_required(NEEDED, raise_exception=True)
 def label_import_list(request: AppRequest) -> HttpResponse:
     """The form, and the person's imports, live; a sent file is looked at in the background."""
     studies = imported_studies(request.user).order_by("-created_at")
-    asked_for = request.GET.get("study", "")
-    chosen = studies.filter(pk=asked_for).first() if _is_key(asked_for) else None
+    asked_for = read_number(request.GET.get("study", ""))
+    chosen = studies.filter(pk=asked_for).first() if asked_for else None
     form = LabelImportForm(
         request.POST or None,
         request.FILES or None,
@@ -267,7 +268,3 @@ def _names(studies: QuerySet[Study]) -> list[str]:
 
 def _own(request: AppRequest) -> QuerySet[LabelImport]:
     return LabelImport.objects.filter(created_by=request.user)
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 18

@@ -235,11 +235,9 @@ class Addition:
         return not self.earlier
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Additions:
+class Additions(NamedTuple):
     """The steps of an evaluator in order, and all of them together."""
 
-    evaluator: VerdictSource
     steps: Sequence[Addition]
     together: ConfusionMatrix
 
@@ -256,8 +254,5 @@ def additions_of(
     if not steps:
         return None
     counts = joint_counts(study, [*steps, evaluator])
-    return Additions(
-        evaluator=evaluator,
-        steps=[Addition(counts, steps, place) for place in range(len(steps))],
-        together=matrix_against_reference(counts, len(steps)),
-    )
+    found = [Addition(counts, steps, place) for place in range(len(steps))]
+    return Additions(found, matrix_against_reference(counts, len(steps)))
