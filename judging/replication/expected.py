@@ -27,7 +27,7 @@ from judging.replication.planning import (
     jobs_of,
 )
 from judging.replication.sources import Kind, Sources
-from judging.replication.study_parts import EvaluatorChoice, Judging, StudyFileError
+from judging.replication.study_parts import EvaluatorChoice, Judging, StudyFileError, not_found
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.words import duration, money
 from runs.launching.experiments.estimates import estimate
@@ -130,8 +130,7 @@ def policy_of(group: Group) -> RetryPolicy | None:
         return None
     found = RetryPolicy.objects.named(said)
     if found is None:
-        names = {"kind": _("retry policy"), "name": said}
-        raise PlanError(_("%(kind)s not found: %(name)s") % names)
+        raise PlanError(not_found(_("retry policy"), said))
     return found
 
 

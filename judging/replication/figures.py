@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.reports.report import Cell, Report, Value
 from judging.replication.sources import NoFigureError, Sources
+from judging.replication.study_parts import not_found
 from judging.replication.study_tables import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import Interval, wilson_interval
@@ -163,8 +164,7 @@ def _wanted(
 def _called(arm: str, verdict: str, sources: Sources) -> str:
     """What reports on its experiment call an arm. Raises NoFigureError."""
     if arm not in sources.file.arms:
-        names = {"kind": _("configuration"), "name": arm}
-        raise NoFigureError(_("%(kind)s not found: %(name)s") % names)
+        raise NoFigureError(not_found(_("configuration"), arm))
     runs = sources.arm(arm)
     for each in sources.facts(runs.experiment, verdict).configurations:
         if each.agent.pk == runs.agent.pk:

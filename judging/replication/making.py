@@ -20,7 +20,7 @@ from judging.replication.data import import_causes, import_label_files, import_s
 from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
 from judging.replication.sources import Sources
-from judging.replication.study_parts import Judging, Learning, StudyFileError
+from judging.replication.study_parts import Judging, Learning, StudyFileError, not_found
 from judging.studies.protocols import parse_lines
 from judging.studies.services import Protocol, create_study, draw, set_member
 from runs.catalogue.agents.runnable import agent_hash
@@ -218,6 +218,6 @@ def _person(replication: Replication, name: str) -> User:
     """Raises StudyFileError where there is no such account."""
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
-        reason = _("%(kind)s not found: %(name)s") % {"kind": _("account"), "name": name}
+        reason = not_found(_("account"), name)
         raise StudyFileError(replication.file_name, "judging.annotators", reason)
     return user

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.population import split_of
 from judging.models import ReplicationPart
 from judging.replication.study_file import StudyFile
-from judging.replication.study_parts import Arm, KnowledgeChoice, TaskChoice
+from judging.replication.study_parts import Arm, KnowledgeChoice, TaskChoice, not_found
 from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.selection import PlanError, Selection, tasks_of
@@ -132,8 +132,7 @@ class Planner:
         else:
             found = LearningJob.objects.filter(pk__in=ids_of([source]), kind=LearningJob.Kind.HINTS)
             if (there := found.first()) is None:
-                names = {"kind": _("hints"), "name": source}
-                raise PlanError(_("%(kind)s not found: %(name)s") % names)
+                raise PlanError(not_found(_("hints"), source))
             job = there
         hints = Hint.objects.all() if self._user is None else Hint.objects.visible_to(self._user)
         pool = HintPool(job, list(hints.for_list().filter(job=job)), arm.hints.levels)

@@ -33,7 +33,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.replication.study_file import StudyFile, read_study_file
-from judging.replication.study_parts import Arm, StudyFileError
+from judging.replication.study_parts import Arm, StudyFileError, not_found
 from judging.replication.study_tables import Place
 from judging.studies.access import studies_hidden_from
 from runs.models import AgentConfiguration, Experiment, User
@@ -190,10 +190,7 @@ class Sources:
                 if agent is not None:
                     return ArmRuns(experiment, agent)
         if arm.experiment:
-            return _("%(kind)s not found: %(name)s") % {
-                "kind": _("experiment"),
-                "name": arm.experiment,
-            }
+            return not_found(_("experiment"), arm.experiment)
         return _("it has not run yet")
 
     def _configuration(self, experiment: Experiment, arm: Arm) -> ArmRuns | str:
@@ -273,7 +270,7 @@ def registered(place: Place) -> tuple[Registry[Any], str]:
         found = (TWO_STUDIES if place.versus else AUDIT), name
     registry, key = found
     if key not in registry:
-        raise NoFigureError(_("%(kind)s not found: %(name)s") % {"kind": _("report"), "name": name})
+        raise NoFigureError(not_found(_("report"), name))
     if registry.entries[key].lists_runs:
         raise NoFigureError(_("%(name)s is a list of runs") % {"name": name})
     return registry, key

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
+from django.utils.translation import gettext as _
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -36,6 +37,11 @@ class StudyFileError(ValueError):
     def __init__(self, file: str, field: str, reason: str) -> None:
         super().__init__(f"{file}, {field}: {reason}" if field else f"{file}: {reason}")
         self.file, self.field, self.reason = file, field, reason
+
+
+def not_found(kind: str, name: str) -> str:
+    """That there is none of the name, in words."""
+    return _("%(kind)s not found: %(name)s") % {"kind": kind, "name": name}
 
 
 class Part(BaseModel):

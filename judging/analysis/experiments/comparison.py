@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.http import QueryDict
@@ -72,16 +73,9 @@ class Comparison:
         return difference_of_shares(*self.accuracies)
 
     @cached_property
-    def seconds(self) -> Spending:
-        return self._spending(lambda run: run.seconds)
-
-    @cached_property
-    def cost(self) -> Spending:
-        return self._spending(lambda run: run.cost)
-
-    @cached_property
-    def steps(self) -> Spending:
-        return self._spending(lambda run: float(run.steps))
+    def spent(self) -> Mapping[str, Spending]:
+        """By what it is of."""
+        return {key: self._spending(attrgetter(key)) for key in ("seconds", "cost", "steps")}
 
     def _spending(self, of: Callable[[Paired], float | None]) -> Spending:
         known = [
@@ -92,7 +86,9 @@ class Comparison:
         return Spending(
             _mean([one for one, _, _ in known]),
             _mean([two for _, two, _ in known]),
-            paired_difference([two - one for one, two, _ in known], [task for *_, task in known]),
+            paired_difference(
+                [float(two - one) for one, two, _ in known], [task for *_, task in known]
+            ),
             len(known),
         )
 
@@ -167,13 +163,12 @@ def comparison_report(comparison: Comparison) -> Report:
         return [key, *[None] * 5, n, None]
 
     everybody = sum(share.total for share in comparison.accuracies)
-    spent = [(key, getattr(comparison, key)) for key in ("seconds", "cost", "steps")]
     rows: list[Sequence[Value]] = [
         of_shares("accuracy", comparison.accuracies, comparison.difference, everybody),
         of_shares("paired_accuracy", pairing.successes, pairing.gain, len(pairing.decided)),
         *(
             [key, each.first, each.second, *value_and_ends(each.difference), each.pairs, None]
-            for key, each in spent
+            for key, each in comparison.spent.items()
         ),
         *(counted(cell.value, pairing.counts[cell]) for cell in Cell),
         ["mcnemar_p", None, None, pairing.test.tested_p, *[None] * 4],

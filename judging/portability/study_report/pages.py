@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count, product
 from string import ascii_uppercase
 from typing import Any
 
@@ -74,14 +75,8 @@ class People:
 
 def _letters() -> Iterable[str]:
     """A, B, …, Z, AA, AB, …"""
-    number = 0
-    while True:
-        letters, rest = "", number
-        while rest >= 0:
-            letters = ascii_uppercase[rest % 26] + letters
-            rest = rest // 26 - 1
-        yield letters
-        number += 1
+    for length in count(1):
+        yield from map("".join, product(ascii_uppercase, repeat=length))
 
 
 FOLDER = "report"
@@ -93,11 +88,6 @@ INDEX = "index.html"
 def run_page(number: int) -> str:
     """The page of the run with this number in the study."""
     return f"runs/{number:04d}.html"
-
-
-def evaluator_page(number: int) -> str:
-    """The page of the evaluator that is named as this one of the report."""
-    return f"evaluators/{number:02d}.html"
 
 
 def picture(sha256: str) -> str:
@@ -268,7 +258,7 @@ def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -
 def pages_of(audit: Audit) -> dict[int, str]:
     """The page of each evaluator that has a verdict, by its key."""
     return {
-        each.evaluator.pk: evaluator_page(number)
+        each.evaluator.pk: f"evaluators/{number:02d}.html"
         for number, each in enumerate(audit.speaking, start=1)
     }
 
