@@ -19,7 +19,7 @@ from runs.models.hooks import announce_ends
 from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
 from webagent.agents.running import SOURCE_FORMAT
-from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.bundles import BlobStash, RunBundle
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
 
@@ -146,11 +146,12 @@ def write_files(
     Raises what reading or writing one of them raises.
     """
     media_types = {blob.sha256: blob.media_type for blob in bundle.blob_records()}
+    pictures = bundle.blobs.pictures if isinstance(bundle.blobs, BlobStash) else {}
     under_way: deque[Future[None]] = deque()
 
     def write(some: list[tuple[bytes, str, str]]) -> None:
-        for each in some:
-            batch.add(*each)
+        for content, media_type, sha256 in some:
+            batch.add(content, media_type, sha256, pictures.get(sha256))
 
     def begin(some: list[tuple[bytes, str, str]]) -> None:
         if len(under_way) == WRITERS:

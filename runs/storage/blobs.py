@@ -25,7 +25,7 @@ from runs.models import Blob
 from runs.storage.file_storage import StoreUnavailableError, Unsynced, blob_storage
 from webagent.process.counters import storage_errors
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.images import FORMATS, ImageError, look_at_image
+from webagent.trajectory.images import FORMATS, ImageError, ImageFacts, look_at_image
 
 
 @contextmanager
@@ -168,7 +168,9 @@ class BlobBatch:
         self.undecodable: dict[str, str] = {}
         """Hash -> reason, for pictures of which no thumbnail could be made."""
 
-    def add(self, content: bytes, media_type: str, sha256: str = "") -> Blob:
+    def add(
+        self, content: bytes, media_type: str, sha256: str = "", facts: ImageFacts | None = None
+    ) -> Blob:
         """Write the file, and a thumbnail's if it is a picture; the row, not saved yet.
 
         May be called from several threads; it does not touch the database.
@@ -178,6 +180,7 @@ class BlobBatch:
 
         Args:
             sha256: the content's hash, where whoever read it has just worked it out.
+            facts: what the picture is, likewise.
         """
         sha256 = sha256 or hashlib.sha256(content).hexdigest()
         if sha256 in self.rows:
@@ -187,7 +190,7 @@ class BlobBatch:
             media_type = UNKNOWN_TYPE
         blob = Blob(sha256=sha256, media_type=media_type, size=len(content))
         if media_type.startswith("image/"):
-            self._look(blob, content)
+            self._look(blob, content, facts)
         elif media_type.startswith("text/") or media_type in TEXT_TYPES:
             packed = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
             if len(packed) < len(content):
@@ -214,9 +217,10 @@ class BlobBatch:
         """
         save_together([self])
 
-    def _look(self, blob: Blob, content: bytes) -> None:
+    def _look(self, blob: Blob, content: bytes, facts: ImageFacts | None) -> None:
         try:
-            facts = look_at_image(content, self._bounds)
+            if not facts or facts.width * facts.height > self._bounds.image_pixels:
+                facts = look_at_image(content, self._bounds)
         except ImageError as error:
             blob.media_type = UNKNOWN_TYPE
             self.undecodable[blob.pk] = str(error)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, get_args
 
 from webagent.trajectory.canonical import run_content_hash
+from webagent.trajectory.images import ImageFacts
 from webagent.trajectory.records import BlobRecord, Record, RunRecord, StepRecord, TaskRecord
 from webagent.trajectory.verdict_records import (
     AdjudicationRecord,
@@ -96,6 +97,8 @@ class BlobStash:
         self._room = HELD_BYTES
         self._readers: dict[str, Callable[[], bytes]] = {}
         self._made: dict[str, tuple[int, int]] = {}
+        self.pictures: dict[str, ImageFacts] = {}
+        """What is known of those that were found whole."""
         self._spool: Path | None = None
         self._end = 0
         self._forget: Callable[[], object] = lambda: None
@@ -104,13 +107,20 @@ class BlobStash:
         return sha256 in self._held or sha256 in self._readers or sha256 in self._made
 
     def add_reader(
-        self, sha256: str, read: Callable[[], bytes], content: bytes | None = None
+        self,
+        sha256: str,
+        read: Callable[[], bytes],
+        content: bytes | None = None,
+        facts: ImageFacts | None = None,
     ) -> None:
         """Remember where bytes of this hash can be read again.
 
         Args:
             content: the bytes, where they were read and verified just now.
+            facts: what they are, where they were found to be a picture.
         """
+        if facts is not None:
+            self.pictures[sha256] = facts
         self._readers.setdefault(sha256, read)
         if content is not None:
             self._hold(sha256, content)

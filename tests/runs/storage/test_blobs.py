@@ -30,6 +30,7 @@ from runs.storage.blobs import (
 from runs.storage.file_storage import UNFINISHED
 from tests.runs.storage.stores import files_in, store_blob, use_store
 from webagent.settings.environment import REPOSITORY
+from webagent.trajectory.images import ImageFacts
 
 pytestmark = pytest.mark.django_db
 
@@ -144,6 +145,19 @@ def test_a_picture_with_too_many_pixels_is_never_decoded(store, settings):
     settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_PIXELS": 1000})
     blob: Any = store_blob(picture(40, 30), "image/png")
     assert (blob.media_type, blob.thumbnail) == ("application/octet-stream", None)
+
+
+def test_what_a_reader_found_of_a_picture_counts_within_the_bounds(store, settings):
+    facts = ImageFacts("image/png", 40, 30)
+    content = picture(40, 30)
+    assert BlobBatch(thumbnails_follow=True).add(content, "image/png", facts=facts).width == 40
+    settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_PIXELS": 1000})
+    refused = BlobBatch(thumbnails_follow=True)
+    blob = refused.add(content, "image/png", facts=facts)
+    assert (blob.media_type, list(refused.undecodable)) == (
+        "application/octet-stream",
+        [blob.pk],
+    )
 
 
 def test_a_media_type_from_outside_is_kept_only_if_it_is_one(store):

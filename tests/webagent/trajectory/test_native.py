@@ -201,6 +201,20 @@ class TestDamage:
         problems = [problem for bundle in bundles(folder) for problem in bundle.problems]
         assert [p.reason for p in problems] == ["the bytes are not those that the hash names"]
 
+    def test_changed_bytes_in_a_zip_are_noticed_by_their_hash(self, tmp_path: Path) -> None:
+        target = tmp_path / "runs.zip"
+        write_zip(target, [run_bundle(0)])
+        with zipfile.ZipFile(target) as archive:
+            pictures = [m for m in archive.infolist() if m.filename.endswith(".png")]
+            assert {m.compress_type for m in pictures} == {zipfile.ZIP_STORED}
+            content = archive.read(pictures[0])
+        target.write_bytes(target.read_bytes().replace(content, content[:-1] + b"x"))
+        [damaged] = bundles(target)
+        assert [p.reason for p in damaged.problems] == [
+            "the bytes are not those that the hash names"
+        ]
+        assert damaged.run.gaps[-1].what == "screenshot"
+
     @pytest.mark.parametrize("is_held", [True, False])
     def test_bytes_that_change_between_two_readings_are_noticed(
         self, folder: Path, is_held: bool, monkeypatch: pytest.MonkeyPatch

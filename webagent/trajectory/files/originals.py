@@ -12,9 +12,10 @@ from typing import Any, BinaryIO, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
+from webagent.trajectory.files.archives import ZipTree
 from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
-from webagent.trajectory.images import ROLES, ImageError, check_image
+from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record
 
@@ -143,13 +144,20 @@ def take_blobs(
         try:
             if name is None:
                 raise TreeError(absent)
-            content = read_file(tree, name, limit)
-            verify(blob, content, bounds, is_picture=blob.sha256 in pictures)
+            content = _read_hashed(tree, name, limit)
+            facts = verify(blob, content, bounds, is_picture=blob.sha256 in pictures)
         except (TreeError, BoundError, ImageError) as error:
             missing.append(Missing(blob, shown, str(error)))
         else:
-            stash.add_reader(blob.sha256, partial(read_file, tree, name, limit), content)
+            read = partial(_read_hashed, tree, name, limit)
+            stash.add_reader(blob.sha256, read, content, facts)
     return missing
+
+
+def _read_hashed(tree: Tree, name: str, limit: int) -> bytes:
+    """`read_file` of what is held to its hash."""
+    content = tree.hashed(name) if isinstance(tree, ZipTree) else None
+    return read_file(tree, name, limit) if content is None or len(content) > limit else content
 
 
 def without_missing(bundle: RunBundle, missing: list[Missing], inventory: Inventory) -> RunBundle:
@@ -200,8 +208,10 @@ def _strip(value: Any, hashes: frozenset[str]) -> Any:
     return value
 
 
-def verify(blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool = False) -> None:
-    """That these are the bytes that the record speaks of.
+def verify(
+    blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool = False
+) -> ImageFacts | None:
+    """That these are the bytes that the record speaks of; of a picture, what it is.
 
     Args:
         is_picture: it is shown as one, whatever its role and type say.
@@ -218,6 +228,8 @@ def verify(blob: BlobRecord, content: bytes, bounds: Bounds, *, is_picture: bool
         facts = check_image(content, bounds)
         if facts.media_type != blob.media_type:
             raise ImageError(f"{facts.media_type} instead of {blob.media_type}")
+        return facts
+    return None
 
 
 def shown_as_pictures(bundle: RunBundle) -> frozenset[str]:
