@@ -110,8 +110,6 @@ class _Import:
         blind = run_policy().blind_runs(user) if user else None
         hidden = frozenset(blind.values_list("pk", flat=True)) if blind is not None else ()
         self._runs = RunsNamed(hidden, stubs)
-        self._accounts: dict[str, bool] = {}
-        """By name: whether it was here before."""
         self._places, self._labels, self._evaluations = Places(), KnownLabels(), KnownEvaluations()
         self._looked_up: set[UUID] = set()
         self._closed: set[UUID] = set()
@@ -155,11 +153,10 @@ class _Import:
 
     def _name(self, person: str) -> None:
         """Note a person whom a row names, before the row creates their account."""
-        name = account_name(person)
-        if name not in self._accounts:
-            self._accounts[name] = User.objects.filter(username=name).exists()
-            self._report.note_person(name, is_new=not self._accounts[name])
-        self._report.count_person(name)
+        name, report = account_name(person), self._report
+        if name not in report.people and not User.objects.filter(username=name).exists():
+            report.new_people.add(name)
+        report.people[name] += 1
 
     def _stored(
         self, run: Run, record: LabelRecord | EvaluationRecord | AdjudicationRecord
@@ -169,7 +166,7 @@ class _Import:
             is_new = self._label(run, record)
             self._report.labels += is_new
         elif isinstance(record, EvaluationRecord):
-            self._report.count_evaluator(record.evaluator.name, record.evaluator.version)
+            self._report.evaluators[record.evaluator.name, record.evaluator.version] += 1
             is_new = self._verdict(run, record)
             self._report.verdicts += is_new
         else:

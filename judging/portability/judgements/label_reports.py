@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -38,13 +40,12 @@ class LabelReport:
     """Columns that nothing is known of, and the line where each was met first."""
     runs: set[UUID] = field(default_factory=set)
     """Of which rows speak that could be stored."""
-    people: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The first that are named: their rows, and whether an account is made for them."""
-    n_people: int = 0
-    n_new_people: int = 0
-    evaluators: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """The first that are named, by name and version."""
-    known_evaluators: set[tuple[str, str]] = field(default_factory=set)
+    people: Counter[str] = field(default_factory=Counter)
+    """Rows by the name of who is named there."""
+    new_people: set[str] = field(default_factory=set)
+    """Those of them for whom an account is made."""
+    evaluators: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Rows by name and version."""
 
     def refuse(self, bad: Problem) -> None:
         """Count the row, and list it among the first."""
@@ -54,38 +55,28 @@ class LabelReport:
         if len(self.listed) < self.most_listed:
             self.listed.append(bad)
 
-    def note_person(self, name: str, *, is_new: bool) -> None:
-        """Count somebody who was not named before."""
-        self.n_people += 1
-        self.n_new_people += is_new
-        if len(self.people) < MOST_NAMED:
-            self.people[name] = {"name": name, "rows": 0, "is_new": is_new}
-
-    def count_person(self, name: str) -> None:
-        """Count a row of theirs."""
-        if name in self.people:
-            self.people[name]["rows"] += 1
-
-    def count_evaluator(self, name: str, version: str) -> None:
-        """Count a row of an evaluator's."""
-        key = (name, version)
-        self.known_evaluators.add(key)
-        if key not in self.evaluators and len(self.evaluators) < MOST_NAMED:
-            self.evaluators[key] = {"name": name, "rows": 0, "version": version}
-        if key in self.evaluators:
-            self.evaluators[key]["rows"] += 1
-
     def summary(self) -> dict[str, Any]:
         """Counts of everything, and so much of each list as a page shows."""
         names = ("rows", "labels", "verdicts", "adjudications", "already_there", "bad", "stubs")
-        standing = ("unread_from", "settled", "disputed", "waiting", "n_people", "n_new_people")
+        standing = ("unread_from", "settled", "disputed", "waiting")
         return {
             "counts": {name: getattr(self, name) for name in (*names, *standing)}
-            | {"runs": len(self.runs), "n_evaluators": len(self.known_evaluators)},
+            | {
+                "n_people": len(self.people),
+                "n_new_people": len(self.new_people),
+                "runs": len(self.runs),
+                "n_evaluators": len(self.evaluators),
+            },
             "listed": [
                 {"line": bad.line, "field": bad.field, "reason": bad.reason} for bad in self.listed
             ],
             "unread": [{"name": name, "line": line} for name, line in self.unread.items()],
-            "people": list(self.people.values()),
-            "evaluators": list(self.evaluators.values()),
+            "people": [
+                {"name": name, "rows": rows, "is_new": name in self.new_people}
+                for name, rows in islice(self.people.items(), MOST_NAMED)
+            ],
+            "evaluators": [
+                {"name": name, "rows": rows, "version": version}
+                for (name, version), rows in islice(self.evaluators.items(), MOST_NAMED)
+            ],
         }

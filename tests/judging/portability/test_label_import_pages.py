@@ -94,6 +94,12 @@ def decide(client: Client, sent: LabelImport, **data: str) -> None:
     assert client.post(f"{sent.get_absolute_url()}decide/", data).status_code == 302
 
 
+def store(client: Client, sent: LabelImport) -> None:
+    decide(client, sent)
+    assert carry_out(sent.pk)
+    sent.refresh_from_db()
+
+
 def two_runs() -> tuple[Run, Run]:
     return make_run(pictures=False), make_run(pictures=False)
 
@@ -137,9 +143,7 @@ def test_a_look_stores_nothing_and_the_button_what_the_command_stores(
     page = page_of(client, sent)
     assert "Store 5 rows" in page
     assert page.index("existing account") < page.index("new, without log-in")
-    decide(client, sent)
-    assert carry_out(sent.pk)
-    sent.refresh_from_db()
+    store(client, sent)
     assert (sent.state, sent.is_refused, sent.n_new) == (State.FINISHED, False, 5)
     assert not Path(sent.path).exists()
     study = Study.objects.get()
@@ -244,17 +248,14 @@ def test_studies_that_people_work_on_are_not_entered(client, engineer):
     run = make_run(pictures=False)
     sent = looked(client, table(f"{run.pk},ann,,success,"))
     make_study(runs=[run], name=STUDY)
-    decide(client, sent)
-    assert carry_out(sent.pk)
-    sent.refresh_from_db()
+    store(client, sent)
     assert (sent.state, Label.objects.count()) == (State.FAILED, 0)
 
 
 def test_an_imported_study_can_be_added_to_from_its_page(client, engineer):
     runs = two_runs()
     sent = looked(client, good(*runs))
-    decide(client, sent)
-    assert carry_out(sent.pk)
+    store(client, sent)
     study = Study.objects.get()
     address = f"{URL}?study={study.pk}"
     assert address in client.get(f"/studies/{study.pk}/").content.decode()
@@ -296,8 +297,7 @@ def test_who_is_blind_on_a_run_is_told_nothing_of_it(client):
 def test_an_imported_study_with_a_hidden_run_is_not_entered(client, engineer):
     runs = two_runs()
     sent = looked(client, good(*runs))
-    decide(client, sent)
-    assert carry_out(sent.pk)
+    store(client, sent)
     blind_engineer(client, runs[0])
     answer = send(client, table(f"{runs[1].pk},eve,,success,"))
     assert answer.status_code == 422
@@ -397,7 +397,6 @@ def test_a_person_with_labels_here_stays_blind_on_what_came(client, engineer):
     run = make_run(pictures=False)
     blind = annotators_of(make_study(runs=[run]))[0]
     sent = looked(client, table(f"{run.pk},ann,,failure,Secretword"))
-    decide(client, sent)
-    assert carry_out(sent.pk)
+    store(client, sent)
     client.force_login(blind)
     assert "Secretword" not in client.get(f"/runs/{run.pk}/judgements/").content.decode()
