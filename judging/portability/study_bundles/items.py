@@ -15,7 +15,6 @@ from judging.models import (
     CauseTag,
     Dispute,
     DisputeMessage,
-    EvaluatorVersion,
     Guideline,
     Label,
     LabelRevision,
@@ -45,12 +44,6 @@ AUTHORITATIVE = "another study has settled it before, so its verdict here is not
 FIELD = re.compile(r"^milestone_(\w+?)(_step|_lost_step)?$")
 """A field of a label's form that speaks of a milestone; see `judging.studies.labels.ticks`."""
 GUIDELINE = "guideline"
-
-
-def place_in(numbers: Mapping[int, int], row: Any) -> dict[str, Any]:
-    """Which of the numbered words on one run these are, and which they replace."""
-    replaced = numbers.get(row.replaces_id) if row.replaces_id else None
-    return {"number": numbers[row.pk], "replaces": replaced}
 
 
 def _renamed_fields(
@@ -112,8 +105,6 @@ class ItemLines:
             item.comments.all(), key=lambda row: (row.step_index, row.created_at, row.pk)
         )
         seen = sorted(item.unblindings.all(), key=lambda row: row.user.username)
-        tags = list(item.cause_tags.all())
-        numbers = {row.pk: number for number, row in enumerate(tags, start=1)}
         return ItemLine.of(
             item,
             assignments=[
@@ -121,7 +112,7 @@ class ItemLines:
             ],
             labels=[self._label(row) for row in item.labels.all()],
             comments=comments,
-            tags=[TagPart.of(row, **place_in(numbers, row)) for row in tags],
+            tags=TagPart.of_all(list(item.cause_tags.all())),
             unblindings=seen,
         )
 
@@ -151,7 +142,6 @@ class ItemStore:
         self._store = store
         self._milestones = milestones_by_key(store)
         self._guidelines = {row.version: row for row in Guideline.objects.filter(study=study)}
-        self._evaluators = dict(EvaluatorVersion.objects.values_list("config_hash", "pk"))
 
     def store(self, line: ItemLine, run: Run) -> None:
         """Store the run's place in the study and everything about it. Inside a transaction."""
@@ -172,7 +162,7 @@ class ItemStore:
             insert([dispute])
             self._store.insert(DisputeMessage, line.dispute.messages, dispute=dispute)
         self._verdict(item, line)
-        self._tags(item, line)
+        self._store.insert_history(CauseTag, line.tags, item=item)
         self._store.insert(Unblinding, line.unblindings, study=self._study, item=item)
         self._store.report.new["items"] += 1
         self._store.report.new["labels"] += len(line.labels)
@@ -214,16 +204,6 @@ class ItemStore:
             is_authoritative=line.verdict.is_authoritative and is_free,
             run_created_at=run.created_at,
         ).save(force_insert=True)
-
-    def _tags(self, item: StudyItem, line: ItemLine) -> None:
-        stored: dict[int | None, CauseTag | None] = {None: None}
-        for part in sorted(line.tags, key=lambda one: one.number):
-            evaluator = self._evaluators[part.evaluator]
-            row = self._store.row(
-                CauseTag, part, item=item, evaluator_id=evaluator, replaces=stored[part.replaces]
-            )
-            insert([row])
-            stored[part.number] = row
 
     def _local(self, content: Mapping[str, Any]) -> dict[str, Any]:
         def guideline(version: Any) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from judging.models import Evaluation, EvaluatorVersion, FailureCauseTag, FailureReview
 from judging.models.evaluations import IMPORTED_KEY
-from judging.portability.study_bundles.items import AT_ONCE, RUN_PARTS, place_in
+from judging.portability.study_bundles.items import AT_ONCE, RUN_PARTS
 from judging.portability.study_bundles.kinds import (
     AttachmentLine,
     EvaluationLine,
@@ -21,7 +21,7 @@ from judging.portability.study_bundles.kinds import (
     ReviewPart,
 )
 from judging.portability.study_bundles.records import EvaluatorLine, Line, RunRef
-from judging.portability.study_bundles.storing import BundleStore, find_task, insert, is_same
+from judging.portability.study_bundles.storing import BundleStore, find_task, is_same
 from runs.models import Attachment, Run
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.records import EVALUATION_ROLE
@@ -60,9 +60,7 @@ def _by_run(
     rows = rows.defer(*(f"run__{name}" for name in RUN_PARTS))
     ordered = rows.order_by("run_id", "at", "pk").iterator(AT_ONCE)
     for run, of_run in groupby(ordered, key=attrgetter("run")):
-        own = list(of_run)
-        numbers = {row.pk: number for number, row in enumerate(own, start=1)}
-        yield RunRef.of(run), [kind.of(row, **place_in(numbers, row)) for row in own]
+        yield RunRef.of(run), kind.of_all(list(of_run))
 
 
 def attachment_lines(run_ids: QuerySet[Run, Any]) -> Iterator[AttachmentLine]:
@@ -87,21 +85,23 @@ def store_evaluators(store: BundleStore) -> None:
 
 def store_judged(store: BundleStore) -> None:
     """Store what is missing of evaluations, their files, and words on failures."""
-    versions = dict(EvaluatorVersion.objects.values_list("config_hash", "pk"))
     for line in store.bundle.lines(EvaluationLine):
-        _store_evaluation(store, line, versions[line.evaluator])
+        _store_evaluation(store, line)
     _store_attachments(store)
     for review in store.bundle.lines(ReviewLine):
         run = store.run(review.run, "reviews.jsonl")
-        here = next(review_lines(Run.objects.filter(pk=run.pk).values("pk")), None)
-        words = f"words on the failure of run {run.pk}"
-        if _is_new(store, "reviews", review, here, words):
-            _store_parts(store, FailureReview, run, review.reviews)
+        here = next(review_lines(_only(run)), None)
+        if _is_new(store, "reviews", review, here, f"words on the failure of run {run.pk}"):
+            store.insert_history(FailureReview, review.reviews, run=run)
     for tagged in store.bundle.lines(FailureTagLine):
         run = store.run(tagged.run, "failure_tags.jsonl")
-        there = next(failure_tag_lines(Run.objects.filter(pk=run.pk).values("pk")), None)
+        there = next(failure_tag_lines(_only(run)), None)
         if _is_new(store, "failure_tags", tagged, there, f"why run {run.pk} failed"):
-            _store_parts(store, FailureCauseTag, run, tagged.tags)
+            store.insert_history(FailureCauseTag, tagged.tags, run=run)
+
+
+def _only(run: Run) -> QuerySet[Run, Any]:
+    return Run.objects.filter(pk=run.pk).values("pk")
 
 
 def _is_new(store: BundleStore, kind: str, there: Line, here: Line | None, what: str) -> bool:
@@ -114,13 +114,14 @@ def _is_new(store: BundleStore, kind: str, there: Line, here: Line | None, what:
     return False
 
 
-def _store_evaluation(store: BundleStore, line: EvaluationLine, evaluator: int) -> None:
+def _store_evaluation(store: BundleStore, line: EvaluationLine) -> None:
     run = store.run(line.run, "evaluations.jsonl")
     here = Evaluation.objects.filter(pk=line.id)
     own = Run.objects.filter(evaluations__in=here.values("pk")).values("pk")
     same = next((each for each in evaluation_lines(own) if each.id == line.id), None)
     if not _is_new(store, "evaluations", line, same, f"evaluation {line.id}"):
         return
+    evaluator = store.evaluators[line.evaluator]
     current = Evaluation.objects.filter(run=run, evaluator=evaluator, is_current=True)
     standing = current.first() if line.is_current else None
     if standing and _says_the_same(standing, line):
@@ -131,8 +132,8 @@ def _store_evaluation(store: BundleStore, line: EvaluationLine, evaluator: int) 
             f"evaluation {line.id}: the evaluator has another newest verdict on the run"
         )
     is_current = line.is_current and standing is None
-    given = {"run": run, "evaluator_id": evaluator, "task": find_task(line.task)}
-    insert([store.row(Evaluation, line, **given, is_current=is_current)])
+    given = {"run": run, "task": find_task(line.task), "is_current": is_current}
+    store.insert(Evaluation, [line], **given)
 
 
 def _says_the_same(here: Evaluation, there: EvaluationLine) -> bool:
@@ -165,16 +166,3 @@ def _store_attachments(store: BundleStore) -> None:
             blob_id=line.sha256,
         )
         (store.report.new if is_new else store.report.already_there)["attachments"] += 1
-
-
-def _store_parts(
-    store: BundleStore,
-    model: type[FailureReview | FailureCauseTag],
-    run: Run,
-    parts: Sequence[ReviewPart | FailureTagPart],
-) -> None:
-    keys: dict[int | None, int | None] = {None: None}
-    for part in sorted(parts, key=lambda one: one.number):
-        row = store.row(model, part, run=run, replaces_id=keys.get(part.replaces))
-        insert([row])
-        keys[part.number] = row.pk

@@ -18,6 +18,7 @@ from judging.portability.study_bundles.records import (
     MemberLine,
     MilestoneLine,
     Name,
+    NumberedPart,
     Object,
     RunRef,
     Short,
@@ -64,8 +65,7 @@ class EvaluationLine(Line):
     created_at: datetime
 
 
-class ReviewPart(Line):
-    number: Whole
+class ReviewPart(NumberedPart):
     decision: Literal["confirmed", "changed", "rejected", "own", "withdrawn"]
     modes: Object = {}
     side: Annotated[str, StringConstraints(max_length=10)] = ""
@@ -74,7 +74,6 @@ class ReviewPart(Line):
     by: Name
     at: datetime
     batch: UUID
-    replaces: Whole | None = None
     is_current: bool
 
 
@@ -85,14 +84,12 @@ class ReviewLine(Line):
     reviews: list[ReviewPart]
 
 
-class FailureTagPart(Line):
-    number: Whole
+class FailureTagPart(NumberedPart):
     cause: Literal["", "vision", "reasoning", "other"] = ""
     note: str = ""
     proposed: Literal["", "vision", "reasoning", "other"] = ""
     by: Name
     at: datetime
-    replaces: Whole | None = None
     is_current: bool
 
 

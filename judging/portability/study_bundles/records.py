@@ -6,7 +6,7 @@ evaluators by the hash of their configuration, milestones by a key of the file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -265,9 +265,24 @@ class VerdictPart(Line):
     record: Object = {}
 
 
-class TagPart(Line):
+class NumberedPart(Line):
+    """One of several things that were said of a run."""
+
     number: Whole
-    """Names the tag within its run."""
+    """Names it within its run."""
+    replaces: Whole | None = None
+
+    @classmethod
+    def of_all(cls, rows: Sequence[Any]) -> list[Self]:
+        """The parts of the rows on one run, in their order."""
+        numbers = {row.pk: number for number, row in enumerate(rows, start=1)}
+        return [
+            cls.of(row, number=numbers[row.pk], replaces=numbers.get(row.replaces_id))
+            for row in rows
+        ]
+
+
+class TagPart(NumberedPart):
     evaluator_name: Annotated[str, StringConstraints(max_length=100)]
     evaluator: Hash
     error: Literal["fn", "fp"]
@@ -277,7 +292,6 @@ class TagPart(Line):
     by: Name
     at: datetime
     batch: UUID
-    replaces: Whole | None = None
     is_undo: bool = False
     is_current: bool
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import models
 
+from judging.models import EvaluatorVersion
 from judging.portability.study_bundles.reading import BundleError, StudyBundle
-from judging.portability.study_bundles.records import Line, RunRef, TaskRef
+from judging.portability.study_bundles.records import Line, NumberedPart, RunRef, TaskRef
 from runs.models import Run, Task, User
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
@@ -71,6 +73,11 @@ class BundleStore:
         self._people: dict[str, User] = {}
         self._runs: dict[UUID, Run] = {}
 
+    @cached_property
+    def evaluators(self) -> Mapping[str, int]:
+        """The rows by the hash of their configuration; all of the bundle's are here."""
+        return dict(EvaluatorVersion.objects.values_list("config_hash", "pk"))
+
     def person(self, username: str) -> User:
         """The account of that name; who is missing gets one that nobody can log in to."""
         if username not in self._people:
@@ -98,7 +105,7 @@ class BundleStore:
     def row(self, model: type[M], line: Line, **given: Any) -> M:
         """A row, not saved: what is given, and the line's fields for which it has columns.
 
-        People become accounts; what refers to other rows must be given.
+        People become accounts, and evaluators are found; what refers to other rows must be given.
         """
         columns = {each.attname: each for each in model._meta.concrete_fields}
         columns |= {each.name: each for each in model._meta.concrete_fields}
@@ -109,6 +116,8 @@ class BundleStore:
             value = getattr(line, name)
             if column.related_model is User and value is not None:
                 given[column.name] = self.person(value)
+            elif column.related_model is EvaluatorVersion:
+                given[column.attname] = self.evaluators[value]
             else:
                 given[column.attname] = value
         return model(**given)
@@ -116,6 +125,14 @@ class BundleStore:
     def insert(self, model: type[M], lines: Iterable[Line], **given: Any) -> None:
         """Store a row for each of the lines."""
         insert([self.row(model, line, **given) for line in lines])
+
+    def insert_history(self, model: type[M], parts: Iterable[NumberedPart], **given: Any) -> None:
+        """Store a row for each of the parts, after that of the part which it replaces."""
+        keys: dict[int | None, Any] = {None: None}
+        for part in sorted(parts, key=lambda one: one.number):
+            row = self.row(model, part, replaces_id=keys.get(part.replaces), **given)
+            insert([row])
+            keys[part.number] = row.pk
 
 
 def insert(rows: list[M]) -> None:
