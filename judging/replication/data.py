@@ -113,7 +113,6 @@ def import_causes(path: Path, study: Study, user: User | None) -> int:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line and content of each row."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

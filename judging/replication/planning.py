@@ -39,12 +39,10 @@ class Group:
 
     @property
     def key(self) -> str:
-        """The key of its row."""
         return bounded_name(",".join(self.arms), LONGEST_NAME)
 
     @property
     def name(self) -> str:
-        """Of its experiment."""
         return bounded_name(f"{self.file.name}: {', '.join(self.arms)}", LONGEST_NAME)
 
     @property
@@ -181,5 +179,4 @@ def is_learned(job: LearningJob) -> bool:
 
 
 def jobs_of(parts: list[ReplicationPart]) -> dict[str, LearningJob]:
-    """The learning jobs by the key of their part."""
     return {part.key: part.job for part in parts if part.job}

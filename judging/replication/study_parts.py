@@ -56,7 +56,6 @@ def shape(value: object) -> str:
 
 
 def doubled_in(keys: list[str]) -> str | None:
-    """The first key that stands there twice."""
     return next((key for place, key in enumerate(keys) if key in keys[:place]), None)
 
 

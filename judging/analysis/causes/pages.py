@@ -81,7 +81,6 @@ class CauseForm(StatementForm):
 
     @property
     def tagging(self) -> Tagging:
-        """What a valid form says."""
         return Tagging(
             causes=frozenset(Cause(cause) for cause in self.cleaned_data["causes"]),
             repair=Repair(self.cleaned_data["repair"]),
@@ -98,7 +97,6 @@ class SelectedErrorsForm(CauseForm):
 
     @property
     def chosen(self) -> list[int]:
-        """Ids of the chosen study items."""
         given = self.data.getlist("item") if isinstance(self.data, QueryDict) else []
         return [pk for text in given if (pk := read_number(text)) is not None]
 

@@ -27,7 +27,6 @@ class Tagging:
 
     @property
     def content(self) -> dict[str, object]:
-        """As a tag holds it."""
         return {
             "causes": [cause.value for cause in Cause if cause in self.causes],
             "repair": self.repair.value if self.repair else "",

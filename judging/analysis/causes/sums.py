@@ -149,7 +149,6 @@ class TagFilter:
 
     @property
     def name(self) -> str | Promise:
-        """The same for people."""
         kind, _dot, value = self.address.partition(".")
         if kind == "cause":
             return Cause(value).label

@@ -147,7 +147,6 @@ class Freshness:
 
     @property
     def url(self) -> str:
-        """Where it is asked for again."""
         path = reverse("judging:experiment_freshness", args=[self.experiment.pk])
         return f"{path}?{urlencode({'done': self.done, 'at': int(self.made_at.timestamp())})}"
 

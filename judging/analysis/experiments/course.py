@@ -89,7 +89,6 @@ class Detections:
 
     @property
     def most(self) -> int:
-        """The largest number of detections in a run."""
         return max([0, *self.successes, *self.failures])
 
     @property
@@ -101,7 +100,6 @@ class Detections:
 
     @property
     def unaided(self) -> int:
-        """Successes without recovery."""
         return self.configuration.successes - self.rescued
 
     @property

@@ -111,7 +111,6 @@ class Facts:
 
     @cached_property
     def progress_choices(self) -> list[ProgressChoice]:
-        """The sources of progress for these runs."""
         return progress_choices(self.scope.visible)
 
     @cached_property
@@ -128,7 +127,6 @@ class Facts:
 
     @cached_property
     def split(self) -> Split:
-        """What makes a task hard."""
         query = self.query
         if query.split is Difficulty.LEVEL:
             return Split(by=Difficulty.LEVEL)
@@ -151,7 +149,6 @@ class Facts:
 
     @cached_property
     def suite(self) -> list[SuiteFigures]:
-        """The configurations on MiniWoB++."""
         return suite_of(self.scope)
 
     @cached_property

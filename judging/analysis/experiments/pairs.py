@@ -95,7 +95,6 @@ class Pair(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What became of it."""
         return str(self.cell.label)
 
     @property

@@ -99,7 +99,6 @@ class Section(NamedTuple):
     """Whether it stands on the page; the others are opened by their questions."""
 
     def context(self, facts: Facts, query: Query) -> dict[str, Any]:
-        """What the template shows."""
         context: dict[str, Any] = {"title": self.title}
         made = [EXPERIMENT.make(name, facts) for name in self.reports]
         empty = made[0].empty if made else ""

@@ -60,7 +60,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Its name in words."""
         if self.evaluator is not None:
             return _(words.EVALUATOR) % {"name": self._evaluator_name}
         if self.is_reference:

@@ -56,7 +56,6 @@ class FailureForm(StatementForm):
 
     @property
     def statement(self) -> Statement:
-        """What a valid form says."""
         side = self.cleaned_data["side"]
         return Statement(
             modes=frozenset(Mode(mode) for mode in self.cleaned_data["modes"]),

@@ -222,7 +222,6 @@ class FailureCausePane:
 
     @property
     def form(self) -> FailureCauseForm:
-        """As it stands."""
         return FailureCauseForm.about(self.current)
 
     @property

@@ -235,7 +235,6 @@ def _kinds_on(box: Edges, pieces: Sequence[Piece]) -> list[str]:
 
 
 def area(box: Edges) -> float:
-    """Its pixels."""
     return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
 
 

@@ -52,7 +52,6 @@ LARGE = ("record", "evidence", "goal", "final_answer", "task__record", "task__re
 
 
 def reference_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
-    """The reference verdicts of these."""
     verdicts = (
         ReferenceVerdict.objects.filter(item__in=items.order_by().values("pk"))
         .select_related("item__study", "run__task__task_set", "run__agent", "decided_by")
@@ -94,7 +93,6 @@ def evaluation_rows(runs: QuerySet[Run]) -> Iterator[Row]:
 
 
 def run_rows(runs: QuerySet[Run]) -> Iterator[Row]:
-    """The runs themselves."""
     found = (
         runs.select_related("task__task_set", "agent", "experiment")
         .defer("record", "evidence", "goal", "task__record", "task__reference")

@@ -22,8 +22,6 @@ HASH_CHARS = 64
 
 @dataclass(slots=True)
 class RunEvaluations:
-    """The evaluations of one run."""
-
     texts: set[bytes] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
     """Evaluators with a current verdict."""
@@ -37,7 +35,6 @@ class KnownEvaluations:
         self._versions: dict[str, EvaluatorVersion] = {}
 
     def of(self, run: Run) -> RunEvaluations:
-        """Those of the run."""
         if run.pk not in self._of_run:
             self.load([run.pk])
         return self._of_run[run.pk]

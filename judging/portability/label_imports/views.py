@@ -121,7 +121,6 @@ def label_import_context(sent: LabelImport, user: User) -> dict[str, Any]:
 
 
 def _figures(counts: dict[str, int]) -> tuple[tuple[str, int], ...]:
-    """Words and numbers of a report."""
     return (
         (_("labels of people"), counts["labels"]),
         (_("verdicts of evaluators"), counts["verdicts"]),

@@ -123,7 +123,6 @@ class BundleStore:
         return model(**given)
 
     def insert(self, model: type[M], lines: Iterable[Line], **given: Any) -> None:
-        """Store a row for each of the lines."""
         insert([self.row(model, line, **given) for line in lines])
 
     def insert_history(self, model: type[M], parts: Iterable[NumberedPart], **given: Any) -> None:
@@ -151,7 +150,6 @@ def insert(rows: list[M]) -> None:
 
 
 def find_task(ref: TaskRef | None) -> Task | None:
-    """The row of a task that a line names."""
     if ref is None:
         return None
     named = Task.objects.filter(task_set__name=ref.task_set, task_set__version=ref.version)

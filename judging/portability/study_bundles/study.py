@@ -69,11 +69,9 @@ class StudyContents:
 
     @property
     def runs(self) -> QuerySet[Run]:
-        """The runs of the study, in its order."""
         return Run.objects.filter(study_items__study=self._study).order_by("study_items__position")
 
     def head(self) -> Iterator[StudyLine]:
-        """The study's own line."""
         yield StudyLine.of(self._study)
 
     def items(self) -> Iterator[ItemLine]:

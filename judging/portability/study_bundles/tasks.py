@@ -35,7 +35,6 @@ class TaskLines:
         return map(TaskSetLine.of, sorted(sets.values(), key=lambda one: (one.name, one.version)))
 
     def tasks(self) -> Iterator[TaskLine]:
-        """One line a task."""
         return (TaskLine.of(task, task=task) for task in self._tasks)
 
     def milestones(self) -> Iterator[MilestoneLine]:

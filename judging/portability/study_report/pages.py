@@ -86,12 +86,10 @@ INDEX = "index.html"
 
 
 def run_page(number: int) -> str:
-    """The page of the run with this number in the study."""
     return f"runs/{number:04d}.html"
 
 
 def picture(sha256: str) -> str:
-    """A picture, by its hash."""
     return f"pictures/{sha256[:20]}.webp"
 
 

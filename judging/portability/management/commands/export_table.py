@@ -10,12 +10,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from judging.models import Study
 from judging.portability.judgements.data_tables import (
     DATA_TABLES,
+    Contents,
+    DataTable,
     everything_of,
     run_contents,
 )
-from judging.portability.management.tables import write_table
+from judging.portability.judgements.table_writing import DATA_FORMATS
+from judging.studies.access import STUDY_EXPORTED
 from judging.studies.management.arguments import study_named
+from runs.accounts.audit_log import record_entry
 from runs.interface.terminal import experiment_named
+from runs.models import Experiment
+from runs.models.audit_log import RUNS_EXPORTED
 
 
 class Command(BaseCommand):
@@ -40,3 +46,23 @@ class Command(BaseCommand):
         of = study_named(study) if study else experiment_named(experiment or "")
         contents = everything_of(of) if isinstance(of, Study) else run_contents(of.runs.all())
         self.stdout.write(write_table(out, chosen, contents, of))
+
+
+def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Experiment) -> str:
+    """Write the table to a new file, as its ending says, and note it; what was done, in words.
+
+    Raises:
+        CommandError: the ending is not known, or the file cannot be made.
+    """
+    ending = out.suffix.removeprefix(".")
+    if ending not in DATA_FORMATS:
+        endings = ", ".join(f".{each}" for each in DATA_FORMATS)
+        raise CommandError(f"{out} must end in one of {endings}")
+    try:
+        with out.open("xb") as file:
+            count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
+    except OSError as error:
+        raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+    kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
+    record_entry(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
+    return f"{out}: {count} rows."
