@@ -24,6 +24,7 @@ _MAX_SECONDS = 253_402_300_799.0  # the end of the year 9999
 _MAX_COST = 10**8
 _MOST_BITS = 200
 _MOST_SHOWN = 80
+_MOST_ISO_CHARS = 40
 _refused: ContextVar[dict[str, None] | None] = ContextVar("refused", default=None)
 
 
@@ -169,6 +170,18 @@ def _checked(at: datetime) -> datetime:
 
 Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_checked)]
 """A time from outside."""
+
+
+def iso_moment(value: Any) -> datetime | None:
+    """An ISO 8601 time in UTC; None if it is none or names no zone."""
+    words = text(value)
+    if words is None or len(words) > _MOST_ISO_CHARS:
+        return None
+    try:
+        at = datetime.fromisoformat(words)
+    except ValueError:
+        return None
+    return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
 
 
 def not_none(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.bundles import InputError
-from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.bundles import InputError, RunBundle, blobs_of
+from webagent.trajectory.files.run_files import BlobFiles
+from webagent.trajectory.inventory import NO_NUMBER, problems_of
 from webagent.trajectory.records import (
     BlobPart,
     BlobRecord,
@@ -30,8 +30,13 @@ from webagent.trajectory.records import (
     TextPart,
 )
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
-from webagent.trajectory.values import is_of_a_calendar, items, number, text
-from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord
+from webagent.trajectory.values import items, number, refused_numbers
+from webagent.trajectory.verdict_records import (
+    AdjudicationRecord,
+    EvaluationRecord,
+    EvaluatorRecord,
+    LabelRecord,
+)
 
 UNKNOWN_VERSION = "unknown"
 URL_CHARS = 4_000
@@ -39,10 +44,10 @@ PASSED_ABOVE = 0.5
 """Custom of benchmarks: rewards may be fractional, and more than half counts as success."""
 SCALE = f"passed above {PASSED_ABOVE}"
 _PATH_CHARS = 1_000
-_MOST_ISO_CHARS = 40
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Ending:
     """How a run ended and what came of it, under the names of a run's fields."""
 
@@ -50,6 +55,132 @@ class Ending:
     end_reason: EndReason = EndReason.UNKNOWN
     reward: float | None = None
     error: ErrorRecord | None = None
+
+
+class RunFiles(BlobFiles):
+    """The files of one run, and the run that is put together from them."""
+
+    run_id = ""
+    """Set by the reader, once it is known."""
+
+    def clean(self, words: object, limit: int | None = None) -> str | None:
+        """Text without secrets, as it may stand in a record; None if it is none or empty."""
+        if not isinstance(words, str) or not words:
+            return None
+        bound = self.bounds.text_chars if limit is None else limit
+        return storable_text(self.redactor.text(words), bound)
+
+    def clean_name(self, name: object) -> str | None:
+        """A name without secrets, as an identifier; None if it is none or empty."""
+        return bounded_name(self.redactor.text(name)) if isinstance(name, str) and name else None
+
+    def clean_json(self, value: Any) -> Any:
+        """JSON without secrets, as it may stand in a record."""
+        return self.storable(self.redactor.json(value))
+
+    def storable(self, value: Any) -> Any:
+        """JSON as it may stand in a record, secrets and all."""
+        # Records nest it some levels deeper, and readers of files count from the top.
+        return storable_json(value, self.bounds.text_chars, self.bounds.json_depth - 8)
+
+    def goal(self, words: str | None) -> tuple[GoalPart, ...]:
+        """A goal of text alone."""
+        return (TextPart(text=storable_text(words, self.bounds.text_chars)),) if words else ()
+
+    def check_steps(self, n: int, field: str, what: str = "steps", file: str = "") -> None:
+        """Refuse a run of more steps than are allowed. Raises InputError."""
+        if n > self.bounds.steps_per_run:
+            raise InputError(field, f"more than {self.bounds.steps_per_run} {what}", file=file)
+
+    def source_record(
+        self,
+        path: str,
+        *,
+        format_version: str | None = None,
+        tool: str | None = None,
+        tool_version: str | None = None,
+        originals: Iterable[BlobRecord | None] = (),
+    ) -> SourceRecord:
+        """Where the run came from, and what was dropped and redacted. Call it last."""
+        return SourceRecord(
+            format=self.format,
+            format_version=storable_text(format_version, 100) if format_version else None,
+            tool=tool,
+            tool_version=storable_text(tool_version, 100) if tool_version else None,
+            path=storable_text(path, _PATH_CHARS) or None,
+            imported_files=tuple(dict.fromkeys(self.imported)),
+            importer=f"crosscheck-{self.format}",
+            importer_version="1",
+            dropped=tuple(self.dropped),
+            redacted={kind: n for kind, n in sorted(self.redactor.counts.items()) if n},
+            originals=present(*originals, *self.spoilt),
+        )
+
+    def assemble(
+        self,
+        task: TaskRecord,
+        steps: tuple[StepRecord, ...],
+        path: str,
+        *,
+        format_version: str | None = None,
+        tool: str | None = None,
+        tool_version: str | None = None,
+        originals: Iterable[BlobRecord | None] = (),
+        evaluations: tuple[EvaluationRecord, ...] = (),
+        labels: tuple[LabelRecord, ...] = (),
+        adjudications: tuple[AdjudicationRecord, ...] = (),
+        **facts: Any,
+    ) -> RunBundle:
+        """The run with all that belongs to it.
+
+        Args:
+            path: the file or folder that it is read from again.
+            facts: what else is told of it, under the names of a run's fields.
+        """
+        if unknown := facts.keys() - RunRecord.model_fields.keys():
+            raise TypeError(f"no fields of a run: {', '.join(sorted(unknown))}")
+        source = self.source_record(
+            path,
+            format_version=format_version,
+            tool=tool,
+            tool_version=tool_version,
+            originals=originals,
+        )
+        told = {"goal": task.goal, "final_url": last_url(steps)} | facts
+        run = RunRecord(**told, id=self.run_id, task_id=task.id, source=source)
+        return self.bundle(task, run, steps, evaluations, labels, adjudications)
+
+    def bundle(
+        self,
+        task: TaskRecord,
+        run: RunRecord,
+        steps: tuple[StepRecord, ...],
+        evaluations: tuple[EvaluationRecord, ...],
+        labels: tuple[LabelRecord, ...],
+        adjudications: tuple[AdjudicationRecord, ...],
+    ) -> RunBundle:
+        """The run, with a gap for everything that its source names and its records lack."""
+        records = (task, run, *steps, *evaluations, *labels, *adjudications)
+        held = {blob.sha256 for record in records for blob in blobs_of(record)}
+        for shown in refused_numbers():
+            self.inventory.miss("value", shown, NO_NUMBER)
+        gaps = self.inventory.gaps(held)
+        return RunBundle(
+            source=self.source,
+            task=task,
+            run=run.model_copy(update={"gaps": gaps}),
+            steps=steps,
+            evaluations=evaluations,
+            labels=labels,
+            adjudications=adjudications,
+            blobs=self.stash,
+            problems=(*problems_of(gaps, self.source), *self.problems),
+        )
+
+
+def present(*values: T | None) -> tuple[T, ...]:
+    """Those that are there."""
+    return tuple(value for value in values if value is not None)
 
 
 def task_record(
@@ -70,16 +201,16 @@ def experiment_above(path: str, otherwise: str = "") -> str | None:
     return bounded_name(above or (otherwise if path else "")) or None
 
 
-def reward_evaluation(run: RunRecord) -> EvaluationRecord:
+def reward_evaluation(run_id: str, end: Ending) -> EvaluationRecord:
     """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
-    broke_off = run.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or run.reward is None
-    how = "ended in an error" if run.outcome is Outcome.ERROR else "broke off"
+    broke_off = end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None
+    how = "ended in an error" if end.outcome is Outcome.ERROR else "broke off"
     return EvaluationRecord(
-        id=bounded_name(f"{run.id}-reward"),
-        run_id=run.id,
+        id=bounded_name(f"{run_id}-reward"),
+        run_id=run_id,
         evaluator=evaluator("imported-reward", "reward", "1", {"success_above": PASSED_ABOVE}),
-        verdict=verdict_of(None if broke_off else (run.reward or 0) > PASSED_ABOVE),
-        score=run.reward,
+        verdict=verdict_of(None if broke_off else (end.reward or 0) > PASSED_ABOVE),
+        score=end.reward,
         scale=None if broke_off else SCALE,
         rationale=f"the run {how}" if broke_off else None,
     )
@@ -129,12 +260,6 @@ def dollars(amount: Decimal | None) -> dict[str, Any]:
     return {"cost": amount, "currency": None if amount is None else "USD"}
 
 
-def check_steps(n: int, bounds: Bounds, field: str, what: str = "steps", file: str = "") -> None:
-    """Refuse a run of more steps than are allowed. Raises InputError."""
-    if n > bounds.steps_per_run:
-        raise InputError(field, f"more than {bounds.steps_per_run} {what}", file=file)
-
-
 def first_start(steps: Iterable[StepRecord]) -> datetime | None:
     """When the earliest step began, as far as that is known."""
     return min((step.started_at for step in steps if step.started_at), default=None)
@@ -155,72 +280,9 @@ def model_names(names: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bounded_name(name) for name in names if name))
 
 
-def source_record(
-    files: RunFiles,
-    format: str,
-    path: str,
-    *,
-    format_version: str | None = None,
-    tool: str | None = None,
-    tool_version: str | None = None,
-    originals: Iterable[BlobRecord | None] = (),
-) -> SourceRecord:
-    """Where the run came from, and what was dropped and redacted. Call it last."""
-    return SourceRecord(
-        format=format,
-        format_version=storable_text(format_version, 100) if format_version else None,
-        tool=tool,
-        tool_version=storable_text(tool_version, 100) if tool_version else None,
-        path=storable_text(path, _PATH_CHARS) or None,
-        imported_files=tuple(dict.fromkeys(files.imported)),
-        importer=f"crosscheck-{format}",
-        importer_version="1",
-        dropped=tuple(files.dropped),
-        redacted={kind: n for kind, n in sorted(files.redactor.counts.items()) if n},
-        originals=tuple(blob for blob in (*originals, *files.spoilt) if blob is not None),
-    )
-
-
-def clean(files: RunFiles, words: object, limit: int | None = None) -> str | None:
-    """Text without secrets, as it may stand in a record; None if it is none or empty."""
-    if not isinstance(words, str) or not words:
-        return None
-    bound = files.bounds.text_chars if limit is None else limit
-    return storable_text(files.redactor.text(words), bound)
-
-
-def clean_name(files: RunFiles, name: object) -> str | None:
-    """A name without secrets, as an identifier; None if it is none or empty."""
-    return bounded_name(files.redactor.text(name)) if isinstance(name, str) and name else None
-
-
-def clean_json(files: RunFiles, value: Any) -> Any:
-    """JSON without secrets, as it may stand in a record."""
-    # Records nest it some levels deeper, and readers of files count from the top.
-    depth = files.bounds.json_depth - 8
-    return storable_json(files.redactor.json(value), files.bounds.text_chars, depth)
-
-
-def goal_of(words: str | None, limit: int) -> tuple[GoalPart, ...]:
-    """A goal of text alone."""
-    return (TextPart(text=storable_text(words, limit)),) if words else ()
-
-
 def task_name_of(goal: str) -> str:
     """A name for a task that nothing names but its words: the same words, the same task."""
     return f"task-{hashlib.sha256(goal.encode('utf-8', 'replace')).hexdigest()[:16]}"
-
-
-def iso_moment(value: Any) -> datetime | None:
-    """An ISO 8601 time in UTC; None if it is none or names no zone."""
-    words = text(value)
-    if words is None or len(words) > _MOST_ISO_CHARS:
-        return None
-    try:
-        at = datetime.fromisoformat(words)
-    except ValueError:
-        return None
-    return at.astimezone(UTC) if at.tzinfo and is_of_a_calendar(at) else None
 
 
 def with_after(steps: list[StepRecord], seen: Observation | None) -> tuple[StepRecord, ...]:

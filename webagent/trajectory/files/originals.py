@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
 from webagent.trajectory.files.archives import ZipTree
-from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.run_files import BLOB_KEY, BlobFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
 from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import Inventory, problems_of
@@ -42,7 +42,7 @@ class KeptTree(NamedFiles[tuple[str, int]]):
 
 
 def kept_pictures(
-    tree: Tree, files: RunFiles, place: str, value: object, pictures: dict[str, BlobRecord]
+    tree: Tree, files: BlobFiles, place: str, value: object, pictures: dict[str, BlobRecord]
 ) -> None:
     """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
     for sha256 in hashes_in(value) - pictures.keys():
@@ -51,7 +51,7 @@ def kept_pictures(
 
 
 def kept_picture(
-    tree: Tree, files: RunFiles, place: str, sha256: str, role: str
+    tree: Tree, files: BlobFiles, place: str, sha256: str, role: str
 ) -> BlobRecord | None:
     """A picture that an original names by its hash, from a tree of originals; None elsewhere.
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
-from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.assembling import RunFiles
 from webagent.trajectory.files.trees import Tree, TreeError, head_of
 from webagent.trajectory.values import first_field_error, noting_refused_numbers
 
@@ -216,7 +216,7 @@ class PlacesReader:
             if isinstance(place, Problem):
                 yield place
                 continue
-            files = RunFiles(tree, place.path, place.files, bounds)
+            files = RunFiles(tree, place.path, place.files, bounds, self.name)
             yield guarded(files.source, place.file, partial(place.read, files))
 
 

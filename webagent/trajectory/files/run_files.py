@@ -1,4 +1,4 @@
-"""The files of one run on their way into blobs, and what had to be left out."""
+"""The files of one run on their way into blobs, and what had to be left out of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from webagent.trajectory.bounds import BoundError, Bounds
-from webagent.trajectory.bundles import BlobStash, Problem, RunBundle, blobs_of
+from webagent.trajectory.bundles import BlobStash, Problem
 from webagent.trajectory.files.trees import Tree, TreeError, given_name, read_file
 from webagent.trajectory.images import ImageError, ImageFacts, check_image
-from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory, problems_of
-from webagent.trajectory.records import BlobRecord, Gap, RunRecord, StepRecord, TaskRecord
+from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory
+from webagent.trajectory.records import BlobRecord, Gap
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import (
     decoded,
@@ -23,8 +24,6 @@ from webagent.trajectory.texts import (
     storable_text,
     unstorable_numbers,
 )
-from webagent.trajectory.values import refused_numbers
-from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 BLOB_KEY = "$blob"
 """In JSON: `{"$blob": hash}` stands where a picture in base64 was."""
@@ -34,25 +33,25 @@ _MAX_EXTRA = 500_000
 _MAX_SPOILT = 1 << 20
 
 
-class RunFiles:
+class BlobFiles:
     """Reads a run's files within the bounds and collects blobs, gaps and problems."""
 
     def __init__(
-        self, tree: Tree, path: str, files: Mapping[str, str], bounds: Bounds, goal: str = ""
+        self, tree: Tree, path: str, files: Mapping[str, str], bounds: Bounds, format: str
     ) -> None:
         """Files of one run.
 
         Args:
             path: the run's place in the tree, for reports; empty if the tree is the run.
             files: path as the run knows it -> name in the tree.
-            goal: the task's own words, which are no secrets.
         """
         self._tree = tree
         self.files = files
         self.bounds = bounds
+        self.format = format
         self.given_name = given_name(tree)
         self.source = f"{tree.label}/{path}".rstrip("/")
-        self.redactor = Redactor(goal)
+        self.redactor = Redactor()
         self.stash = BlobStash()
         self.inventory = Inventory(bounds.problems)
         self.problems: list[Problem] = []
@@ -64,46 +63,16 @@ class RunFiles:
         self.spoilt: list[BlobRecord] = []
         """What is called a picture and is none, kept for whoever can read it."""
 
-    def inside(self, tree: Tree) -> RunFiles:
+    def inside(self, tree: Tree) -> Self:
         """The same run's files in an archive that is one of them: one stash, one inventory."""
-        inner = RunFiles(tree, "", {name: name for name in tree.names}, self.bounds)
-        inner.source, inner.redactor, inner.stash = self.source, self.redactor, self.stash
-        inner.inventory, inner.problems = self.inventory, self.problems
-        inner.imported, inner.dropped, inner.spoilt = self.imported, self.dropped, self.spoilt
+        inner = copy(self)
+        inner._tree, inner.given_name = tree, given_name(tree)
+        inner.files = {name: name for name in tree.names}
         return inner
 
     def note(self, what: str, where: str, why: str) -> None:
         """Say that something was not understood, or that the format does not hold it."""
         self.inventory.note(what, where, why)
-
-    def bundle(
-        self,
-        *,
-        task: TaskRecord,
-        run: RunRecord,
-        steps: tuple[StepRecord, ...],
-        evaluations: tuple[EvaluationRecord, ...] = (),
-        labels: tuple[LabelRecord, ...] = (),
-        adjudications: tuple[AdjudicationRecord, ...] = (),
-    ) -> RunBundle:
-        """The run, with a gap for everything that its source names and its records lack."""
-        records = (task, run, *steps, *evaluations, *labels, *adjudications)
-        held = {blob.sha256 for record in records for blob in blobs_of(record)}
-        for shown in refused_numbers():
-            self.inventory.miss("value", shown, NO_NUMBER)
-        gaps = self.inventory.gaps(held)
-        told = problems_of(gaps, self.source)
-        return RunBundle(
-            source=self.source,
-            task=task,
-            run=run.model_copy(update={"gaps": gaps}),
-            steps=steps,
-            evaluations=evaluations,
-            labels=labels,
-            adjudications=adjudications,
-            blobs=self.stash,
-            problems=(*told, *self.problems),
-        )
 
     def check_numbers(self, value: Any, where: str) -> None:
         """Say which numbers of a document no record can hold."""

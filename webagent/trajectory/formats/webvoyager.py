@@ -12,12 +12,8 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
-    check_steps,
-    clean,
-    clean_json,
+    RunFiles,
     experiment_above,
-    goal_of,
-    source_record,
     task_record,
 )
 from webagent.trajectory.files.recognition import (
@@ -27,7 +23,6 @@ from webagent.trajectory.files.recognition import (
     outline,
     unreadable,
 )
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.records import (
     ActionRecord,
@@ -37,7 +32,6 @@ from webagent.trajectory.records import (
     LlmCall,
     Observation,
     Outcome,
-    RunRecord,
     StepRecord,
     Target,
     Totals,
@@ -98,11 +92,11 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         raise unreadable(files, MESSAGES, MESSAGES, "", "no list of messages")
     told = read_task(value)
     files.redactor = Redactor(told.goal)
-    messages = items(clean_json(files, value))
+    messages = items(files.clean_json(value))
     replies = read_replies(messages)
     if not replies:
         raise InputError("role", "no message of an assistant", file=MESSAGES)
-    check_steps(len(replies), files.bounds, "role", "replies", MESSAGES)
+    files.check_steps(len(replies), "role", "replies", MESSAGES)
     log = files.redactor.text(files.read_text(LOG))
     tokens = read_tokens(log)
     name = bounded_name(folder.name.removeprefix("task") or folder.name)
@@ -112,45 +106,34 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         name,
         id=bounded_name(f"{FORMAT}:{name}"),
         sites=(site,) if separator and site else (),
-        goal=goal_of(told.goal, files.bounds.text_chars),
-        start_urls=(url,) if (url := clean(files, told.url, URL_CHARS)) else (),
+        goal=files.goal(told.goal),
+        start_urls=(url,) if (url := files.clean(told.url, URL_CHARS)) else (),
     )
-    run_id = bounded_name(folder.path or folder.name)
-    steps = tuple(_steps(files, folder, replies, run_id, tokens))
+    files.run_id = bounded_name(folder.path or folder.name)
+    steps = tuple(_steps(files, folder, replies, tokens))
     last = replies[-1].action
-    answer = str(last.args[0]) if last and last.name == ANSWER and last.args else None
     answered = last is not None and last.name == ANSWER
-    run = RunRecord(
-        id=run_id,
-        task_id=task.id,
+    return files.assemble(
+        task,
+        steps,
+        f"{folder.path}/{MESSAGES}".lstrip("/"),
+        originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
         agent=AgentRecord(name=FORMAT),
         experiment=experiment_above(folder.path, files.given_name),
-        goal=task.goal,
         outcome=Outcome.UNKNOWN if answered else Outcome.INCOMPLETE,
         end_reason=EndReason.AGENT_STOPPED if answered else EndReason.UNKNOWN,
-        final_answer=answer,
+        final_answer=str(last.args[0]) if last and answered and last.args else None,
         totals=Totals(
             input_tokens=total(asked for asked, _ in tokens),
             output_tokens=total(replied for _, replied in tokens),
             llm_calls=len(tokens) or None,
         ),
         logs=(files.text_blob(log, "log", LOG, "text/plain"),) if log else (),
-        source=source_record(
-            files,
-            FORMAT,
-            f"{folder.path}/{MESSAGES}".lstrip("/"),
-            originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
-        ),
     )
-    return files.bundle(task=task, run=run, steps=steps)
 
 
 def _steps(
-    files: RunFiles,
-    folder: TaskFolder,
-    replies: list[Reply],
-    run_id: str,
-    tokens: list[tuple[int, int]],
+    files: RunFiles, folder: TaskFolder, replies: list[Reply], tokens: list[tuple[int, int]]
 ) -> Iterator[StepRecord]:
     """Each reply with the picture of its number: never by counting along."""
     if tokens and len(tokens) != len(replies):
@@ -161,7 +144,7 @@ def _steps(
         if reply.action is None:
             files.note("action", f"message {reply.position}", "no thought and action in the reply")
         yield StepRecord(
-            run_id=run_id,
+            run_id=files.run_id,
             index=index,
             source_index=index + 1,
             before=_observation(files, folder, index + 1),

@@ -12,14 +12,10 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
-    check_steps,
-    clean,
-    clean_json,
+    RunFiles,
     experiment_above,
     first_start,
-    iso_moment,
-    last_url,
-    source_record,
+    present,
     task_record,
     with_after,
 )
@@ -30,7 +26,6 @@ from webagent.trajectory.files.recognition import (
     outline,
     unreadable,
 )
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.records import (
     ActionRecord,
@@ -39,14 +34,13 @@ from webagent.trajectory.records import (
     EndReason,
     Observation,
     Point,
-    RunRecord,
     Size,
     StepRecord,
     Target,
 )
 from webagent.trajectory.redaction import REDACTED, is_password_field
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import items, mapping, moment, number, text
+from webagent.trajectory.values import iso_moment, items, mapping, moment, number, text
 
 DIALECT = "wonderbread"
 _NAMES = {"mousedown": "mouse_down", "mouseup": "mouse_up", "keystroke": "key", "scroll": "scroll"}
@@ -99,17 +93,17 @@ def action_of(files: RunFiles, data: dict[str, Any], state: dict[str, Any]) -> A
     at = _seconds(data.get("timestamp"))
     words = next((w for key in _WORDS if (w := text(attributes.get(key)))), None)
     return ActionRecord(
-        raw=clean_json(files, data),
+        raw=files.clean_json(data),
         dialect=DIALECT,
         name=_NAMES.get(kind, kind)[:100] or None,
-        named_args=clean_json(
-            files, {key: data[key] for key in ("button", "key", "dx", "dy") if key in data}
+        named_args=files.clean_json(
+            {key: data[key] for key in ("button", "key", "dx", "dy") if key in data}
         )
         or None,
         target=Target(
-            xpath=clean(files, attributes.get("xpath")),
-            role=clean(files, attributes.get("role") or attributes.get("tag"), _NAME_CHARS),
-            text=clean(files, words, _NAME_CHARS),
+            xpath=files.clean(attributes.get("xpath")),
+            role=files.clean(attributes.get("role") or attributes.get("tag"), _NAME_CHARS),
+            text=files.clean(words, _NAME_CHARS),
         )
         if attributes
         else None,
@@ -221,51 +215,45 @@ def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     trace = without_passwords(files, items(value.get("trace")))
     if not trace:
         raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
-    run_id = bounded_name(each.path or each.name)
-    steps = _steps(files, trace, run_id)
+    files.run_id = bounded_name(each.path or each.name)
+    steps = _steps(files, trace)
     found = _TASK.match(each.name)
     external_id = bounded_name(found["task"] if found else each.name)
     task = task_record("webarena", external_id)
     files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
     artefacts, videos = _beside(files, each)
-    run = RunRecord(
-        id=run_id,
-        task_id=task.id,
+    return files.assemble(
+        task,
+        steps,
+        f"{each.path}/{each.trace}".lstrip("/"),
+        tool=FORMAT,
         agent=AgentRecord(name=PERSON),
         experiment=experiment_above(each.path),
         started_at=first_start(steps),
         ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         end_reason=EndReason.AGENT_STOPPED,
-        final_url=last_url(steps),
         videos=videos,
         artefacts=artefacts,
-        source=source_record(
-            files,
-            FORMAT,
-            f"{each.path}/{each.trace}".lstrip("/"),
-            tool=FORMAT,
-            originals=(files.original(each.trace, clean_json(files, value | {"trace": trace})),),
-        ),
+        originals=(files.original(each.trace, files.clean_json(value | {"trace": trace})),),
     )
-    return files.bundle(task=task, run=run, steps=steps)
 
 
-def _steps(files: RunFiles, trace: list[Any], run_id: str) -> tuple[StepRecord, ...]:
+def _steps(files: RunFiles, trace: list[Any]) -> tuple[StepRecord, ...]:
     """Each state with what was done at it; the last one is what the person left."""
     found = list(moments(trace))
-    check_steps(len(found), files.bounds, "trace", "states")
+    files.check_steps(len(found), "trace", "states")
     last = found[-1] if len(found) > 1 and not found[-1].done else None
     shown = found[:-1] if last else found
-    done = [_step(files, index, each, run_id) for index, each in enumerate(shown)]
+    done = [_step(files, index, each) for index, each in enumerate(shown)]
     return with_after(done, _observation(files, last.state, last.position) if last else None)
 
 
-def _step(files: RunFiles, index: int, each: Moment, run_id: str) -> StepRecord:
+def _step(files: RunFiles, index: int, each: Moment) -> StepRecord:
     before = _observation(files, each.state, each.position)
     actions = tuple(action_of(files, data, each.state) for data in each.done)
     times = [action.started_at for action in actions if action.started_at]
     return StepRecord(
-        run_id=run_id,
+        run_id=files.run_id,
         index=index,
         source_index=each.position,
         before=before,
@@ -289,12 +277,12 @@ def _observation(files: RunFiles, state: dict[str, Any], position: int) -> Obser
     }
     return Observation(
         at=moment(stamp) if stamp is not None and stamp > 1e9 else iso_moment(written),
-        url=clean(files, state.get("url"), URL_CHARS),
-        title=clean(files, state.get("tab"), URL_CHARS),
+        url=files.clean(state.get("url"), URL_CHARS),
+        title=files.clean(state.get("tab"), URL_CHARS),
         screenshot=_picture(files, text(state.get("path_to_screenshot")), where),
         a11y_tree=_words(files, tree, "a11y_tree", f"{where}/state.json", "application/json"),
         html=_words(files, html, "html", f"{where}/page.html", "text/html"),
-        extra=files.free_form(clean_json(files, kept), where) if kept else None,
+        extra=files.free_form(files.clean_json(kept), where) if kept else None,
     )
 
 
@@ -333,4 +321,4 @@ def _beside(
             videos.append(files.file_blob(path, "video", _VIDEOS[ending]))
         elif path.startswith(_RAW):
             files.drop("raw recording", path, "every key and mouse event before they were joined")
-    return tuple(artefacts), tuple(video for video in videos if video is not None)
+    return tuple(artefacts), present(*videos)

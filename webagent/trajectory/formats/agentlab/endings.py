@@ -48,21 +48,16 @@ def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: s
         return _without_summary(last, started, log)
     reward = number(summary.get("cum_reward"))
     if message := text(summary.get("err_msg")):
-        return Ending(
-            outcome=Outcome.ERROR,
-            end_reason=EndReason.EXCEPTION,
-            reward=reward,
-            error=_error(message, text(summary.get("stack_trace"))),
-        )
+        error = _error(message, text(summary.get("stack_trace")))
+        return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, error)
     outcome = Outcome.SUCCESS if (reward or 0) > PASSED_ABOVE else Outcome.FAILURE
     if flag(summary.get("terminated")):
-        return Ending(outcome=outcome, end_reason=EndReason.TASK_ENDED, reward=reward)
+        return Ending(outcome, EndReason.TASK_ENDED, reward)
     if flag(summary.get("truncated")):
-        reason = EndReason.MAX_STEPS
-        if last is not None and last.gave_up:
-            reason = EndReason.AGENT_GAVE_UP
-        return Ending(outcome=outcome, end_reason=reason, reward=reward)
-    return Ending(outcome=Outcome.INCOMPLETE, end_reason=EndReason.UNKNOWN, reward=reward)
+        gave_up = last is not None and last.gave_up
+        reason = EndReason.AGENT_GAVE_UP if gave_up else EndReason.MAX_STEPS
+        return Ending(outcome, reason, reward)
+    return Ending(Outcome.INCOMPLETE, reward=reward)
 
 
 def _without_summary(last: StepFile | None, started: bool, log: str) -> Ending:
@@ -80,7 +75,7 @@ def _without_summary(last: StepFile | None, started: bool, log: str) -> Ending:
         reason = EndReason.MAX_STEPS
     else:
         reason = EndReason.KILLED
-    return Ending(outcome=Outcome.INCOMPLETE, end_reason=reason, error=error)
+    return Ending(Outcome.INCOMPLETE, reason, error=error)
 
 
 def _logged_error(log: str) -> ErrorRecord | None:

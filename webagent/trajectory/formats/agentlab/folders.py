@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
-from webagent.trajectory.files import run_files
+from webagent.trajectory.files import assembling
 from webagent.trajectory.files.pickle_reader import Pickled
 from webagent.trajectory.files.recognition import folders_with
 from webagent.trajectory.files.trees import Tree, given_name
@@ -88,11 +88,11 @@ def find_run_folders(tree: Tree) -> list[RunFolder]:
     return folders
 
 
-class RunFiles(run_files.RunFiles):
+class RunFiles(assembling.RunFiles):
     """The same as for every format, and which of the files are steps and pictures."""
 
-    def __init__(self, tree: Tree, folder: RunFolder, bounds: Bounds) -> None:
-        super().__init__(tree, folder.path, folder.files, bounds)
+    def __init__(self, tree: Tree, folder: RunFolder, bounds: Bounds, format: str) -> None:
+        super().__init__(tree, folder.path, folder.files, bounds, format)
         self.folder = folder
         self.takes_pictures = True
         """Whether the loop was told to keep a picture of each step; it is unless told not to."""

@@ -11,9 +11,8 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.files.assembling import (
-    Ending,
     experiment_above,
-    last_url,
+    present,
     read_packages,
     reward_evaluation,
     seen_backwards,
@@ -53,17 +52,12 @@ from webagent.trajectory.records import (
     BlobRecord,
     EnvironmentRecord,
     GoalPart,
-    RunRecord,
-    SourceRecord,
     StepRecord,
-    TaskRecord,
     TextPart,
 )
-from webagent.trajectory.texts import bounded_name, storable_json, storable_text
+from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.values import mapping, moment
 
-IMPORTER = "crosscheck-agentlab"
-IMPORTER_VERSION = "1"
 _VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
 _OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
 _MEDIA_TYPES = {".json": "application/json"} | dict.fromkeys((".txt", ".csv", ".md"), "text/plain")
@@ -88,7 +82,10 @@ class AgentLabReader:
         """Each run, the earlier attempts of one before the later."""
         folders = find_run_folders(tree)
         with PickleReader(bounds) as pickles:
-            runs = [RunInFolder(RunFiles(tree, folder, bounds), pickles) for folder in folders]
+            runs = [
+                RunInFolder(RunFiles(tree, folder, bounds, self.name), pickles)
+                for folder in folders
+            ]
             waiting = dict(enumerate(runs))
             order = places([(run.folder, run.exp_args) for run in runs])
             del runs
@@ -139,8 +136,8 @@ class RunInFolder:
         summary = self._summary()
         goal = self._goal_file()
         files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
-        files.takes_pictures = exp.save_screenshot
-        steps = Steps(files, self._pickles, place.id, exp.models)
+        files.takes_pictures, files.run_id = exp.save_screenshot, place.id
+        steps = Steps(files, self._pickles, exp.models)
         records = steps.read()
         check_count(files, summary, SUMMARY)
         log_text = files.redactor.apart().text(files.read_text(LOG))
@@ -148,12 +145,42 @@ class RunInFolder:
         end = ending(summary, steps.last, started, log_text)
         goal = goal or goal_from_observation(files, steps.first)
         task = browsergym_task(bounded_name(exp.task_name), packages, steps.first, goal)
-        run = self._run(place, task, steps, records, summary, end, packages)
-        return files.bundle(
-            task=task,
-            run=run.model_copy(update={"goal": task.goal}),
-            steps=records,
-            evaluations=(reward_evaluation(run),),
+        chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
+        answers = said_to_user(chat)
+        artefacts, logs, videos = self._kept_files()
+        loop, (width, height) = exp.loop or "", exp.viewport or (None, None)
+        tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
+        # A picture alone is no original: nothing can be read again from it.
+        files.spoilt.clear()
+        return files.assemble(
+            task,
+            records,
+            self.folder.path or self.folder.name,
+            format_version=loop,
+            tool=tool if loop else None,
+            tool_version=packages.get(tool) if loop else None,
+            evaluations=(reward_evaluation(place.id, end),),
+            **{key: value for key, value in vars(place).items() if key != "id"},
+            agent=AgentRecord(
+                name=bounded_name(exp.agent_name), config=files.storable(exp.agent_config)
+            ),
+            models=exp.models,
+            experiment=experiment_above(self.folder.path, files.given_name),
+            seed=exp.seed,
+            started_at=_started(steps, records),
+            ended_at=_ended(records),
+            **vars(end),
+            final_answer=answers[-1] if answers else None,
+            infeasible_claim=claimed_infeasible(chat),
+            totals=reported_totals(summary, steps.stats),
+            environment=EnvironmentRecord(
+                viewport_width=width, viewport_height=height, packages=shown_packages(packages)
+            ),
+            max_steps=exp.max_steps,
+            logs=logs,
+            videos=videos,
+            artefacts=artefacts,
+            extra=self._last_words(steps.last),
         )
 
     def _summary(self) -> dict[str, Any]:
@@ -187,68 +214,6 @@ class RunInFolder:
                 self._files.inventory.miss("goal", GOAL, str(error))
         return ()
 
-    def _run(
-        self,
-        place: Place,
-        task: TaskRecord,
-        steps: Steps,
-        records: tuple[StepRecord, ...],
-        summary: dict[str, Any],
-        end: Ending,
-        packages: dict[str, str],
-    ) -> RunRecord:
-        files, exp = self._files, self.exp_args
-        limit = files.bounds.text_chars
-        chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
-        answers = said_to_user(chat)
-        artefacts, logs, videos = self._kept_files()
-        return RunRecord(
-            **vars(place),
-            task_id=task.id,
-            source=self._source(packages),
-            agent=AgentRecord(
-                name=bounded_name(exp.agent_name),
-                config=storable_json(exp.agent_config, limit, files.bounds.json_depth - 8),
-            ),
-            models=tuple(bounded_name(model) for model in exp.models),
-            experiment=experiment_above(self.folder.path, files.given_name),
-            seed=exp.seed,
-            started_at=_started(steps, records),
-            ended_at=_ended(records),
-            **vars(end),
-            final_answer=answers[-1] if answers else None,
-            final_url=last_url(records),
-            infeasible_claim=claimed_infeasible(chat),
-            totals=reported_totals(summary, steps.stats),
-            environment=self._environment(packages),
-            max_steps=exp.max_steps,
-            logs=logs,
-            videos=videos,
-            artefacts=artefacts,
-            extra=self._last_words(steps.last),
-        )
-
-    def _source(self, packages: dict[str, str]) -> SourceRecord:
-        loop = self.exp_args.loop or ""
-        tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
-        return SourceRecord(
-            format=AgentLabReader.name,
-            format_version=loop or None,
-            tool=tool if loop else None,
-            tool_version=packages.get(tool) if loop else None,
-            path=storable_text(self.folder.path or self.folder.name, 1_000),
-            imported_files=tuple(dict.fromkeys(self._files.imported)),
-            importer=IMPORTER,
-            importer_version=IMPORTER_VERSION,
-            redacted={kind: n for kind, n in sorted(self._files.redactor.counts.items()) if n},
-        )
-
-    def _environment(self, packages: dict[str, str]) -> EnvironmentRecord:
-        width, height = self.exp_args.viewport or (None, None)
-        return EnvironmentRecord(
-            viewport_width=width, viewport_height=height, packages=shown_packages(packages)
-        )
-
     def _kept_files(
         self,
     ) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
@@ -271,7 +236,7 @@ class RunInFolder:
                 media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
                 artefacts.append(files.open_blob(path, "artefact", media_type))
         logs = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
-        return _present(artefacts), _present([logs]), _present(videos)
+        return present(*artefacts), present(logs), present(*videos)
 
     def _last_words(self, last: StepFile | None) -> dict[str, Any] | None:
         """What the agent thought when it returned no action: no step holds it."""
@@ -280,10 +245,6 @@ class RunInFolder:
         return self._files.free_form(
             {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
         )
-
-
-def _present(blobs: list[BlobRecord | None]) -> tuple[BlobRecord, ...]:
-    return tuple(blob for blob in blobs if blob is not None)
 
 
 def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:

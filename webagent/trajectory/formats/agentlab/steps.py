@@ -32,16 +32,11 @@ class Steps:
     """Reads a run's step files one after another and puts the steps together."""
 
     def __init__(
-        self,
-        files: RunFiles,
-        pickles: PickleReader | None,
-        run_id: str,
-        models: tuple[str, ...],
+        self, files: RunFiles, pickles: PickleReader | None, models: tuple[str, ...]
     ) -> None:
         """`pickles` is needed where steps are pickled files, as AgentLab writes them."""
         self._files = files
         self._pickles = pickles
-        self._run_id = run_id
         self._model = models[0] if models else None
         self.first: StepFile | None = None
         """The first step file that could be read."""
@@ -107,13 +102,15 @@ class Steps:
             raw = following.last_action if following else None
             actions = parse_browsergym_actions(raw) if raw else ()
             return self._caused(
-                StepRecord(run_id=self._run_id, index=index, source_index=index, before=before),
+                StepRecord(
+                    run_id=self._files.run_id, index=index, source_index=index, before=before
+                ),
                 actions,
                 following,
             )
         limit = self._files.bounds.text_chars
         record = StepRecord(
-            run_id=self._run_id,
+            run_id=self._files.run_id,
             index=index,
             source_index=index,
             before=before,

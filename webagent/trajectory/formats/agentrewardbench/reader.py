@@ -11,13 +11,10 @@ from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import (
-    Ending,
-    goal_of,
-    last_url,
     model_names,
+    present,
     read_packages,
     reward_evaluation,
-    source_record,
 )
 from webagent.trajectory.files.recognition import (
     NO_ANSWERS,
@@ -59,18 +56,14 @@ from webagent.trajectory.formats.agentrewardbench.verdicts_alone import (
 )
 from webagent.trajectory.records import (
     AgentRecord,
-    BlobRecord,
     EnvironmentRecord,
-    RunRecord,
     StepRecord,
-    TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import (
     EncodingError,
     bounded_name,
     decoded,
-    storable_json,
 )
 from webagent.trajectory.values import flag, mapping, text, whole
 
@@ -178,7 +171,9 @@ class _Run:
     def read(self) -> RunBundle:
         """The run with its steps and verdicts. Raises InputError."""
         trajectory, last = self.trajectory, self.trajectory.name.rpartition("/")[2]
-        files = RunFiles(self.tree, run_folder(trajectory.name, trajectory.pictures), self.bounds)
+        files = RunFiles(
+            self.tree, run_folder(trajectory.name, trajectory.pictures), self.bounds, FORMAT
+        )
         document = mapping(files.read_json(last))
         if not isinstance(document.get("steps"), list):
             raise unreadable(files, last, trajectory.name, "steps", "no list")
@@ -186,84 +181,46 @@ class _Run:
         listed = numbered(document, self.bounds.steps_per_run)
         files.folder.steps.update({number: f"step {number}" for number in listed})
         tell_dropped(files, listed)
-        run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
+        run_id = files.run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
         summary = mapping(document.get("summary_info"))
+        packages = read_packages(text(document.get("package_version")) or "")
         model = text(document.get("model"))
-        steps = JsonSteps(files, run_id, (model,) if model else (), listed, summary)
+        steps = JsonSteps(files, (model,) if model else (), listed, summary)
         records = steps.read()
         check_count(files, summary, last)
         end = ending(summary, steps.last, bool(listed), "")
-        task = self._task(files, document, steps)
+        goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
+        task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
         originals = [files.original(last, document)]
-        names = trajectory.judgments
-        evaluations = [*judged(self.tree, names, self.bounds, files, run_id, originals)]
-        labels = tuple(
-            found for each in self.annotations if (found := label(each, run_id)) is not None
-        )
+        evaluations = [*judged(self.tree, trajectory.judgments, self.bounds, files, originals)]
+        labels = present(*(label(each, run_id) for each in self.annotations))
         if self.annotations:
             words = written(self.annotations)
             originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
-        run = self._run(files, run_id, task, document, records, steps, end, originals)
-        verdict = primary_verdict(labels, run_id)
-        return files.bundle(
-            task=task,
-            run=run,
-            steps=records,
-            evaluations=(reward_evaluation(run), *evaluations),
-            labels=labels,
-            adjudications=(verdict,) if verdict else (),
-        )
-
-    def _task(self, files: RunFiles, document: dict[str, Any], steps: JsonSteps) -> TaskRecord:
-        goal = (text(document.get("goal")) or "").removesuffix("\n")
-        return browsergym_task(
-            bounded_name(self.trajectory.task_id),
-            read_packages(text(document.get("package_version")) or ""),
-            steps.first,
-            goal_of(goal, files.bounds.text_chars),
-        )
-
-    def _run(
-        self,
-        files: RunFiles,
-        run_id: str,
-        task: TaskRecord,
-        document: dict[str, Any],
-        records: tuple[StepRecord, ...],
-        steps: JsonSteps,
-        end: Ending,
-        originals: list[BlobRecord],
-    ) -> RunRecord:
         if flag(document.get("valid")) is False:
             files.note("valid", "valid", "the benchmark calls this trajectory not valid")
         config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
-        depth = files.bounds.json_depth - 8
-        packages = read_packages(text(document.get("package_version")) or "")
-        model = text(document.get("model"))
-        return RunRecord(
-            id=run_id,
-            task_id=task.id,
-            source=source_record(
-                files,
-                FORMAT,
-                self.trajectory.name,
-                tool="agentlab",
-                tool_version=packages.get("agentlab"),
-                originals=originals,
-            ),
+        return files.assemble(
+            task,
+            records,
+            trajectory.name,
+            tool="agentlab",
+            tool_version=packages.get("agentlab"),
+            originals=originals,
+            evaluations=(reward_evaluation(run_id, end), *evaluations),
+            labels=labels,
+            adjudications=present(primary_verdict(labels, run_id)),
             agent=AgentRecord(
                 name=bounded_name(text(document.get("agent")) or "unknown"),
-                config=storable_json(config, files.bounds.text_chars, depth) or None,
+                config=files.storable(config) or None,
             ),
             models=model_names([model]),
             experiment=bounded_name(text(document.get("experiment")) or "") or None,
-            goal=task.goal,
             seed=whole(document.get("seed")),
             **vars(end),
             final_answer=_said(records, "send_msg_to_user"),
             infeasible_claim=_said(records, "report_infeasible"),
-            final_url=last_url(records),
-            totals=reported_totals(mapping(document.get("summary_info")), steps.stats),
+            totals=reported_totals(summary, steps.stats),
             environment=EnvironmentRecord(packages=shown_packages(packages)),
         )
 

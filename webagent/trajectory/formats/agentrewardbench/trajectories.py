@@ -153,12 +153,11 @@ class JsonSteps(Steps):
     def __init__(
         self,
         files: RunFiles,
-        run_id: str,
         models: tuple[str, ...],
         listed: dict[int, dict[str, Any]],
         summary: dict[str, Any],
     ) -> None:
-        super().__init__(files, None, run_id, models)
+        super().__init__(files, None, models)
         self._listed = listed
         self._truncated = flag(summary.get("truncated"))
 

@@ -59,7 +59,6 @@ def judged(
     names: Sequence[str],
     bounds: Bounds,
     files: RunFiles,
-    run_id: str,
     originals: list[BlobRecord],
 ) -> Iterator[EvaluationRecord]:
     """The verdicts of a run's judgments, which are kept among its originals."""
@@ -67,7 +66,7 @@ def judged(
     for name in sorted(names, key=is_refused, reverse=True):
         judge = name.rpartition("/")[0].rpartition("/")[2]
         path = f"judgments/{judge}/{name.rpartition('/')[2]}"
-        reader = RunFiles(tree, run_folder(name, {}), bounds)
+        reader = RunFiles(tree, run_folder(name, {}), bounds, FORMAT)
         reader.inventory = files.inventory
         content = reader.read_json(name.rpartition("/")[2])
         files.imported += reader.imported
@@ -76,7 +75,7 @@ def judged(
         judgment = files.redactor.json(content)
         raw = files.json_blob(judgment, "response", path)
         originals.append(raw.model_copy(update={"role": "source"}))
-        yield evaluation(mapping(judgment), run_id, raw, name)
+        yield evaluation(mapping(judgment), files.run_id, raw, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +100,12 @@ class VerdictsAlone:
         goal = self._goal().removesuffix("\n")
         stub = stub_bundle(names, format=FORMAT, why=WHY, goal=goal, experiment=self._experiment())
         run_id = stub.run.id
-        files = RunFiles(self.tree, RunFolder(path="/".join(self.key), name=task), self.bounds)
-        files.redactor = Redactor(goal)
+        files = RunFiles(
+            self.tree, RunFolder(path="/".join(self.key), name=task), self.bounds, FORMAT
+        )
+        files.redactor, files.run_id = Redactor(goal), run_id
         originals: list[BlobRecord] = []
-        evaluations = (*judged(self.tree, self.judgments, self.bounds, files, run_id, originals),)
+        evaluations = (*judged(self.tree, self.judgments, self.bounds, files, originals),)
         labels = tuple(found for each in self.annotations if (found := label(each, run_id)))
         if self.annotations:
             words = written(self.annotations)
@@ -113,14 +114,9 @@ class VerdictsAlone:
             update={"originals": tuple(originals), "imported_files": tuple(files.imported)}
         )
         verdict = primary_verdict(labels, run_id)
-        bundle = files.bundle(
-            task=stub.task,
-            run=stub.run.model_copy(update={"source": origin}),
-            steps=(),
-            evaluations=evaluations,
-            labels=labels,
-            adjudications=(verdict,) if verdict else (),
-        )
+        run = stub.run.model_copy(update={"source": origin})
+        verdicts = (verdict,) if verdict else ()
+        bundle = files.bundle(stub.task, run, (), evaluations, labels, verdicts)
         gaps = (*stub.run.gaps, *bundle.run.gaps)
         return replace(bundle, run=bundle.run.model_copy(update={"gaps": gaps}))
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.files.assembling import RunFiles
 from webagent.trajectory.files.originals import take_blobs, without_missing
 from webagent.trajectory.files.recognition import outline
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.records import (
     BlobRecord,
     Record,
     RunRecord,
-    SourceRecord,
     StepRecord,
     TaskRecord,
 )
@@ -101,10 +99,8 @@ VERSION = 1
 R = TypeVar("R", bound=Record)
 
 
-def restored(
-    tree: Tree, files: RunFiles, value: dict[str, Any], source: Callable[[], SourceRecord]
-) -> RunBundle | None:
-    """The run as it was exported; None if the document is not one of ours."""
+def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> RunBundle | None:
+    """The run as it was exported, with a new source; None if the document is not one of ours."""
     own = mapping(mapping(value.get("extra")).get(EXTRA_KEY))
     if own.get("version") != VERSION:
         return None
@@ -131,12 +127,13 @@ def restored(
     absent = "not in the document's folder"
 
     def name_of(blob: BlobRecord) -> tuple[str | None, str]:
-        path = text(paths.get(blob.sha256)) or blob.sha256
-        return files.files.get(path), path
+        named = text(paths.get(blob.sha256)) or blob.sha256
+        return files.files.get(named), named
 
     missing = take_blobs(bundle, files.stash, tree, files.bounds, name_of, absent)
     whole = without_missing(bundle, missing, files.inventory)
-    return replace(whole, run=whole.run.model_copy(update={"source": source()}))
+    source = files.source_record(path, format_version=text(value.get("schema_version")))
+    return replace(whole, run=whole.run.model_copy(update={"source": source}))
 
 
 def _all(kind: type[R], values: Any) -> tuple[R, ...]:

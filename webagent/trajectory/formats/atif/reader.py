@@ -12,24 +12,18 @@ from webagent.trajectory.files.assembling import (
     PASSED_ABOVE,
     UNKNOWN_VERSION,
     Ending,
-    clean,
-    clean_json,
-    clean_name,
+    RunFiles,
     dollars,
     experiment_above,
     first_start,
-    goal_of,
     goal_pictures,
-    last_url,
     model_names,
     reward_evaluation,
-    source_record,
     task_name_of,
     task_record,
     task_set_of,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, unreadable
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.atif.documents import (
     SCHEMA,
@@ -46,9 +40,6 @@ from webagent.trajectory.records import (
     EndReason,
     ErrorRecord,
     Outcome,
-    RunRecord,
-    SourceRecord,
-    StepRecord,
     TaskRecord,
     TaskSetRecord,
     Totals,
@@ -103,8 +94,7 @@ def _bundle(tree: Tree, document: Document, files: RunFiles) -> RunBundle:
         raise unreadable(files, document.name, document.name, "schema_version", why)
     paths = {path: file_beside(tree, document, path) for path in named_paths(value)}
     files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
-    own = restored(tree, files, value, partial(_source, files, document, value, is_ours=True))
-    return own or _foreign(files, document, value)
+    return restored(tree, files, value, document.name) or _foreign(files, document, value)
 
 
 ATIF = PlacesReader(FORMAT, "JSON documents whose schema_version begins with ATIF", _places)
@@ -113,45 +103,49 @@ ATIF = PlacesReader(FORMAT, "JSON documents whose schema_version begins with ATI
 def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:
     """A document of another tool."""
     agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
-    run_id = bounded_name(document.place)
-    model = text(agent.get("model_name"))
-    turns = items(value.get("steps"))
+    totals, turns = mapping(value.get("final_metrics")), items(value.get("steps"))
     if not turns:
         raise InputError("steps", "none", file=document.name)
+    files.run_id = bounded_name(document.place)
+    model, version = text(agent.get("model_name")), text(agent.get("version"))
     goal = _goal_words(turns)
     files.redactor = Redactor(goal)
-    reader = Steps(files, run_id, model, partial(_picture, files))
+    reader = Steps(files, model)
     steps = reader.read(turns)
     _note_what_is_elsewhere(files, value)
     task = _task(files, "\n".join(reader.prompt.goal) or goal, reader.prompt.pictures, extra)
-    run = _run(files, value, task, run_id, steps, reader.final_answer)
-    changes = {
-        "source": _source(files, document, value),
-        "experiment": experiment_above(document.folder, files.given_name),
+    config = not_empty({key: agent.get(key) for key in ("tool_definitions", "extra")})
+    kept = {key: value.get(key) for key in ("session_id", "trajectory_id", "notes")} | {
+        "final_metrics": totals.get("extra"),
+        "extra": {key: item for key, item in extra.items() if key not in _READ_EXTRA},
     }
-    return files.bundle(
-        task=task,
-        run=run.model_copy(update=changes),
-        steps=steps,
-        evaluations=(reward_evaluation(run),) if run.reward is not None else (),
-    )
-
-
-def _source(
-    files: RunFiles, document: Document, value: dict[str, Any], *, is_ours: bool = False
-) -> SourceRecord:
-    """Where the run came from; of our own export nothing needs to be kept beside."""
-    kept = (
-        None
-        if is_ours
-        else files.original(document.name.rpartition("/")[2], _cleaned(files, value))
-    )
-    return source_record(
-        files,
-        FORMAT,
+    end = _ending(files, extra)
+    return files.assemble(
+        task,
+        steps,
         document.name,
         format_version=text(value.get("schema_version")),
-        originals=(kept,),
+        evaluations=() if end.reward is None else (reward_evaluation(files.run_id, end),),
+        agent=AgentRecord(
+            name=files.clean_name(agent.get("name")) or "unknown",
+            version=bounded_name(version) if version else None,
+            config=files.clean_json(config) or None,
+        ),
+        models=model_names([model, *(call.model for step in steps for call in step.llm_calls)]),
+        experiment=experiment_above(document.folder, files.given_name),
+        seed=whole(extra.get("seed")),
+        started_at=first_start(steps),
+        ended_at=max((step.started_at for step in steps if step.started_at), default=None),
+        **vars(end),
+        final_answer=reader.final_answer,
+        totals=Totals(
+            input_tokens=count(totals.get("total_prompt_tokens")),
+            cached_tokens=count(totals.get("total_cached_tokens")),
+            output_tokens=count(totals.get("total_completion_tokens")),
+            **dollars(cost(totals.get("total_cost_usd"))),
+        ),
+        extra=files.free_form(not_empty(_cleaned(files, kept)), "extra"),
+        originals=(files.original(document.name.rpartition("/")[2], _cleaned(files, value)),),
     )
 
 
@@ -159,7 +153,7 @@ def _cleaned(files: RunFiles, value: dict[str, Any]) -> dict[str, Any]:
     """The document without secrets; its `session_id` names the run and opens nothing."""
     named = {key: value[key] for key in ("session_id",) if isinstance(value.get(key), str)}
     rest = {key: item for key, item in value.items() if key not in named}
-    return mapping(clean_json(files, rest)) | named
+    return mapping(files.clean_json(rest)) | named
 
 
 def _goal_words(turns: list[Any]) -> str:
@@ -176,7 +170,7 @@ def _task(
     files: RunFiles, goal: str, pictures: list[BlobRecord], extra: dict[str, Any]
 ) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
-    named = clean_name(files, extra.get("task")) or clean_name(files, extra.get("task_id"))
+    named = files.clean_name(extra.get("task")) or files.clean_name(extra.get("task_id"))
     task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
     if named:
         task_set = task_set_of(named, {})
@@ -184,54 +178,7 @@ def _task(
         task_set.name,
         named or task_name_of(goal),
         version=task_set.version,
-        goal=(*goal_of(goal, files.bounds.text_chars), *goal_pictures(pictures)),
-    )
-
-
-def _run(
-    files: RunFiles,
-    value: dict[str, Any],
-    task: TaskRecord,
-    run_id: str,
-    steps: tuple[StepRecord, ...],
-    answer: str | None,
-) -> RunRecord:
-    agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
-    totals = mapping(value.get("final_metrics"))
-    version = text(agent.get("version"))
-    config = not_empty({key: agent.get(key) for key in ("tool_definitions", "extra")})
-    models = [text(agent.get("model_name")), *(c.model for s in steps for c in s.llm_calls)]
-    kept = {
-        "session_id": value.get("session_id"),
-        "trajectory_id": value.get("trajectory_id"),
-        "notes": value.get("notes"),
-        "final_metrics": totals.get("extra"),
-        "extra": {key: item for key, item in extra.items() if key not in _READ_EXTRA},
-    }
-    return RunRecord(
-        id=run_id,
-        task_id=task.id,
-        source=SourceRecord(format=FORMAT),
-        agent=AgentRecord(
-            name=clean_name(files, agent.get("name")) or "unknown",
-            version=bounded_name(version) if version else None,
-            config=clean_json(files, config) or None,
-        ),
-        models=model_names(models),
-        goal=task.goal,
-        seed=whole(extra.get("seed")),
-        started_at=first_start(steps),
-        ended_at=max((step.started_at for step in steps if step.started_at), default=None),
-        **vars(_ending(files, extra)),
-        final_answer=answer,
-        final_url=last_url(steps),
-        totals=Totals(
-            input_tokens=count(totals.get("total_prompt_tokens")),
-            cached_tokens=count(totals.get("total_cached_tokens")),
-            output_tokens=count(totals.get("total_completion_tokens")),
-            **dollars(cost(totals.get("total_cost_usd"))),
-        ),
-        extra=files.free_form(not_empty(_cleaned(files, kept)), "extra"),
+        goal=(*files.goal(goal), *goal_pictures(pictures)),
     )
 
 
@@ -240,26 +187,19 @@ _READ_EXTRA = frozenset(
 )
 
 
-def _reward(extra: dict[str, Any]) -> float | None:
-    reward = number(extra.get("cum_reward"))
-    return number(extra.get("reward")) if reward is None else reward
-
-
 def _ending(files: RunFiles, extra: dict[str, Any]) -> Ending:
     """ATIF has no outcome; what converters put into `extra` is read as AgentLab's summary."""
-    reward = _reward(extra)
-    if message := clean(files, extra.get("err_msg")):
-        error = ErrorRecord(message=message)
-        return Ending(
-            outcome=Outcome.ERROR, end_reason=EndReason.EXCEPTION, reward=reward, error=error
-        )
+    reward = number(extra.get("cum_reward"))
+    reward = number(extra.get("reward")) if reward is None else reward
+    if message := files.clean(extra.get("err_msg")):
+        return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, ErrorRecord(message=message))
     outcome = Outcome.UNKNOWN
     if reward is not None:
         outcome = Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE
     reason = EndReason.MAX_STEPS if flag(extra.get("truncated")) else EndReason.UNKNOWN
     if flag(extra.get("terminated")):
         reason = EndReason.TASK_ENDED
-    return Ending(outcome=outcome, end_reason=reason, reward=reward)
+    return Ending(outcome, reason, reward)
 
 
 def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:
@@ -275,8 +215,3 @@ def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:
         files.note("subagent", "subagent_trajectories", why)
     if value.get("continued_trajectory_ref"):
         files.note("step", "continued_trajectory_ref", "the run goes on in another document")
-
-
-def _picture(files: RunFiles, path: str, where: str) -> BlobRecord | None:
-    why = "not in the document's folder"
-    return files.picture(path, "screenshot", where=f"{where}: {path}", why=why)

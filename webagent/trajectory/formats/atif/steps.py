@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
-    check_steps,
-    clean,
-    clean_json,
-    iso_moment,
+    RunFiles,
     point_in,
     with_after,
 )
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -29,6 +25,7 @@ from webagent.trajectory.values import (
     cost,
     count,
     flag,
+    iso_moment,
     items,
     mapping,
     not_empty,
@@ -44,9 +41,6 @@ ERROR_PREFIX = "Error"
 ANSWERING = frozenset(
     ("send_msg_to_user", "answer", "done", "finish", "submit", "stop", "final_answer", "complete")
 )
-
-Picture = Callable[[str, str], BlobRecord | None]
-"""The picture under a path of the document, for a place in it; None, with a note, if none."""
 
 
 @dataclass(slots=True)
@@ -88,13 +82,15 @@ def read_content(value: Any) -> Content:
 class Steps:
     """Reads the turns of one document."""
 
-    def __init__(self, files: RunFiles, run_id: str, model: str | None, picture: Picture) -> None:
+    def __init__(self, files: RunFiles, model: str | None) -> None:
         self._files = files
-        self._run_id = run_id
         self._model = model
-        self._picture = picture
         self.prompt = Prompt()
         self.final_answer: str | None = None
+
+    def _picture(self, path: str, where: str) -> BlobRecord | None:
+        why = "not in the document's folder"
+        return self._files.picture(path, "screenshot", where=f"{where}: {path}", why=why)
 
     def read(self, turns: list[Any]) -> tuple[StepRecord, ...]:
         """Every turn of the agent; what others say between them is noted with the next one."""
@@ -110,7 +106,7 @@ class Steps:
                 if done or turn.get("source") == "system":
                     said.append(self._said(turn))
             else:
-                check_steps(len(done) + 1, self._files.bounds, "steps")
+                self._files.check_steps(len(done) + 1, "steps")
                 step, seen = self._step(len(done), turn, where, seen, said)
                 done.append(step)
                 said = []
@@ -135,12 +131,12 @@ class Steps:
     def _said(self, turn: dict[str, Any]) -> dict[str, Any]:
         words = read_content(turn.get("message")).words
         role = text(turn.get("source"))
-        return not_none({"type": "chat", "role": role, "text": clean(self._files, words)})
+        return not_none({"type": "chat", "role": role, "text": self._files.clean(words)})
 
     def _observation(
         self, turn: dict[str, Any], pictures: list[str], where: str, url_key: str
     ) -> Observation | None:
-        url = clean(self._files, mapping(turn.get("extra")).get(url_key), URL_CHARS)
+        url = self._files.clean(mapping(turn.get("extra")).get(url_key), URL_CHARS)
         screenshot = self._picture(pictures[-1], where) if pictures else None
         if url is None and screenshot is None:
             return None
@@ -164,7 +160,7 @@ class Steps:
         ]
         calls = [mapping(call) for call in items(turn.get("tool_calls"))]
         extra = mapping(turn.get("extra"))
-        url = clean(files, extra.get("url"), URL_CHARS)
+        url = files.clean(extra.get("url"), URL_CHARS)
         if url and (seen is None or seen.url is None):
             seen = (seen or Observation()).model_copy(update={"url": url})
         pictures = [path for _, content in contents for path in content.pictures]
@@ -176,11 +172,11 @@ class Steps:
                 files.note("subagent", where, "work of another agent is not part of these steps")
         self._answer(calls, message)
         step = StepRecord(
-            run_id=self._run_id,
+            run_id=files.run_id,
             index=index,
             source_index=whole(turn.get("step_id")),
             before=seen,
-            thought=clean(files, reasoning or message),
+            thought=files.clean(reasoning or message),
             thought_parts=_parts(files, reasoning, message),
             actions=tuple(self._actions(calls, contents, text(extra.get("raw_action")))),
             reward=number(extra.get("reward")),
@@ -189,7 +185,7 @@ class Steps:
             events=tuple(said),
             started_at=iso_moment(turn.get("timestamp")),
             extra=files.free_form(
-                mapping(clean_json(files, _rest(extra, turn, contents, calls))), where
+                mapping(files.clean_json(_rest(extra, turn, contents, calls))), where
             ),
         )
         return step, self._observation(turn, pictures, where, "url_after")
@@ -197,11 +193,11 @@ class Steps:
     def _answer(self, calls: list[dict[str, Any]], message: str) -> None:
         """The last words to the user so far, said by a call or by a turn without one."""
         if not calls:
-            self.final_answer = clean(self._files, message) or self.final_answer
+            self.final_answer = self._files.clean(message) or self.final_answer
         for call in calls:
             if text(call.get("function_name")) in ANSWERING:
                 words = [v for v in mapping(call.get("arguments")).values() if isinstance(v, str)]
-                self.final_answer = clean(self._files, words[0]) if words else self.final_answer
+                self.final_answer = self._files.clean(words[0]) if words else self.final_answer
 
     def _actions(
         self,
@@ -218,10 +214,10 @@ class Steps:
             failed = words.startswith(ERROR_PREFIX)
             verbatim: Any = {"function_name": name, "arguments": arguments}
             yield ActionRecord(
-                raw=clean_json(files, raw if raw and len(calls) == 1 else verbatim),
+                raw=files.clean_json(raw if raw and len(calls) == 1 else verbatim),
                 dialect=DIALECT,
-                name=clean(files, name, 100),
-                named_args=clean_json(files, arguments) or None,
+                name=files.clean(name, 100),
+                named_args=files.clean_json(arguments) or None,
                 target=_target(files, arguments),
                 point=point_in(arguments),
                 status="error"
@@ -229,8 +225,8 @@ class Steps:
                 else "ok"
                 if any(s == own for s, _ in contents)
                 else "unknown",
-                error=clean(files, words) if failed else None,
-                result_text=None if failed else clean(files, words),
+                error=files.clean(words) if failed else None,
+                result_text=None if failed else files.clean(words),
             )
 
     def _llm_calls(self, turn: dict[str, Any]) -> tuple[LlmCall, ...]:
@@ -280,7 +276,7 @@ def _parts(files: RunFiles, reasoning: str | None, message: str) -> dict[str, An
     """Both, where the agent said something else than it thought."""
     if not reasoning or not message or reasoning == message:
         return None
-    return {"reasoning": clean(files, reasoning), "message": clean(files, message)}
+    return {"reasoning": files.clean(reasoning), "message": files.clean(message)}
 
 
 def _target(files: RunFiles, arguments: dict[str, Any]) -> Target | None:
@@ -289,5 +285,5 @@ def _target(files: RunFiles, arguments: dict[str, Any]) -> Target | None:
         return None
     return Target(
         bid=bounded_name(bid) if isinstance(bid, str) else None,
-        selector=clean(files, selector) if selector else None,
+        selector=files.clean(selector) if selector else None,
     )

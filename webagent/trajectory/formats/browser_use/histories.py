@@ -175,7 +175,7 @@ _PROVIDER = re.compile(
 _ERROR_CHARS = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ToldEnding(Ending):
     """With what the run says of itself."""
 
@@ -194,26 +194,23 @@ def ending(history: list[dict[str, Any]]) -> ToldEnding:
     last = results_of(steps[-1])[-1:] if steps else []
     if last and flag(last[0].get("is_done")):
         return ToldEnding(
-            outcome=Outcome.UNKNOWN,
-            end_reason=EndReason.AGENT_STOPPED,
+            Outcome.UNKNOWN,
+            EndReason.AGENT_STOPPED,
             claimed_success=flag(last[0].get("success")),
             final_answer=text(last[0].get("extracted_content")),
         )
     if any(_STEP_LIMIT.search(words) for words in last_words(history)):
-        return ToldEnding(outcome=Outcome.INCOMPLETE, end_reason=EndReason.MAX_STEPS)
+        return ToldEnding(Outcome.INCOMPLETE, EndReason.MAX_STEPS)
     errors = _errors(steps[-1]) if steps else []
     if errors and not steps[-1].get("model_output"):
         is_provider = bool(_PROVIDER.search(errors[-1].partition("\n")[0]))
+        origin = ErrorOrigin.MODEL if is_provider else ErrorOrigin.AGENT
         return ToldEnding(
-            outcome=Outcome.ERROR if is_provider else Outcome.INCOMPLETE,
-            end_reason=EndReason.EXCEPTION,
-            error=ErrorRecord(
-                message=errors[-1][:_ERROR_CHARS],
-                origin=ErrorOrigin.MODEL if is_provider else ErrorOrigin.AGENT,
-            ),
+            Outcome.ERROR if is_provider else Outcome.INCOMPLETE,
+            EndReason.EXCEPTION,
+            error=ErrorRecord(message=errors[-1][:_ERROR_CHARS], origin=origin),
         )
-    never = EndReason.UNKNOWN if steps else EndReason.NEVER_STARTED
-    return ToldEnding(outcome=Outcome.INCOMPLETE, end_reason=never)
+    return ToldEnding(Outcome.INCOMPLETE, EndReason.UNKNOWN if steps else EndReason.NEVER_STARTED)
 
 
 def judgement(history: list[dict[str, Any]]) -> dict[str, Any]:

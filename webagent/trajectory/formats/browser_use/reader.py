@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
+    RunFiles,
     dollars,
     experiment_above,
-    goal_of,
-    last_url,
-    source_record,
+    present,
     task_name_of,
     task_record,
     verdict_of,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, unreadable
-from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.run_files import BLOB_KEY
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.browser_use.histories import (
     HistoryFile,
@@ -36,7 +36,6 @@ from webagent.trajectory.formats.browser_use.steps import Steps
 from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
-    RunRecord,
     StepRecord,
     TaskRecord,
     Totals,
@@ -67,7 +66,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
                 if history.folder or path.startswith(("screenshots/", "blobs/"))
             ],
             file=history.folder + history.name,
-            read=partial(_read, history),
+            read=partial(_bundle, history),
         )
 
 
@@ -76,158 +75,115 @@ BROWSER_USE = PlacesReader(
 )
 
 
-def _read(history: HistoryFile, files: RunFiles) -> RunBundle:
-    return _Run(files, history).read()
+def _bundle(history: HistoryFile, files: RunFiles) -> RunBundle:
+    place = history.folder + history.name
+    document = mapping(files.read_json(history.name))
+    if not isinstance(document.get("history"), list):
+        raise unreadable(files, history.name, place, "history", "no list")
+    pictures = _take_pictures(files, document)
+    raw = [mapping(item) for item in document["history"]]
+    goal = task_of(raw)
+    files.redactor = Redactor(goal or "")
+    _learn_passwords(files.redactor, raw)
+    document = files.redactor.json(document)
+    original = files.original(history.name, document)
+    listed = [mapping(item) for item in document["history"]]
+    files.run_id = bounded_name(f"{FORMAT}:{place}")
+    steps = Steps(files, history, pictures).read(
+        [item for item in listed if not is_last_word(item)]
+    )
+    task, made_by = _task(files, history, goal), generation(listed)
+    ended_at = next((step.ended_at for step in reversed(steps) if step.ended_at), None)
+    rest = {key: value for key, value in document.items() if key not in ("history", "usage")}
+    if said := last_words(listed):
+        rest["last_words"] = said
+    return files.assemble(
+        task,
+        steps,
+        place,
+        format_version=made_by,
+        tool=TOOL,
+        originals=(original,),
+        evaluations=_evaluations(files.run_id, ended_at, listed),
+        agent=AgentRecord(name=TOOL, version=made_by),
+        experiment=experiment_above(history.folder.rstrip("/"))
+        or bounded_name(files.given_name)
+        or None,
+        started_at=next((step.started_at for step in steps if step.started_at), None),
+        ended_at=ended_at,
+        **vars(ending(listed)),
+        totals=_totals(files, history, document, steps),
+        artefacts=_artefacts(files, history),
+        extra=files.free_form(rest, history.name),
+    )
 
 
-class _Run:
-    """One history with what lies beside it."""
+def _take_pictures(files: RunFiles, document: dict[str, Any]) -> dict[str, BlobRecord]:
+    """Pictures in base64 become blobs; in the document their hash stands instead."""
+    found: dict[str, BlobRecord] = {}
 
-    def __init__(self, files: RunFiles, history: HistoryFile) -> None:
-        self._files = files
-        self._history = history
-        self._place = history.folder + history.name
+    def take(holder: dict[str, Any], key: str, where: str, role: str) -> None:
+        words = holder.get(key)
+        if not isinstance(words, str) or not words:
+            return
+        url = words if words.startswith("data:") else f"data:image/png;base64,{words}"
+        blob = files.embedded_picture(url, role, where)
+        holder[key] = {BLOB_KEY: blob.sha256} if blob else None
+        if blob:
+            found[blob.sha256] = blob
 
-    def read(self) -> RunBundle:
-        """The run with its steps. Raises InputError."""
-        files = self._files
-        document = mapping(files.read_json(self._history.name))
-        if not isinstance(document.get("history"), list):
-            raise unreadable(files, self._history.name, self._place, "history", "no list")
-        pictures = self._take_pictures(document)
-        raw = [mapping(item) for item in document["history"]]
-        goal = task_of(raw)
-        files.redactor = Redactor(goal or "")
-        _learn_passwords(files.redactor, raw)
-        document = files.redactor.json(document)
-        original = files.original(self._history.name, document)
-        listed = [mapping(item) for item in document["history"]]
-        run_id = bounded_name(f"{FORMAT}:{self._place}")
-        steps = Steps(files, self._history, run_id, pictures).read(
-            [item for item in listed if not is_last_word(item)]
-        )
-        task = self._task(goal)
-        run = self._run(run_id, task, document, listed, steps, original)
-        return files.bundle(
-            task=task,
-            run=run,
-            steps=steps,
-            evaluations=_evaluations(run, listed),
-        )
+    for index, item in enumerate(items(document.get("history"))):
+        take(mapping(mapping(item).get("state")), "screenshot", f"step {index}", "screenshot")
+        for result in items(mapping(item).get("result")):
+            for image in items(mapping(result).get("images")):
+                take(mapping(image), "data", f"step {index}: images", "messages")
+    return found
 
-    def _take_pictures(self, document: dict[str, Any]) -> dict[str, BlobRecord]:
-        """Pictures in base64 become blobs; in the document their hash stands instead."""
-        found: dict[str, BlobRecord] = {}
 
-        def take(holder: dict[str, Any], key: str, where: str, role: str) -> None:
-            words = holder.get(key)
-            if not isinstance(words, str) or not words:
-                return
-            url = words if words.startswith("data:") else f"data:image/png;base64,{words}"
-            blob = self._files.embedded_picture(url, role, where)
-            holder[key] = {BLOB_KEY: blob.sha256} if blob else None
-            if blob:
-                found[blob.sha256] = blob
+def _task(files: RunFiles, history: HistoryFile, goal: str | None) -> TaskRecord:
+    if goal is not None:
+        return task_record(TOOL, task_name_of(goal), goal=files.goal(goal))
+    files.note("task", history.name, "this generation does not save what the agent was told")
+    folder = history.folder.rstrip("/").rpartition("/")[2] or files.given_name
+    return task_record(TOOL, bounded_name(folder or history.name))
 
-        for index, item in enumerate(items(document.get("history"))):
-            take(mapping(mapping(item).get("state")), "screenshot", f"step {index}", "screenshot")
-            for result in items(mapping(item).get("result")):
-                for image in items(mapping(result).get("images")):
-                    take(mapping(image), "data", f"step {index}: images", "messages")
-        return found
 
-    def _task(self, goal: str | None) -> TaskRecord:
-        files = self._files
-        if goal is None:
-            why = "this generation does not save what the agent was told"
-            files.note("task", self._history.name, why)
-            folder = self._history.folder.rstrip("/").rpartition("/")[2] or files.given_name
-            external_id = bounded_name(folder or self._history.name)
+def _totals(
+    files: RunFiles, history: HistoryFile, document: dict[str, Any], steps: tuple[StepRecord, ...]
+) -> Totals:
+    usage = mapping(document.get("usage"))
+    given = count(usage.get("total_prompt_tokens"))
+    if not usage:
+        given = total(call.input_tokens for step in steps for call in step.llm_calls)
+        estimated = "the tool's own estimate of the input"
+        why = "the tool does not save its usage" if given is None else estimated
+        files.note("tokens", history.name, why)
+    return Totals(
+        input_tokens=given,
+        cached_tokens=count(usage.get("total_prompt_cached_tokens")),
+        output_tokens=count(usage.get("total_completion_tokens")),
+        **dollars(cost(usage.get("total_cost"))),
+        llm_calls=count(usage.get("entry_count")),
+        seconds=total(step.seconds for step in steps),
+    )
+
+
+def _artefacts(files: RunFiles, history: HistoryFile) -> tuple[BlobRecord, ...]:
+    """Conversations and animations beside the history, as far as they are this run's."""
+    found: list[BlobRecord | None] = []
+    if not history.folder or history.shares_folder:
+        return ()
+    for path in history.beside():
+        if path.startswith("blobs/"):
+            continue
+        if path.endswith((".txt", ".md", ".log", ".csv")):
+            words = files.redactor.text(files.read_text(path))
+            found.append(files.text_blob(words, "artefact", path, "text/plain"))
+        elif path.endswith(".gif"):
+            found.append(files.file_blob(path, "artefact", "image/gif"))
         else:
-            external_id = task_name_of(goal)
-        return task_record(TOOL, external_id, goal=goal_of(goal, files.bounds.text_chars))
-
-    def _run(
-        self,
-        run_id: str,
-        task: TaskRecord,
-        document: dict[str, Any],
-        listed: list[dict[str, Any]],
-        steps: tuple[StepRecord, ...],
-        original: BlobRecord,
-    ) -> RunRecord:
-        files, made_by = self._files, generation(listed)
-        totals = self._totals(document, steps, made_by)
-        artefacts = self._artefacts()
-        return RunRecord(
-            id=run_id,
-            task_id=task.id,
-            source=source_record(
-                files,
-                FORMAT,
-                self._place,
-                format_version=made_by,
-                tool=TOOL,
-                originals=(original,),
-            ),
-            agent=AgentRecord(name=TOOL, version=made_by),
-            experiment=experiment_above(self._history.folder.rstrip("/"))
-            or bounded_name(files.given_name)
-            or None,
-            goal=task.goal,
-            started_at=next((step.started_at for step in steps if step.started_at), None),
-            ended_at=next((s.ended_at for s in reversed(steps) if s.ended_at), None),
-            **vars(ending(listed)),
-            final_url=last_url(steps),
-            totals=totals,
-            artefacts=artefacts,
-            extra=self._extra(document, listed),
-        )
-
-    def _totals(
-        self, document: dict[str, Any], steps: tuple[StepRecord, ...], made_by: str
-    ) -> Totals:
-        usage = mapping(document.get("usage"))
-        given = count(usage.get("total_prompt_tokens"))
-        if not usage:
-            given = total(call.input_tokens for step in steps for call in step.llm_calls)
-            estimated = "the tool's own estimate of the input"
-            why = "the tool does not save its usage" if given is None else estimated
-            self._files.note("tokens", self._history.name, why)
-        return Totals(
-            input_tokens=given,
-            cached_tokens=count(usage.get("total_prompt_cached_tokens")),
-            output_tokens=count(usage.get("total_completion_tokens")),
-            **dollars(cost(usage.get("total_cost"))),
-            llm_calls=count(usage.get("entry_count")),
-            seconds=total(step.seconds for step in steps),
-        )
-
-    def _artefacts(self) -> tuple[BlobRecord, ...]:
-        """Conversations and animations beside the history, as far as they are this run's."""
-        files = self._files
-        found: list[BlobRecord | None] = []
-        if not self._history.folder or self._history.shares_folder:
-            return ()
-        for path in self._history.beside():
-            if path.startswith("blobs/"):
-                continue
-            if path.endswith((".txt", ".md", ".log", ".csv")):
-                words = files.redactor.text(files.read_text(path))
-                found.append(files.text_blob(words, "artefact", path, "text/plain"))
-            elif path.endswith(".gif"):
-                found.append(files.file_blob(path, "artefact", "image/gif"))
-            else:
-                files.drop("file", path, "of no known kind, and may hold secrets")
-        return tuple(blob for blob in found if blob is not None)
-
-    def _extra(
-        self, document: dict[str, Any], listed: list[dict[str, Any]]
-    ) -> dict[str, Any] | None:
-        rest = {k: v for k, v in document.items() if k not in ("history", "usage")}
-        if said := last_words(listed):
-            rest["last_words"] = said
-        return self._files.free_form(rest, self._history.name)
+            files.drop("file", path, "of no known kind, and may hold secrets")
+    return present(*found)
 
 
 def _learn_passwords(redactor: Redactor, history: list[dict[str, Any]]) -> None:
@@ -244,21 +200,21 @@ def _learn_passwords(redactor: Redactor, history: list[dict[str, Any]]) -> None:
                 redactor.learn(text(mapping(action.get(name)).get("text")))
 
 
-def _evaluations(run: RunRecord, history: list[dict[str, Any]]) -> tuple[EvaluationRecord, ...]:
+def _evaluations(
+    run_id: str, ended_at: datetime | None, history: list[dict[str, Any]]
+) -> tuple[EvaluationRecord, ...]:
     """The verdict of browser-use's own judge, where it was asked."""
     said = judgement(history)
     if not said:
         return ()
-    verdict = flag(said.get("verdict"))
     beside = {k: v for k, v in said.items() if k not in ("reasoning", "verdict") and v is not None}
-    return (
-        EvaluationRecord(
-            id=bounded_name(f"{run.id}-judge"),
-            run_id=run.id,
-            evaluator=OWN_JUDGE,
-            verdict=verdict_of(verdict),
-            rationale=text(said.get("reasoning")),
-            at=run.ended_at,
-            extra={"details": beside} if beside else None,
-        ),
+    record = EvaluationRecord(
+        id=bounded_name(f"{run_id}-judge"),
+        run_id=run_id,
+        evaluator=OWN_JUDGE,
+        verdict=verdict_of(flag(said.get("verdict"))),
+        rationale=text(said.get("reasoning")),
+        at=ended_at,
+        extra={"details": beside} if beside else None,
     )
+    return (record,)

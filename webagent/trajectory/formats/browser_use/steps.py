@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from webagent.trajectory.files.assembling import URL_CHARS, box_of, point_at, seconds_between
-from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.assembling import (
+    URL_CHARS,
+    RunFiles,
+    box_of,
+    point_at,
+    seconds_between,
+)
+from webagent.trajectory.files.run_files import BLOB_KEY
 from webagent.trajectory.formats.browser_use.histories import (
     HistoryFile,
     actions_of,
@@ -41,16 +47,11 @@ class Steps:
     """Turns a history's items, without secrets and pictures, into steps."""
 
     def __init__(
-        self,
-        files: RunFiles,
-        history: HistoryFile,
-        run_id: str,
-        pictures: dict[str, BlobRecord],
+        self, files: RunFiles, history: HistoryFile, pictures: dict[str, BlobRecord]
     ) -> None:
         """`pictures` are those that stood in the history as base64, by hash."""
         self._files = files
         self._history = history
-        self._run_id = run_id
         self._pictures = pictures
 
     def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
@@ -76,7 +77,7 @@ class Steps:
         if spare:
             extra["results"] = spare
         return StepRecord(
-            run_id=self._run_id,
+            run_id=self._files.run_id,
             index=index,
             source_index=whole(metadata.get("step_number")),
             before=self._before(index, mapping(item.get("state"))),

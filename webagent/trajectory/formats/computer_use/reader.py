@@ -11,20 +11,17 @@ from typing import Any
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT, InputError, RunBundle
 from webagent.trajectory.files.assembling import (
-    clean,
-    clean_json,
+    RunFiles,
     experiment_above,
-    goal_of,
     goal_pictures,
     model_names,
-    source_record,
     task_name_of,
     task_record,
 )
 from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.originals import kept_pictures
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outline
-from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.run_files import BLOB_KEY
 from webagent.trajectory.files.trees import (
     Tree,
     TreeError,
@@ -43,7 +40,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     EndReason,
     EnvironmentRecord,
-    RunRecord,
     TaskRecord,
     Totals,
 )
@@ -192,18 +188,38 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     place = name.removesuffix(name.rpartition("/")[2])
     kept_pictures(tree, files, place, stripped, pictures)
     files.redactor = Redactor(read_conversation(stripped).goal)
-    messages = clean_json(files, stripped)
+    messages = files.clean_json(stripped)
     talk = read_conversation(messages)
-    run_id = bounded_name(name)
+    files.run_id = bounded_name(name)
     task = _task(files, talk, pictures)
-    steps = step_records(files, talk, dump, run_id, pictures)
+    steps = step_records(files, talk, dump, pictures)
     if not steps:
         raise InputError("messages", "no turn of an agent in it", file=name)
     beside = {key: getattr(dump, key) for key in ("model", "system", "tools", "usage")}
-    kept = beside | {"messages": messages}
-    original = files.original(name.rpartition("/")[2], clean_json(files, kept))
-    run = _run(files, name, dump, talk, task, run_id, original)
-    return files.bundle(task=task, run=run, steps=steps)
+    original = files.original(
+        name.rpartition("/")[2], files.clean_json(beside | {"messages": messages})
+    )
+    answer, display = _answer(talk), display_of(dump.tools)
+    vendor = "openai" if talk.dialect == OPENAI else "anthropic"
+    config = not_empty({"system": dump.system, "tools": dump.tools})
+    return files.assemble(
+        task,
+        steps,
+        name,
+        tool=talk.dialect,
+        originals=(original,),
+        agent=AgentRecord(name=f"{vendor} computer use", config=files.clean_json(config) or None),
+        models=model_names([dump.model]),
+        experiment=experiment_above(name),
+        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        final_answer=files.clean(answer),
+        totals=_totals(dump, talk),
+        environment=EnvironmentRecord(
+            viewport_width=round(display.width), viewport_height=round(display.height)
+        )
+        if display
+        else None,
+    )
 
 
 def _stripped(
@@ -243,42 +259,7 @@ def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) 
         FORMAT,
         name,
         id=f"{FORMAT}:{name}",
-        goal=(*goal_of(talk.goal, files.bounds.text_chars), *shown),
-    )
-
-
-def _run(
-    files: RunFiles,
-    name: str,
-    dump: Dump,
-    talk: Conversation,
-    task: TaskRecord,
-    run_id: str,
-    original: BlobRecord,
-) -> RunRecord:
-    answer = _answer(talk)
-    display = display_of(dump.tools)
-    vendor = "openai" if talk.dialect == OPENAI else "anthropic"
-    config = not_empty({"system": dump.system, "tools": dump.tools})
-    return RunRecord(
-        id=run_id,
-        task_id=task.id,
-        agent=AgentRecord(
-            name=f"{vendor} computer use",
-            config=clean_json(files, config) or None,
-        ),
-        models=model_names([dump.model]),
-        experiment=experiment_above(name),
-        goal=task.goal,
-        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
-        final_answer=clean(files, answer),
-        totals=_totals(dump, talk),
-        environment=EnvironmentRecord(
-            viewport_width=round(display.width), viewport_height=round(display.height)
-        )
-        if display
-        else None,
-        source=source_record(files, FORMAT, name, tool=talk.dialect, originals=(original,)),
+        goal=(*files.goal(talk.goal), *shown),
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.files.assembling import check_steps, clean_json, point_at, with_after
-from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.assembling import (
+    RunFiles,
+    point_at,
+    with_after,
+)
 from webagent.trajectory.formats.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,
@@ -22,16 +25,12 @@ from webagent.trajectory.values import count, items, mapping, not_empty, whole
 
 
 def step_records(
-    files: RunFiles,
-    talk: Conversation,
-    dump: Dump,
-    run_id: str,
-    pictures: dict[str, BlobRecord],
+    files: RunFiles, talk: Conversation, dump: Dump, pictures: dict[str, BlobRecord]
 ) -> tuple[StepRecord, ...]:
     """A step for each turn; the last one's words are the answer, unless it calls for something."""
     turns = talk.turns if talk.turns and talk.turns[-1].calls else talk.turns[:-1]
     turns = turns or talk.turns
-    check_steps(len(turns), files.bounds, "messages", "turns")
+    files.check_steps(len(turns), "messages", "turns")
     listed = [mapping(usage) for usage in items(dump.usage)]
     space = display_of(dump.tools)
     seen: Observation | None = None
@@ -39,8 +38,8 @@ def step_records(
     missing = 0
     for index, turn in enumerate(turns):
         told = turn.usage or (listed[index] if index < len(listed) else {})
-        usage = mapping(clean_json(files, {key: value for key, value in told.items() if key}))
-        step = _step(files, talk, dump, run_id, index, turn, seen, usage, space)
+        usage = mapping(files.clean_json({key: value for key, value in told.items() if key}))
+        step = _step(files, talk, dump, index, turn, seen, usage, space)
         named = [p for call in turn.calls if call.result for p in call.result.pictures]
         # A file may name hashes of its own making.
         shown = [pictures[sha256] for sha256 in named if sha256 in pictures]
@@ -61,7 +60,6 @@ def _step(
     files: RunFiles,
     talk: Conversation,
     dump: Dump,
-    run_id: str,
     index: int,
     turn: Turn,
     seen: Observation | None,
@@ -77,7 +75,7 @@ def _step(
         ],
     }
     return StepRecord(
-        run_id=run_id,
+        run_id=files.run_id,
         index=index,
         source_index=index,
         before=seen,

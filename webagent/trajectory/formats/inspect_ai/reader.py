@@ -10,18 +10,14 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN_VERSION,
-    clean_json,
+    RunFiles,
     dollars,
-    goal_of,
     goal_pictures,
-    iso_moment,
     model_names,
-    source_record,
     task_record,
 )
 from webagent.trajectory.files.originals import kept_pictures
 from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.inspect_ai.logs import (
     HEADER,
@@ -41,8 +37,6 @@ from webagent.trajectory.formats.inspect_ai.samples import (
 )
 from webagent.trajectory.records import (
     AgentRecord,
-    RunRecord,
-    SourceRecord,
     StepRecord,
     TaskRecord,
     Totals,
@@ -52,6 +46,7 @@ from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import (
     cost,
     count,
+    iso_moment,
     items,
     mapping,
     not_empty,
@@ -107,7 +102,7 @@ class InspectReader:
                 reason = f"{len(log.samples)} of {listed}" if listed else "none in this log"
                 yield Problem(source, place.path or source, "samples", reason)
             for key in log.samples:
-                files = RunFiles(log.tree, "", {}, bounds)
+                files = RunFiles(log.tree, "", {}, bounds, FORMAT)
                 files.source = f"{source}#{key}"
                 yield guarded(files.source, log.samples[key], partial(_bundle, files, log, key))
 
@@ -122,34 +117,51 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
     pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
     kept_pictures(log.tree, files, log.prefix, stripped, pictures)
     files.redactor = Redactor(_words_of_input(stripped))
-    sample = mapping(clean_json(files, stripped))
-    header = mapping(clean_json(files, log.header))
+    sample = mapping(files.clean_json(stripped))
+    header = mapping(files.clean_json(log.header))
     messages = Messages(files, sample, pictures)
-    run_id = bounded_name(f"{log.place.path or files.given_name}#{key}")
+    files.run_id = bounded_name(f"{log.place.path or files.given_name}#{key}")
     told = _input(messages, sample)
     task = _task(files, sample, header, key, told)
-    steps = messages.steps(run_id)
+    steps = messages.steps()
     if sample.get("invalidation"):
         files.note("validity", key, "somebody marked this sample as not valid")
-    version = text(mapping(mapping(header.get("eval")).get("packages")).get("inspect_ai"))
-    run = _run(files, log, sample, header, task, run_id, steps, messages)
-    source = source_record(
-        files,
-        FORMAT,
+    evaluated, plan = mapping(header.get("eval")), mapping(header.get("plan"))
+    version = text(mapping(evaluated.get("packages")).get("inspect_ai"))
+    solvers = [text(mapping(step).get("solver")) for step in items(plan.get("steps"))]
+    config = {"plan": plan} | {
+        key: evaluated.get(key) for key in ("task_args", "config", "model_generate_config")
+    }
+    trial = max(whole(sample.get("epoch")) or 1, 1)
+    kept: dict[str, Any] = {key: sample.get(key) for key in ("limit", "uuid", "invalidation")}
+    kept["error_retries"] = items(sample.get("error_retries"))
+    # A run's trial is not its content, but epochs that went alike are no copies of each other.
+    kept |= {"epoch": trial} if trial > 1 else {}
+    return files.assemble(
+        task,
+        steps,
         f"{log.place.path}#{key}",
         format_version=str(whole(header.get("version")) or UNKNOWN_VERSION),
         tool="inspect_ai",
         tool_version=version,
+        agent=AgentRecord(
+            name=bounded_name("+".join(filter(None, solvers)) or "inspect"),
+            config=not_empty(config) or None,
+        ),
+        models=model_names([text(evaluated.get("model")), *mapping(sample.get("model_usage"))]),
+        experiment=_experiment(files, log, evaluated),
+        trial=trial,
+        started_at=iso_moment(sample.get("started_at")),
+        ended_at=iso_moment(sample.get("completed_at")),
+        **vars(ending(sample, text(header.get("status")))),
+        final_answer=_answer(messages, sample),
+        totals=_totals(sample, steps),
+        extra=files.free_form(kept, "sample"),
         originals=(
             files.original(f"samples/{key}.json", sample),
             files.original(HEADER if log.has_header else START, header),
         ),
-    )
-    return files.bundle(
-        task=task,
-        run=run.model_copy(update={"source": source}),
-        steps=steps,
-        evaluations=evaluations(run_id, sample, header, version or UNKNOWN_VERSION),
+        evaluations=evaluations(files.run_id, sample, header, version or UNKNOWN_VERSION),
     )
 
 
@@ -193,64 +205,9 @@ def _task(
         name,
         external_id,
         version=shown,
-        goal=(*goal_of(told.words, files.bounds.text_chars), *goal_pictures(told.pictures)),
+        goal=(*files.goal(told.words), *goal_pictures(told.pictures)),
         eval=not_empty(specification) or None,
         reference=sample.get("target"),
-    )
-
-
-def _run(
-    files: RunFiles,
-    log: Log,
-    sample: dict[str, Any],
-    header: dict[str, Any],
-    task: TaskRecord,
-    run_id: str,
-    steps: tuple[StepRecord, ...],
-    messages: Messages,
-) -> RunRecord:
-    evaluated, plan = mapping(header.get("eval")), mapping(header.get("plan"))
-    usage = mapping(sample.get("model_usage"))
-    solvers = [text(mapping(step).get("solver")) for step in items(plan.get("steps"))]
-    config = {
-        "plan": plan,
-        "task_args": evaluated.get("task_args"),
-        "config": evaluated.get("config"),
-        "model_generate_config": evaluated.get("model_generate_config"),
-    }
-    models = [text(evaluated.get("model")), *usage]
-    retries = items(sample.get("error_retries"))
-    trial = max(whole(sample.get("epoch")) or 1, 1)
-    # A run's trial is not its content, but epochs that went alike are no copies of each other.
-    epoch = {"epoch": trial} if trial > 1 else {}
-    return RunRecord(
-        id=run_id,
-        task_id=task.id,
-        source=SourceRecord(format=FORMAT),
-        agent=AgentRecord(
-            name=bounded_name("+".join(filter(None, solvers)) or "inspect"),
-            config=not_empty(config) or None,
-        ),
-        models=model_names(models),
-        experiment=_experiment(files, log, evaluated),
-        goal=task.goal,
-        trial=trial,
-        started_at=iso_moment(sample.get("started_at")),
-        ended_at=iso_moment(sample.get("completed_at")),
-        **vars(ending(sample, text(header.get("status")))),
-        final_answer=_answer(messages, sample),
-        totals=_totals(sample, usage, steps, len(retries)),
-        max_steps=None,
-        extra=files.free_form(
-            {
-                "limit": sample.get("limit"),
-                "uuid": sample.get("uuid"),
-                "error_retries": retries,
-                "invalidation": sample.get("invalidation"),
-                **epoch,
-            },
-            "sample",
-        ),
     )
 
 
@@ -274,17 +231,15 @@ def _answer(messages: Messages, sample: dict[str, Any]) -> str | None:
     return None
 
 
-def _totals(
-    sample: dict[str, Any], usage: dict[str, Any], steps: tuple[StepRecord, ...], retries: int
-) -> Totals:
+def _totals(sample: dict[str, Any], steps: tuple[StepRecord, ...]) -> Totals:
     """Sums over all models of the sample, as it reports them."""
-    models = [mapping(model) for model in usage.values()]
+    models = [mapping(model) for model in mapping(sample.get("model_usage")).values()]
     sums = {name: total(count(model.get(key)) for model in models) for name, key in _USAGE.items()}
     return Totals(
         input_tokens=total(map(input_tokens, models)),
         **sums,
         **dollars(total(cost(model.get("total_cost")) or None for model in models)),
         llm_calls=sum(len(step.llm_calls) for step in steps) or None,
-        retries=retries or None,
+        retries=len(items(sample.get("error_retries"))) or None,
         seconds=number(sample.get("total_time")),
     )

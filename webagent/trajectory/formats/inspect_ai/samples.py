@@ -12,14 +12,13 @@ from webagent.trajectory.files.assembling import (
     PASSED_ABOVE,
     SCALE,
     Ending,
-    check_steps,
+    RunFiles,
     evaluator,
-    iso_moment,
     point_in,
     verdict_of,
     with_after,
 )
-from webagent.trajectory.files.run_files import BLOB_KEY, RunFiles
+from webagent.trajectory.files.run_files import BLOB_KEY
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -31,7 +30,7 @@ from webagent.trajectory.records import (
     StepRecord,
 )
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import cost, count, flag, items, mapping, number, text
+from webagent.trajectory.values import cost, count, flag, iso_moment, items, mapping, number, text
 from webagent.trajectory.verdict_records import EvaluationRecord
 
 DIALECT = "inspect"
@@ -69,7 +68,7 @@ class Messages:
             if event.get("event") == "model" and (identity := _output_id(event))
         }
 
-    def steps(self, run_id: str) -> tuple[StepRecord, ...]:
+    def steps(self) -> tuple[StepRecord, ...]:
         """A step for each message of the assistant."""
         seen: Observation | None = None
         done: list[StepRecord] = []
@@ -82,8 +81,8 @@ class Messages:
                     both = {"messages": (*done[-1].messages, *shown[:-1])}
                     done[-1] = done[-1].model_copy(update=both)
                 continue
-            check_steps(len(done) + 1, self._files.bounds, "messages")
-            done.append(self._step(run_id, len(done), position, message, seen))
+            self._files.check_steps(len(done) + 1, "messages")
+            done.append(self._step(len(done), position, message, seen))
             seen = None
         return with_after(done, seen)
 
@@ -112,12 +111,7 @@ class Messages:
         return Content(said, thought, tuple(pictures))
 
     def _step(
-        self,
-        run_id: str,
-        index: int,
-        position: int,
-        message: dict[str, Any],
-        seen: Observation | None,
+        self, index: int, position: int, message: dict[str, Any], seen: Observation | None
     ) -> StepRecord:
         content = self.content(message.get("content"))
         actions = tuple(
@@ -127,7 +121,7 @@ class Messages:
         both = bool(content.reasoning and content.words)
         thought = "\n\n".join(filter(None, (content.reasoning, content.words)))
         return StepRecord(
-            run_id=run_id,
+            run_id=self._files.run_id,
             index=index,
             source_index=position,
             before=seen,
@@ -291,7 +285,7 @@ def ending(sample: dict[str, Any], status: str | None) -> Ending:
     error = mapping(sample.get("error"))
     if message := text(error.get("message")):
         record = ErrorRecord(message=message, stack=text(error.get("traceback")))
-        return Ending(outcome=Outcome.ERROR, end_reason=EndReason.EXCEPTION, error=record)
+        return Ending(Outcome.ERROR, EndReason.EXCEPTION, error=record)
     limit = mapping(sample.get("limit")).get("type") or text(sample.get("limit"))
     reason = _LIMITS.get(limit, EndReason.UNKNOWN) if isinstance(limit, str) else None
     values = mapping(sample.get("scores")).values()
@@ -299,15 +293,11 @@ def ending(sample: dict[str, Any], status: str | None) -> Ending:
     reward = next((n for n in numbers if n is not None), None)
     if reward is None:
         cut = status in ("cancelled", "started") and not values
-        return Ending(
-            outcome=Outcome.INCOMPLETE if cut else Outcome.UNKNOWN,
-            end_reason=reason or (EndReason.CANCELLED if cut else EndReason.UNKNOWN),
-        )
-    return Ending(
-        outcome=Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE,
-        end_reason=reason or EndReason.AGENT_STOPPED,
-        reward=reward,
-    )
+        if cut:
+            return Ending(Outcome.INCOMPLETE, reason or EndReason.CANCELLED)
+        return Ending(Outcome.UNKNOWN, reason or EndReason.UNKNOWN)
+    outcome = Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE
+    return Ending(outcome, reason or EndReason.AGENT_STOPPED, reward)
 
 
 def evaluations(

@@ -10,7 +10,11 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.files.assembling import goal_of, last_url, source_record, task_record
+from webagent.trajectory.files.assembling import (
+    Ending,
+    RunFiles,
+    task_record,
+)
 from webagent.trajectory.files.recognition import (
     NO_ANSWERS,
     Answers,
@@ -19,19 +23,15 @@ from webagent.trajectory.files.recognition import (
     outline,
     unreadable,
 )
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.formats.online_mind2web import verdicts
 from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
 from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY
 from webagent.trajectory.records import (
     AgentRecord,
-    BlobRecord,
     EndReason,
     Outcome,
-    RunRecord,
     StepRecord,
-    TaskRecord,
 )
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name
@@ -200,7 +200,7 @@ class _Run:
         self._answer = answer
         own = [result.name, *result.pictures]
         paths = {name.removeprefix(result.folder): name for name in own}
-        self._files = RunFiles(tree, result.name, paths, bounds)
+        self._files = RunFiles(tree, result.name, paths, bounds, FORMAT)
 
     def read(self) -> RunBundle:
         """The run with its steps and labels. Raises InputError."""
@@ -215,74 +215,49 @@ class _Run:
         files.redactor = Redactor(text(document.get("task")) or "")
         _learn_passwords(files.redactor, document)
         document = mapping(files.redactor.json(document))
-        run_id = bounded_name(f"{FORMAT}:{result.name}")
+        files.run_id = bounded_name(f"{FORMAT}:{result.name}")
         pictures = [path.removeprefix(result.folder) for path in result.pictures]
-        steps = Steps(files, run_id, pictures)
+        steps = Steps(files, pictures)
         is_v2 = result.version == V2
         records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
         labels = result.labels and self._verdicts.read(result.labels)
-        said = verdicts.human_labels(files, result.labels, labels, task_id, run_id, self._answer)
+        said = verdicts.human_labels(files, result.labels, labels, task_id, self._answer)
         judged = [
             each
             for judge in result.judgements
-            for each in verdicts.judged(files, judge, self._verdicts.judged(judge, task_id), run_id)
+            for each in verdicts.judged(files, judge, self._verdicts.judged(judge, task_id))
         ]
         originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
-        task = self._task(document, task_id)
-        return files.bundle(
-            task=task,
-            run=self._run(run_id, task, document, records, said.agent, originals),
-            steps=records,
+        task = task_record(
+            TASK_SET,
+            bounded_name(task_id),
+            goal=files.goal(text(document.get("task"))),
+            reference_length=whole(document.get("reference_length")),
+        )
+        above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+        group = bounded_name(above or given_name(self._tree))
+        answer = self._answer_of(document, records)
+        status = text(document.get("result_status"))
+        says_so = answer is not None or _last_answer(records) is not None
+        end = Ending(Outcome.UNKNOWN, EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN)
+        if status in _STEP_LIMIT:
+            end = Ending(Outcome.INCOMPLETE, EndReason.MAX_STEPS)
+        beside = {k: v for k, v in document.items() if k not in _KNOWN}
+        beside |= {"result_status": status} if status else {}
+        return files.assemble(
+            task,
+            records,
+            result.name,
+            format_version=text(document.get("schema_version")) or result.version,
+            originals=originals,
             evaluations=tuple(evaluation for evaluation, _ in judged),
             labels=said.labels,
             adjudications=said.adjudications,
-        )
-
-    def _task(self, document: dict[str, Any], task_id: str) -> TaskRecord:
-        return task_record(
-            TASK_SET,
-            bounded_name(task_id),
-            goal=goal_of(text(document.get("task")), self._files.bounds.text_chars),
-            reference_length=whole(document.get("reference_length")),
-        )
-
-    def _run(
-        self,
-        run_id: str,
-        task: TaskRecord,
-        document: dict[str, Any],
-        steps: tuple[StepRecord, ...],
-        agent: str | None,
-        originals: tuple[BlobRecord, ...],
-    ) -> RunRecord:
-        files, result = self._files, self._result
-        above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-        group = bounded_name(above or given_name(self._tree))
-        answer = self._answer_of(document, steps)
-        hit_limit = text(document.get("result_status")) in _STEP_LIMIT
-        says_so = answer is not None or _last_answer(steps) is not None
-        stopped = EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN
-        status = text(document.get("result_status"))
-        beside = {k: v for k, v in document.items() if k not in _KNOWN}
-        beside |= {"result_status": status} if status else {}
-        return RunRecord(
-            id=run_id,
-            task_id=task.id,
-            source=source_record(
-                files,
-                FORMAT,
-                result.name,
-                format_version=text(document.get("schema_version")) or result.version,
-                originals=originals,
-            ),
-            agent=AgentRecord(name=bounded_name(agent or group or "unknown")),
+            agent=AgentRecord(name=bounded_name(said.agent or group or "unknown")),
             experiment=group or None,
-            goal=task.goal,
-            outcome=Outcome.INCOMPLETE if hit_limit else Outcome.UNKNOWN,
-            end_reason=EndReason.MAX_STEPS if hit_limit else stopped,
+            **vars(end),
             final_answer=answer,
-            final_url=last_url(steps),
-            extra=files.free_form(beside, result.name.rpartition("/")[2]),
+            extra=files.free_form(beside, name),
         )
 
     def _answer_of(self, document: dict[str, Any], steps: tuple[StepRecord, ...]) -> str | None:

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from webagent.trajectory.actions import parse_browsergym_actions
-from webagent.trajectory.files.assembling import URL_CHARS
-from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.inventory import NOT_THERE
 from webagent.trajectory.records import (
     ActionRecord,
@@ -30,9 +29,8 @@ _KNOWN = ("step", "screenshot", "url", "action", "action_status", "thought")
 class Steps:
     """Puts a run's steps together. `pictures` are paths as the run knows them."""
 
-    def __init__(self, files: RunFiles, run_id: str, pictures: list[str]) -> None:
+    def __init__(self, files: RunFiles, pictures: list[str]) -> None:
         self._files = files
-        self._run_id = run_id
         self._pictures = pictures
 
     def in_lists(self, document: dict[str, Any]) -> tuple[StepRecord, ...]:
@@ -57,7 +55,7 @@ class Steps:
             thought = thoughts[index] if index < len(thoughts) else None
             steps.append(
                 StepRecord(
-                    run_id=self._run_id,
+                    run_id=self._files.run_id,
                     index=index,
                     source_index=index,
                     before=self._seen(pictures.get(index)),
@@ -88,7 +86,7 @@ class Steps:
             extra = {key: value for key, value in entry.items() if key not in _KNOWN}
             steps.append(
                 StepRecord(
-                    run_id=self._run_id,
+                    run_id=self._files.run_id,
                     index=index,
                     source_index=own,
                     before=Observation(url=url, screenshot=picture),

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.files.assembling import evaluator, verdict_of
+from webagent.trajectory.files.assembling import RunFiles, evaluator, verdict_of
 from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.recognition import Question
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree, json_of, read_file
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, decoded
@@ -108,7 +107,7 @@ class HumanLabels:
 
 
 def human_labels(
-    files: RunFiles, name: str | None, document: Any, task_id: str, run_id: str, answer: str | None
+    files: RunFiles, name: str | None, document: Any, task_id: str, answer: str | None
 ) -> HumanLabels:
     """The human label of a task, if there is one and it says something.
 
@@ -135,13 +134,13 @@ def human_labels(
         # No gap of the run: the run is whole, and the same with and without the answer.
         files.problems.append(Problem(files.source, name, "label", why))
     else:
-        label = _label(number, word, run_id, listed[0])
+        label = _label(number, word, files.run_id, listed[0])
         return HumanLabels((label,), (_verdict(label, word),), agent, (kept,))
     return HumanLabels(agent=agent, originals=(kept,))
 
 
 def judged(
-    files: RunFiles, name: str, entries: list[dict[str, Any]], run_id: str
+    files: RunFiles, name: str, entries: list[dict[str, Any]]
 ) -> Iterator[tuple[EvaluationRecord, BlobRecord]]:
     """A judge's verdicts, each with its line as it is kept."""
     last = name.rpartition("/")[2]
@@ -150,7 +149,7 @@ def judged(
         clean = mapping(files.redactor.json(entry))
         line = json.dumps(clean, sort_keys=True, ensure_ascii=False) + "\n"
         raw = files.text_blob(line, "response", last, "application/json")
-        yield _evaluation(clean, run_id, last, raw), raw.model_copy(update={"role": "source"})
+        yield _evaluation(clean, files.run_id, last, raw), raw.model_copy(update={"role": "source"})
 
 
 def _values(listed: list[dict[str, Any]]) -> dict[str, set[int]]:

@@ -14,18 +14,14 @@ from typing import Any, BinaryIO
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, RunBundle
 from webagent.trajectory.files.assembling import (
-    clean,
-    clean_name,
+    RunFiles,
     experiment_above,
-    last_url,
     seconds_between,
-    source_record,
     task_record,
 )
 from webagent.trajectory.files.lines import BROKEN, bounded_lines, json_values
 from webagent.trajectory.files.opening import holds_zip, open_inner
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import (
     READ_ERRORS,
     Tree,
@@ -42,9 +38,6 @@ from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
     EnvironmentRecord,
-    RunRecord,
-    StepRecord,
-    TaskRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
@@ -257,44 +250,31 @@ def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundl
     if trace.is_cut:
         raise InputError("trace", CUT_SHORT, file=shown)
     learn_passwords(files, trace.calls)
-    run_id = bounded_name(shown)
-    title = text(trace.context.get("title"))
-    name = clean_name(files, title) or bounded_name(shown.rpartition("/")[2].removesuffix(".zip"))
+    files.run_id = bounded_name(shown)
+    title, context = text(trace.context.get("title")), trace.context
+    name = files.clean_name(title) or bounded_name(shown.rpartition("/")[2].removesuffix(".zip"))
     task = task_record(FORMAT, name, id=bounded_name(f"{FORMAT}:{name}"))
-    steps = tuple(Steps(files, trace, run_id).records())
+    steps = tuple(Steps(files, trace).records())
     files.note("goal", "trace", "a trace does not say what was to be done")
     kept = kept_tree(tree, files, f"{name}.zip")
-    return files.bundle(
-        task=task,
-        run=_run(files, trace, task, run_id, steps, path, kept),
-        steps=steps,
-    )
-
-
-def _run(
-    files: RunFiles,
-    trace: TraceEvents,
-    task: TaskRecord,
-    run_id: str,
-    steps: tuple[StepRecord, ...],
-    path: str,
-    kept: BlobRecord | None,
-) -> RunRecord:
-    context = trace.context
     viewport = mapping(mapping(context.get("options")).get("viewport"))
     version = text(context.get("playwrightVersion"))
     ends = [call.end for call in trace.calls if call.end is not None]
     started = moment(trace.wall_seconds(trace.calls[0].start)) if trace.calls else None
     ended = moment(trace.wall_seconds(max(ends))) if ends else None
     console = files.json_blob(_console(files, trace), "log", "console.json")
-    return RunRecord(
-        id=run_id,
-        task_id=task.id,
+    return files.assemble(
+        task,
+        steps,
+        path or files.given_name,
+        format_version=str(trace.version),
+        tool="playwright",
+        tool_version=version,
+        originals=(kept,),
         agent=AgentRecord(name="playwright", version=bounded_name(version) if version else None),
         experiment=experiment_above(path),
         started_at=started,
         ended_at=ended,
-        final_url=last_url(steps),
         totals=Totals(seconds=seconds_between(started, ended)),
         environment=EnvironmentRecord(
             viewport_width=whole(viewport.get("width")),
@@ -302,17 +282,8 @@ def _run(
             browser=bounded_name(text(context.get("browserName")) or "") or None,
         ),
         logs=(console,) if trace.console else (),
-        source=source_record(
-            files,
-            FORMAT,
-            path or files.given_name,
-            format_version=str(trace.version),
-            tool="playwright",
-            tool_version=version,
-            originals=(kept,),
-        ),
     )
 
 
 def _console(files: RunFiles, trace: TraceEvents) -> list[dict[str, Any]]:
-    return [line | {"text": clean(files, line["text"])} for line in trace.console]
+    return [line | {"text": files.clean(line["text"])} for line in trace.console]

@@ -10,13 +10,10 @@ from typing import Any, TypeVar
 
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
+    RunFiles,
     box_of,
-    check_steps,
-    clean,
-    clean_json,
     point_at,
 )
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.formats.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import (
     ActionRecord,
@@ -37,10 +34,9 @@ OfPage = TypeVar("OfPage", Frame, Seen)
 class Steps:
     """Puts calls, pictures and addresses together."""
 
-    def __init__(self, files: RunFiles, trace: TraceEvents, run_id: str) -> None:
+    def __init__(self, files: RunFiles, trace: TraceEvents) -> None:
         self._files = files
         self._trace = trace
-        self._run_id = run_id
         self._pictures: dict[str, BlobRecord | None] = {}
         self._frames_of = _by_page(trace.frames)
         self._seen_of = _by_page(trace.seen)
@@ -63,7 +59,7 @@ class Steps:
         yield from done
 
     def _step(self, index: int, call: Call, events: list[dict[str, Any]]) -> StepRecord:
-        check_steps(index + 1, self._files.bounds, "steps")
+        self._files.check_steps(index + 1, "steps")
         page = call.page or self._page_at(call.start)
         frame = self._frame(call.start, page, before=True)
         before = self._seen(call.start, page, frame, before=True)
@@ -72,7 +68,7 @@ class Steps:
         later = page or self._page_at(call.end)
         left = self._frame(call.end, later, before=False)
         return StepRecord(
-            run_id=self._run_id,
+            run_id=self._files.run_id,
             index=index,
             before=before,
             actions=(action,),
@@ -80,7 +76,7 @@ class Steps:
             events=tuple(events),
             started_at=action.started_at,
             ended_at=action.ended_at,
-            extra={"log": [clean(self._files, line) for line in call.log]} if call.log else None,
+            extra={"log": [self._files.clean(line) for line in call.log]} if call.log else None,
         )
 
     def _page_at(self, at: float | None) -> str | None:
@@ -118,7 +114,7 @@ class Steps:
         until = at if before or frame is None else frame.at
         last = bisect_right(urls, until, key=lambda s: s.at) - 1
         picture = self._picture(frame.name) if frame else None
-        url = clean(self._files, urls[last].url, URL_CHARS) if last >= 0 else None
+        url = self._files.clean(urls[last].url, URL_CHARS) if last >= 0 else None
         if picture is None and url is None:
             return None
         seen_at = frame.at if frame else at
@@ -209,10 +205,10 @@ def action_of(
         error = "The trace ends before this call did."
     result = call.result
     return ActionRecord(
-        raw=clean_json(files, {"call": call.name, "params": params}),
+        raw=files.clean_json({"call": call.name, "params": params}),
         dialect=DIALECT,
         name=_CAMEL.sub("_", call.method).lower().strip("_")[:100] or None,
-        named_args=clean_json(files, {k: v for k, v in params.items() if k not in _HOW}) or None,
+        named_args=files.clean_json({k: v for k, v in params.items() if k not in _HOW}) or None,
         target=_target(
             files, selector, box_of((mapping(call.box).get(side) for side in _SIDES), scale)
         ),
@@ -221,8 +217,8 @@ def action_of(
         started_at=moment(trace.wall_seconds(call.start)),
         ended_at=moment(trace.wall_seconds(call.end)),
         status="error" if call.error else "ok" if call.finished else "unknown",
-        error=clean(files, error),
-        result_text=clean(files, str(result), _RESULT_CHARS) if result is not None else None,
+        error=files.clean(error),
+        result_text=files.clean(str(result), _RESULT_CHARS) if result is not None else None,
     )
 
 
@@ -233,8 +229,8 @@ def looked(files: RunFiles, trace: TraceEvents, call: Call) -> dict[str, Any]:
         "type": "call",
         "call": call.name,
         "at": at.isoformat() if at else None,
-        "params": clean_json(files, call.params) or None,
-        "error": clean(files, call.error),
+        "params": files.clean_json(call.params) or None,
+        "error": files.clean(call.error),
     }
     return not_none(found)
 
@@ -247,9 +243,9 @@ def _target(files: RunFiles, selector: str | None, box: Box | None) -> Target | 
     label = _LABEL.search(selector) if named is None else None
     words = named or (label[1] if label else None)
     return Target(
-        selector=clean(files, selector),
+        selector=files.clean(selector),
         role=role[1] if role else None,
-        text=clean(files, words, _NAME_CHARS),
+        text=files.clean(words, _NAME_CHARS),
         box=box,
     )
 

@@ -124,19 +124,16 @@ def ending(steps: Sequence[StepRecord], logged: Logged | None) -> Ending:
             stack=(logged.stack or "")[:_MESSAGE_CHARS] or None,
             origin=_origin(logged),
         )
-        return Ending(outcome=Outcome.ERROR, end_reason=EndReason.EXCEPTION, error=error)
+        return Ending(Outcome.ERROR, EndReason.EXCEPTION, error=error)
     reason = _reason(steps)
     if logged is None or logged.verdict is None:
-        ended = reason is not EndReason.UNKNOWN
-        outcome = Outcome.UNKNOWN if ended else Outcome.INCOMPLETE
-        return Ending(outcome=outcome, end_reason=reason if ended else EndReason.KILLED)
+        if reason is EndReason.UNKNOWN:
+            return Ending(Outcome.INCOMPLETE, EndReason.KILLED)
+        return Ending(Outcome.UNKNOWN, reason)
     # The log tells passed and failed by whether the score is 1, and knows no other scores.
-    passed = logged.verdict == "PASS"
-    return Ending(
-        outcome=Outcome.SUCCESS if passed else Outcome.FAILURE,
-        end_reason=reason,
-        reward=1.0 if passed else 0.0,
-    )
+    if logged.verdict == "PASS":
+        return Ending(Outcome.SUCCESS, reason, 1.0)
+    return Ending(Outcome.FAILURE, reason, 0.0)
 
 
 def _reason(steps: Sequence[StepRecord]) -> EndReason:

@@ -16,19 +16,13 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.files.assembling import (
     URL_CHARS,
-    Ending,
-    clean,
-    clean_json,
-    goal_of,
-    last_url,
+    RunFiles,
     model_names,
     reward_evaluation,
-    source_record,
     task_record,
 )
 from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.playwright.reader import kept_trace
 from webagent.trajectory.formats.webarena.folders import (
@@ -44,8 +38,6 @@ from webagent.trajectory.records import (
     AgentRecord,
     BlobRecord,
     EnvironmentRecord,
-    RunRecord,
-    StepRecord,
     TaskRecord,
     Totals,
 )
@@ -90,7 +82,7 @@ class WebArenaReader:
             yield from (Problem(place, path, "log", why) for path, why in unread.items())
             settings = folder.settings(tree, bounds)
             for path in folder.renders:
-                files = RunFiles(tree, folder.place(path), folder.files, bounds)
+                files = RunFiles(tree, folder.place(path), folder.files, bounds, FORMAT)
                 run = _Run(tree, files, folder, path, logged, settings)
                 yield guarded(files.source, path, run.read)
 
@@ -118,14 +110,44 @@ class _Run:
         logged = self.logged.get(task.external_id)
         if logged is None:
             files.note("outcome", self.path, "no log says whether the task passed")
-        run_id = bounded_name(self.folder.place(self.path)) or task.external_id
+        files.run_id = bounded_name(self.folder.place(self.path)) or task.external_id
         kept = partial(kept_picture, self.tree, files, self.folder.place(""), role="screenshot")
-        steps = tuple(step_records(files, rendered.steps, run_id, self.path, kept))
+        steps = tuple(step_records(files, rendered.steps, self.path, kept))
         end = ending(steps, logged)
-        run = self._run(run_id, task, steps, end, logged, self._kept(content))
+        original = self._kept(content)
+        answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
+        log = "\n".join(logged.lines) if logged else ""
+        trace = self._trace(task.external_id)
+        settings = self.settings
         has_verdict = logged is not None and (logged.verdict or logged.error)
-        evaluations = (reward_evaluation(run),) if has_verdict else ()
-        return files.bundle(task=task, run=run, steps=steps, evaluations=evaluations)
+        return files.assemble(
+            task,
+            steps,
+            self.folder.place(self.path),
+            tool="webarena",
+            evaluations=(reward_evaluation(files.run_id, end),) if has_verdict else (),
+            agent=AgentRecord(
+                name=_agent_name(settings), config=files.clean_json(settings) or None
+            ),
+            models=model_names([text(settings.get("model"))]),
+            experiment=bounded_name(self.folder.name) or None,
+            **vars(end),
+            final_answer=answer,
+            infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
+            totals=Totals(seconds=_seconds(logged)),
+            environment=EnvironmentRecord(
+                viewport_width=whole(settings.get("viewport_width")),
+                viewport_height=whole(settings.get("viewport_height")),
+            ),
+            max_steps=whole(settings.get("max_steps")),
+            logs=(files.text_blob(files.clean(log) or "", "log", "log.txt", "text/plain"),)
+            if log
+            else (),
+            extra={"logged": {"started": logged.started, "ended": logged.ended}}
+            if logged and logged.started
+            else None,
+            originals=(original, *self._configs(task.external_id), trace),
+        )
 
     def _task(self, rendered: Rendered) -> TaskRecord:
         files, config = self.files, rendered.config
@@ -146,61 +168,11 @@ class _Run:
             name,
             external_id,
             sites=sites,
-            goal=goal_of(intent, files.bounds.text_chars),
-            start_urls=tuple(url for s in starts if (url := clean(files, s, URL_CHARS))),
+            goal=files.goal(intent),
+            start_urls=tuple(url for s in starts if (url := files.clean(s, URL_CHARS))),
             intent_template=text(config.get("intent_template")),
-            eval=clean_json(files, mapping(config.get("eval"))) or None,
-            extra=clean_json(files, extra) or None,
-        )
-
-    def _run(
-        self,
-        run_id: str,
-        task: TaskRecord,
-        steps: tuple[StepRecord, ...],
-        end: Ending,
-        logged: Logged | None,
-        kept: BlobRecord,
-    ) -> RunRecord:
-        files, settings = self.files, self.settings
-        answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
-        model = text(settings.get("model"))
-        log = "\n".join(logged.lines) if logged else ""
-        width, height = (
-            whole(settings.get("viewport_width")),
-            whole(settings.get("viewport_height")),
-        )
-        trace = self._trace(task.external_id)
-        return RunRecord(
-            id=run_id,
-            task_id=task.id,
-            agent=AgentRecord(
-                name=_agent_name(settings),
-                config=clean_json(files, settings) or None,
-            ),
-            models=model_names([model]),
-            experiment=bounded_name(self.folder.name) or None,
-            goal=task.goal,
-            **vars(end),
-            final_answer=answer,
-            final_url=last_url(steps),
-            infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
-            totals=Totals(seconds=_seconds(logged)),
-            environment=EnvironmentRecord(viewport_width=width, viewport_height=height),
-            max_steps=whole(settings.get("max_steps")),
-            logs=(files.text_blob(clean(files, log) or "", "log", "log.txt", "text/plain"),)
-            if log
-            else (),
-            extra={"logged": {"started": logged.started, "ended": logged.ended}}
-            if logged and logged.started
-            else None,
-            source=source_record(
-                files,
-                FORMAT,
-                self.folder.place(self.path),
-                tool="webarena",
-                originals=(kept, *self._configs(task.external_id), trace),
-            ),
+            eval=files.clean_json(mapping(config.get("eval"))) or None,
+            extra=files.clean_json(extra) or None,
         )
 
     def _kept(self, content: str) -> BlobRecord:
@@ -213,7 +185,7 @@ class _Run:
         """The runner's arguments and the task's own file."""
         for path in (SETTINGS, self.folder.task_path(task)):
             if path is not None and path in self.files.files:
-                yield self.files.original(path, clean_json(self.files, self.files.read_json(path)))
+                yield self.files.original(path, self.files.clean_json(self.files.read_json(path)))
 
     def _trace(self, task: str) -> BlobRecord | None:
         """The Playwright trace of the run, if one was saved: without its secrets."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from webagent.trajectory.files.assembling import URL_CHARS, clean, clean_json
-from webagent.trajectory.files.run_files import RunFiles
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.formats.webarena.render import RenderedStep
 from webagent.trajectory.records import (
     ActionRecord,
@@ -31,7 +30,6 @@ _MOST_TABS = 100
 def step_records(
     files: RunFiles,
     steps: Sequence[RenderedStep],
-    run_id: str,
     where: str,
     kept: Callable[[str], BlobRecord | None],
 ) -> Iterator[StepRecord]:
@@ -57,29 +55,28 @@ def step_records(
             data = f"data:image/png;base64,{step.picture}"
             picture = files.embedded_picture(data, "screenshot", place)
         seen = _observation(files, step, place).model_copy(update={"screenshot": picture})
-        yield _step(files, step, action, run_id, index, seen)
+        yield _step(files, step, action, index, seen)
 
 
 def _step(
     files: RunFiles,
     step: RenderedStep,
     action: ActionRecord | None,
-    run_id: str,
     index: int,
     seen: Observation,
 ) -> StepRecord:
     by_harness = early_stop(action) is not None
     extra = {
-        "parsed_action": clean(files, step.parsed),
-        "action_object": clean(files, step.action_object),
+        "parsed_action": files.clean(step.parsed),
+        "action_object": files.clean(step.action_object),
         "by_harness": by_harness or None,
     }
     return StepRecord(
-        run_id=run_id,
+        run_id=files.run_id,
         index=index,
         source_index=index,
         before=seen,
-        thought=clean(files, step.prediction),
+        thought=files.clean(step.prediction),
         actions=(_cleaned(files, action),) if action else (),
         extra=not_none(extra) or None,
     )
@@ -88,8 +85,8 @@ def _step(
 def _cleaned(files: RunFiles, action: ActionRecord) -> ActionRecord:
     """The action without secrets."""
     changes: dict[str, Any] = {
-        "raw": clean_json(files, action.raw),
-        "args": tuple(clean_json(files, arg) for arg in action.args),
+        "raw": files.clean_json(action.raw),
+        "args": tuple(files.clean_json(arg) for arg in action.args),
     }
     return action.model_copy(update=changes)
 
@@ -97,22 +94,22 @@ def _cleaned(files: RunFiles, action: ActionRecord) -> ActionRecord:
 def _observation(files: RunFiles, step: RenderedStep, place: str) -> Observation:
     head = _TABS.match(step.observation)
     titles = _titles(head[0].strip()) if head else []
-    url = clean(files, step.url, URL_CHARS)
+    url = files.clean(step.url, URL_CHARS)
     current = next((title for title, active in titles if active), None)
-    tree = clean(files, step.observation, files.bounds.blob_bytes)
+    tree = files.clean(step.observation, files.bounds.blob_bytes)
     return Observation(
         url=url,
-        title=clean(files, current, URL_CHARS),
+        title=files.clean(current, URL_CHARS),
         # Only the current tab's address is known.
         tabs=tuple(
-            TabRecord(url=url or "", title=clean(files, title, URL_CHARS), active=active)
+            TabRecord(url=url or "", title=files.clean(title, URL_CHARS), active=active)
             for title, active in titles
             if active
         ),
         a11y_tree=files.text_blob(tree, "a11y_tree", f"{place}/tree.txt", "text/plain")
         if tree
         else None,
-        extra={"tabs": [clean(files, title, URL_CHARS) for title, _ in titles]}
+        extra={"tabs": [files.clean(title, URL_CHARS) for title, _ in titles]}
         if len(titles) > 1
         else None,
     )

@@ -10,15 +10,14 @@ from typing import Any
 
 from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.files.assembling import URL_CHARS, check_steps, clean, iso_moment
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.files.lines import json_values
 from webagent.trajectory.files.opening import open_inner
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import READ_ERRORS, Tree, TreeError
 from webagent.trajectory.formats.playwright.reader import events_of, lines_of
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
-from webagent.trajectory.values import items, mapping, not_none, number, text, whole
+from webagent.trajectory.values import iso_moment, items, mapping, not_none, number, text, whole
 
 _DOCUMENT = "document"
 _HTML = "text/html"
@@ -122,20 +121,20 @@ def _looks_like_page(request: dict[str, Any], response: dict[str, Any]) -> bool:
 _MOST_REQUESTS = 2_000
 
 
-def step_records(files: RunFiles, loads: list[Load], run_id: str) -> Iterator[StepRecord]:
+def step_records(files: RunFiles, loads: list[Load]) -> Iterator[StepRecord]:
     """Each load of a page as a step without an action: what was done is not in the file."""
     for index, load in enumerate(loads):
-        check_steps(index + 1, files.bounds, "entries", "pages")
+        files.check_steps(index + 1, "entries", "pages")
         page = load.page
         shown = [page, *load.requests] if page else load.requests
         times = [request.at for request in shown if request.at]
         yield StepRecord(
-            run_id=run_id,
+            run_id=files.run_id,
             index=index,
             before=Observation(
                 at=page.at,
-                url=clean(files, page.url, URL_CHARS),
-                title=clean(files, load.title, URL_CHARS),
+                url=files.clean(page.url, URL_CHARS),
+                title=files.clean(load.title, URL_CHARS),
             )
             if page
             else None,
@@ -158,7 +157,7 @@ def _event(files: RunFiles, request: Request) -> dict[str, Any]:
     event = {
         "type": "network",
         "method": request.method[:40],
-        "url": clean(files, request.url, URL_CHARS),
+        "url": files.clean(request.url, URL_CHARS),
         "status": request.status,
         "at": request.at.isoformat() if request.at else None,
         "seconds": request.seconds,
@@ -171,7 +170,7 @@ _NETWORK = ".network"
 
 
 def read_trace(
-    tree: Tree, files: RunFiles, path: str, run_id: str
+    tree: Tree, files: RunFiles, path: str
 ) -> tuple[list[StepRecord], list[Request]] | None:
     """Steps and requests of the zipped trace under a path; None, with a note, if it is none."""
     try:
@@ -182,7 +181,7 @@ def read_trace(
         files.note("trace", path, str(error))
         return None
     learn_passwords(own, trace.calls)
-    steps = list(Steps(own, trace, run_id).records())
+    steps = list(Steps(own, trace).records())
     return steps, requests_of({"log": {"entries": list(_snapshots(inner, own))}})
 
 

@@ -10,19 +10,15 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.assembling import (
     UNKNOWN_VERSION,
-    clean,
-    clean_json,
+    RunFiles,
     evaluator,
     experiment_above,
     first_start,
     last_end,
-    last_url,
     seconds_between,
-    source_record,
     task_record,
 )
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace
-from webagent.trajectory.files.run_files import RunFiles
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.playwright.reader import kept_trace
 from webagent.trajectory.formats.webarena_verified.folders import (
@@ -52,8 +48,6 @@ from webagent.trajectory.records import (
     BlobRecord,
     EndReason,
     Outcome,
-    RunRecord,
-    SourceRecord,
     StepRecord,
     TaskRecord,
     Totals,
@@ -104,23 +98,50 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
     if answer is None and result is None and not har and folder.trace is None:
         raise InputError("", "neither a response nor a result nor a trace", file=folder.path)
     task = _task(folder, result)
-    run_id = bounded_name(folder.path or folder.name)
-    traced = read_trace(tree, files, folder.trace, run_id) if folder.trace else None
-    steps = _steps(files, har, traced, run_id)
+    files.run_id = bounded_name(folder.path or folder.name)
+    traced = read_trace(tree, files, folder.trace) if folder.trace else None
+    steps = _steps(files, har, traced)
     if not har and not traced:
         files.note("network", folder.path, "no HAR")
     if not traced or not traced[0]:
         files.note("screenshot", folder.path, "this format holds no pictures and no actions")
     if folder.is_lone:
         files.note("response", folder.path, "a HAR by itself: pages and requests alone are kept")
-    run = _run(files, folder, task, run_id, steps, answer, result, har)
+    if answer is None:
+        files.note("answer", RESPONSE, "missing: the run broke off, or was never asked")
+    started, ended = first_start(steps), last_end(steps)
+    creator = mapping(mapping(har.get("log")).get("creator"))
+    browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
+    told = {"har_creator": browser, "task_type": answer and answer.task_type}
+    verdict = result.verdict if result else None
+    facts = {
+        "agent": AgentRecord(name="unknown"),
+        "experiment": experiment_above(folder.path, files.given_name),
+        "started_at": started,
+        "ended_at": ended,
+        # As the source claims: an evaluator that failed leaves an error, never a failure. Its
+        # message stands with the evaluation alone: it tells what was expected.
+        "outcome": _OUTCOMES[verdict]
+        if verdict
+        else Outcome.UNKNOWN
+        if answer
+        else Outcome.INCOMPLETE,
+        "end_reason": EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        "reward": number(result.content.get("score")) if result and verdict != "error" else None,
+        "totals": Totals(seconds=seconds_between(started, ended)),
+        "extra": files.clean_json(told),
+    }
+    if answer:
+        facts["claimed_success"] = answer.claims_success
+        facts["final_answer"] = files.clean(answer.words)
+        facts["infeasible_claim"] = files.clean(answer.refusal)
     originals: list[BlobRecord | None] = []
     if har:
-        originals.append(files.original(folder.har or "network.har", clean_json(files, har)))
+        originals.append(files.original(folder.har or "network.har", files.clean_json(har)))
     if folder.trace and traced:
         originals.append(kept_trace(tree, files, folder.trace))
     if raw_result:
-        originals.append(files.original(RESULT, clean_json(files, raw_result)))
+        originals.append(files.original(RESULT, files.clean_json(raw_result)))
     if answer:
         words = files.redactor.text(answer.raw)
         originals.append(files.text_blob(words, "source", RESPONSE, "application/json"))
@@ -128,19 +149,15 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
         if _holds_cookies(path):
             files.drop("storage state", path, "holds log-in cookies")
     first = next((blob.name for blob in originals if blob and blob.name), "")
-    source = source_record(
-        files,
-        FORMAT,
+    return files.assemble(
+        task,
+        steps,
         f"{folder.path}/{first}".strip("/"),
         tool="webarena-verified",
         tool_version=result.version if result else None,
         originals=originals,
-    )
-    return files.bundle(
-        task=task,
-        run=run.model_copy(update={"source": source}),
-        steps=steps,
-        evaluations=_evaluation(files, run, result) if result else (),
+        evaluations=_evaluation(files, result) if result else (),
+        **facts,
     )
 
 
@@ -148,14 +165,13 @@ def _steps(
     files: RunFiles,
     har: dict[str, Any],
     traced: tuple[list[StepRecord], list[Request]] | None,
-    run_id: str,
 ) -> tuple[StepRecord, ...]:
     """What a trace tells was done, or else which pages were loaded; each with its requests."""
     acted, sent = traced or ([], [])
     requests = requests_of(har) or sent
     if acted:
         return tuple(with_requests(files, acted, requests))
-    return tuple(step_records(files, page_loads(requests, titles_of(har)), run_id))
+    return tuple(step_records(files, page_loads(requests, titles_of(har))))
 
 
 def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
@@ -182,54 +198,7 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
     )
 
 
-def _run(
-    files: RunFiles,
-    folder: TaskFolder,
-    task: TaskRecord,
-    run_id: str,
-    steps: tuple[StepRecord, ...],
-    answer: Answer | None,
-    result: Result | None,
-    har: dict[str, Any],
-) -> RunRecord:
-    started, ended = first_start(steps), last_end(steps)
-    creator = mapping(mapping(har.get("log")).get("creator"))
-    browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
-    if answer is None:
-        files.note("answer", RESPONSE, "missing: the run broke off, or was never asked")
-    return RunRecord(
-        id=run_id,
-        task_id=task.id,
-        source=SourceRecord(format=FORMAT),
-        agent=AgentRecord(name="unknown"),
-        experiment=experiment_above(folder.path, files.given_name),
-        started_at=started,
-        ended_at=ended,
-        outcome=_outcome(answer, result),
-        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
-        reward=number(result.content.get("score"))
-        if result and result.verdict != "error"
-        else None,
-        claimed_success=answer.claims_success if answer else None,
-        final_answer=clean(files, answer.words) if answer else None,
-        final_url=last_url(steps),
-        infeasible_claim=clean(files, answer.refusal) if answer else None,
-        totals=Totals(seconds=seconds_between(started, ended)),
-        extra=clean_json(files, {"har_creator": browser, "task_type": answer and answer.task_type}),
-    )
-
-
-def _outcome(answer: Answer | None, result: Result | None) -> Outcome:
-    """As the source claims: an evaluator that failed leaves an error, never a failure.
-
-    Its message stands with the evaluation alone: it tells what was expected.
-    """
-    if result is not None:
-        return _OUTCOMES[result.verdict]
-    return Outcome.UNKNOWN if answer else Outcome.INCOMPLETE
-
-
-def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[EvaluationRecord, ...]:
+def _evaluation(files: RunFiles, result: Result) -> tuple[EvaluationRecord, ...]:
     """The evaluation with its checks; the checksums of code and data are part of the version."""
     sums = {key: text(result.content.get(key)) for key in _SUMS}
     short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in sums.values()]
@@ -238,22 +207,22 @@ def _evaluation(files: RunFiles, run: RunRecord, result: Result) -> tuple[Evalua
         CheckRecord(
             name=bounded_name(check.name),
             verdict=check.verdict,
-            expected=clean_json(files, check.expected),
-            actual=clean_json(files, check.actual),
-            message=clean(files, check.message),
+            expected=files.clean_json(check.expected),
+            actual=files.clean_json(check.actual),
+            message=files.clean(check.message),
         )
         for check in result.checks
     )
     record = EvaluationRecord(
-        id=bounded_name(f"{run.id}-verified"),
-        run_id=run.id,
+        id=bounded_name(f"{files.run_id}-verified"),
+        run_id=files.run_id,
         evaluator=evaluator(
             TASK_SET, "matcher", version, {"webarena_verified_version": result.version} | sums
         ),
         verdict=result.verdict,
         score=number(result.content.get("score")),
         checks=tuple(checks),
-        rationale=clean(files, result.message),
+        rationale=files.clean(result.message),
         extra={"status": (text(result.content.get("status")) or "").lower()},
     )
     return (record,)
