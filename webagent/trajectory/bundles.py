@@ -17,6 +17,7 @@ from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.images import ImageFacts
 from webagent.trajectory.records import BlobRecord, Record, RunRecord, StepRecord, TaskRecord
 from webagent.trajectory.verdict_records import (
+    SAID,
     AdjudicationRecord,
     EvaluationRecord,
     HintRecord,
@@ -222,10 +223,8 @@ class RunBundle:
         yield self.task
         yield self.run
         yield from self.steps
-        yield from self.evaluations
-        yield from self.labels
-        yield from self.adjudications
-        yield from self.hints
+        for name in SAID:
+            yield from getattr(self, name)
 
     def blob_records(self) -> Iterator[BlobRecord]:
         """Every blob that is mentioned, each hash once, in order of appearance."""

@@ -38,7 +38,7 @@ from webagent.trajectory.formats.webarena.reader import WebArenaReader
 from webagent.trajectory.formats.webarena_verified.reader import WEBARENA_VERIFIED
 from webagent.trajectory.formats.webvoyager import WEBVOYAGER
 from webagent.trajectory.formats.wonderbread import WONDERBREAD
-from webagent.trajectory.records import BlobRecord, EventRecord, Record, StepRecord
+from webagent.trajectory.records import BlobRecord, Record
 from webagent.trajectory.texts import NAME_CHARS, UNSTORABLE
 
 _INT32 = 2**31 - 1
@@ -49,9 +49,8 @@ _ROLE = re.compile(r"^[a-z0-9_]{1,40}$")
 
 def why_refused(bundle: RunBundle, bounds: Bounds) -> Rejection | None:
     """Why a run that was read cannot be taken; None if it can."""
-    for field, reason in _faults(bundle, bounds):
-        return Rejection(bundle.source, bundle.source, field, reason)
-    return None
+    faults = (Rejection(bundle.source, bundle.source, *fault) for fault in _faults(bundle, bounds))
+    return next(faults, None)
 
 
 def _faults(bundle: RunBundle, bounds: Bounds) -> Iterator[tuple[str, str]]:
@@ -78,29 +77,21 @@ def _faults(bundle: RunBundle, bounds: Bounds) -> Iterator[tuple[str, str]]:
     for record in bundle.records():
         yield from _value_faults(record)
     for event in run.events:
-        yield from _event_faults(event)
-    yield from _step_faults(bundle.steps, run.id)
+        if event.last_step < event.first_step:
+            yield "run.events", "ends before it begins"
+        if event.last_step > _INT32:
+            yield "run.events", f"ends after step {_INT32}"
+    for index, step in enumerate(bundle.steps):
+        if step.index != index:
+            yield "steps.index", f"{step.index} where {index} was due"
+        if step.run_id != run.id:
+            yield "steps.run_id", "a step of another run"
     verdicts = (bundle.evaluations, bundle.labels, bundle.adjudications)
     if any(verdict.run_id != run.id for kind in verdicts for verdict in kind):
         yield "run_id", "a verdict of another run"
     for record in bundle.records():
         for blob in blobs_of(record):
             yield from _blob_faults(blob)
-
-
-def _step_faults(steps: tuple[StepRecord, ...], run_id: str) -> Iterator[tuple[str, str]]:
-    for index, step in enumerate(steps):
-        if step.index != index:
-            yield "steps.index", f"{step.index} where {index} was due"
-        if step.run_id != run_id:
-            yield "steps.run_id", "a step of another run"
-
-
-def _event_faults(event: EventRecord) -> Iterator[tuple[str, str]]:
-    if event.last_step < event.first_step:
-        yield "run.events", "ends before it begins"
-    if event.last_step > _INT32:
-        yield "run.events", f"ends after step {_INT32}"
 
 
 def _blob_faults(blob: BlobRecord) -> Iterator[tuple[str, str]]:
@@ -126,11 +117,7 @@ def _value_faults(value: Record | tuple[object, ...]) -> Iterator[tuple[str, str
                 yield name, "more than 63 bits"
         elif isinstance(item, (Record, tuple)) and item:
             for field, reason in _value_faults(item):
-                yield _joined(name, field), reason
-
-
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}".strip(".")
+                yield f"{name}.{field}".strip("."), reason
 
 
 __all__ = [

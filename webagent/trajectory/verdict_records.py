@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
@@ -123,6 +124,15 @@ class AdjudicationRecord(Record):
     by: str | None = None
     at: Moment | None = None
     extra: Json | None = None
+
+
+SAID: Mapping[str, type[Record]] = {
+    "evaluations": EvaluationRecord,
+    "labels": LabelRecord,
+    "adjudications": AdjudicationRecord,
+    "hints": HintRecord,
+}
+"""What is said of a run or written from it, as a bundle calls it; a file of lines for each."""
 
 
 class Mode(StrEnum):

@@ -10,20 +10,19 @@ import weakref
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.archives import LOCAL_HEADER, LOCAL_MAGIC, NAME_SHOWN, ZipTree
 from webagent.trajectory.files.trees import (
-    READ_CHUNK,
-    READ_ERRORS,
     FolderTree,
     NamedFiles,
     Refusals,
     Tree,
     TreeError,
     head_of,
+    pieces_of,
     why_name_is_refused,
 )
 from webagent.trajectory.texts import EncodingError, decoded, legible
@@ -117,29 +116,13 @@ def open_inner(tree: Tree, name: str, bounds: Bounds) -> ZipTree:
     # A zip is read from its end, which a compressed member of another zip does not allow.
     copy = cast(BinaryIO, tempfile.TemporaryFile(prefix="crosscheck-"))  # noqa: SIM115 (closed below)
     try:
-        _copy(tree, name, copy, bounds.member_bytes)
+        copy.writelines(pieces_of(tree, name, bounds.member_bytes))
         inner = ZipTree(copy, bounds, f"{tree.label}/{name}")
     except BaseException:
         copy.close()
         raise
     weakref.finalize(inner, copy.close)
     return inner
-
-
-def _copy(tree: Tree, name: str, copy: IO[bytes], limit: int) -> None:
-    total = 0
-    with tree.open(name) as stream:
-        while True:
-            try:
-                chunk = stream.read(READ_CHUNK)
-            except READ_ERRORS as error:
-                raise TreeError(f"damaged: {error}") from error
-            if not chunk:
-                return
-            total += len(chunk)
-            if total > limit:
-                raise BoundError(f"more than {limit} bytes")
-            copy.write(chunk)
 
 
 def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) -> Tree:
@@ -159,7 +142,7 @@ def open_tree(given: Path | BinaryIO, bounds: Bounds, label: str | None = None) 
     try:
         return ZipTree(given, bounds, label)
     except TreeError as error:
-        if not starts_like_zip(given):
+        if _first_bytes(given, len(LOCAL_MAGIC)) != LOCAL_MAGIC:
             if is_json(given):
                 return LoneFileTree(given, bounds, label)
             is_empty = _bytes_of(given) == 0
@@ -180,11 +163,6 @@ class _Member:
     packed: int
     size: int
     deflated: bool
-
-
-def starts_like_zip(given: Path | BinaryIO) -> bool:
-    """Whether the first bytes are those of a zip's first member."""
-    return _first_bytes(given, len(LOCAL_MAGIC)) == LOCAL_MAGIC
 
 
 def _first_bytes(given: Path | BinaryIO, size: int) -> bytes:

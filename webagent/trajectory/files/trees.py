@@ -65,20 +65,24 @@ def given_name(tree: Tree) -> str:
 
 
 def read_file(tree: Tree, name: str, limit: int) -> bytes:
-    """All bytes of one file.
+    """All bytes of one file. Raises as `pieces_of` does."""
+    return b"".join(pieces_of(tree, name, limit))
+
+
+def pieces_of(tree: Tree, name: str, limit: int) -> Iterator[bytes]:
+    """The bytes of one file, piece by piece.
 
     Raises:
         BoundError: it has more than `limit` bytes.
         TreeError: it is damaged.
     """
-    chunks, total = [], 0
+    total = 0
     with tree.open(name) as stream:
         while chunk := _read_some(stream):
             total += len(chunk)
             if total > limit:
                 raise BoundError(f"more than {limit} bytes")
-            chunks.append(chunk)
-    return b"".join(chunks)
+            yield chunk
 
 
 def head_of(tree: Tree, name: str, limit: int) -> bytes:

@@ -98,7 +98,7 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         raise InputError("role", "no message of an assistant", file=MESSAGES)
     files.check_steps(len(replies), "role", "replies", MESSAGES)
     log = files.redactor.text(files.read_text(LOG))
-    tokens = read_tokens(log)
+    tokens = [(int(asked), int(replied)) for asked, replied in _TOKENS.findall(log)]
     name = bounded_name(folder.name.removeprefix("task") or folder.name)
     site, separator, _ = name.partition("--")
     task = task_record(
@@ -258,11 +258,6 @@ def read_action(raw: str) -> ActionRecord | None:
     args = tuple(part.strip() for part in element.groups() if part)
     target = Target(bid=args[0]) if args[0] != "WINDOW" else None
     return ActionRecord(raw=raw, dialect=DIALECT, name=name, args=args, target=target)
-
-
-def read_tokens(log: str) -> list[tuple[int, int]]:
-    """Tokens of each question and reply, in the order in which the log tells them."""
-    return [(int(asked), int(replied)) for asked, replied in _TOKENS.findall(log)]
 
 
 def _words(content: Any) -> str:

@@ -73,14 +73,12 @@ def moments(trace: list[Any]) -> Iterator[Moment]:
         yield current
 
 
-def without_passwords(files: RunFiles, trace: list[Any]) -> list[Any]:
-    """The trace without the keys that were struck in password fields."""
-    return [_without_password(files, mapping(item)) for item in trace]
-
-
-def _without_password(files: RunFiles, item: dict[str, Any]) -> dict[str, Any]:
+def without_password(files: RunFiles, item: dict[str, Any]) -> dict[str, Any]:
+    """An item of the trace without the key that was struck in a password field."""
     data = mapping(item.get("data"))
-    if data.get("key") is None or not _asks_for_password(_attributes(data)):
+    attributes = _attributes(data)
+    words = [text(attributes.get(key)) for key in ("type", "name", "id", *_WORDS)]
+    if data.get("key") is None or not is_password_field(*words):
         return item
     files.redactor.counts["password"] += 1
     return item | {"data": data | {"key": REDACTED}}
@@ -119,11 +117,6 @@ def _attributes(data: dict[str, Any]) -> dict[str, Any]:
     """Of the element that was acted on; some files wrap them once more."""
     found = mapping(data.get("element_attributes"))
     return mapping(found.get("element")) or found
-
-
-def _asks_for_password(attributes: dict[str, Any]) -> bool:
-    words = [text(attributes.get(key)) for key in ("type", "name", "id", *_WORDS)]
-    return is_password_field(*words)
 
 
 def _point(data: dict[str, Any], state: dict[str, Any]) -> Point | None:
@@ -212,7 +205,7 @@ WONDERBREAD = PlacesReader(
 
 def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
     value = mapping(files.read_json(each.trace))
-    trace = without_passwords(files, items(value.get("trace")))
+    trace = [without_password(files, mapping(item)) for item in items(value.get("trace"))]
     if not trace:
         raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
     files.run_id = bounded_name(each.path or each.name)

@@ -142,14 +142,16 @@ def read_exp_args(value: Any) -> ExpArgs:
         return ExpArgs(readable=False)
     viewport = mapping(env.get("viewport"))
     width, height = whole(viewport.get("width")), whole(viewport.get("height"))
-    name = text(agent.get("agent_name"))
+    name = (
+        text(agent.get("agent_name")) or (text(fields.get("exp_name")) or "").partition("_on_")[0]
+    )
     return ExpArgs(
         readable=True,
         loop=(text(fields.get("$class")) or "").rpartition(".")[0] or None,
         task_name=bounded_name(str(env["task_name"])),
         seed=whole(env.get("task_seed")),
         max_steps=whole(env.get("max_steps")),
-        agent_name=bounded_name(name or _agent_of(text(fields.get("exp_name"))) or UNKNOWN),
+        agent_name=bounded_name(name or UNKNOWN),
         agent_config=without_secrets(agent) or None,
         models=_models(agent),
         exp_id=text(fields.get("exp_id")),
@@ -193,10 +195,6 @@ def holds_secrets(value: Any) -> bool:
     return bool(without_secrets(value) != value)
 
 
-def _agent_of(exp_name: str | None) -> str | None:
-    return exp_name.partition("_on_")[0] or None if exp_name else None
-
-
 def _models(agent: dict[str, Any]) -> tuple[str, ...]:
     """Every `model_name` inside the agent's settings, in order."""
     found: dict[str, None] = {}
@@ -237,6 +235,7 @@ def places(runs: list[tuple[RunFolder, ExpArgs]]) -> list[tuple[int, Place]]:
         attempts[_same_run(folder, exp)].append(index)
     found: dict[int, Place] = {}
     order: list[int] = []
+    trials = _trials(runs)
     for indices in attempts.values():
         chain = sorted(indices, key=lambda i: _age(*runs[i]))
         order += chain
@@ -245,12 +244,12 @@ def places(runs: list[tuple[RunFolder, ExpArgs]]) -> list[tuple[int, Place]]:
             later = chain[position + 1 :] if runs[index][0].hidden else []
             found[index] = Place(
                 id=_run_id(*runs[index]),
+                trial=trials[_same_run(*runs[index])],
                 attempt=1 + len(hidden_before),
                 retry_of=_run_id(*runs[hidden_before[-1]]) if hidden_before else None,
                 superseded_by=_run_id(*runs[later[0]]) if later else None,
             )
-    trials = _trials(runs)
-    return [(i, Place(**{**vars(found[i]), "trial": trials[_same_run(*runs[i])]})) for i in order]
+    return [(index, found[index]) for index in order]
 
 
 def _same_run(folder: RunFolder, exp: ExpArgs) -> tuple[str, ...]:

@@ -45,7 +45,6 @@ from webagent.trajectory.formats.agentlab.observations import (
     said_to_user,
     shown_packages,
 )
-from webagent.trajectory.formats.agentlab.stepfiles import StepFile
 from webagent.trajectory.formats.agentlab.steps import Steps
 from webagent.trajectory.records import (
     AgentRecord,
@@ -148,6 +147,7 @@ class RunInFolder:
         chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
         answers = said_to_user(chat)
         artefacts, logs, videos = self._kept_files()
+        last = steps.last
         loop, (width, height) = exp.loop or "", exp.viewport or (None, None)
         tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
         # A picture alone is no original: nothing can be read again from it.
@@ -180,7 +180,12 @@ class RunInFolder:
             logs=logs,
             videos=videos,
             artefacts=artefacts,
-            extra=self._last_words(steps.last),
+            # What it thought when it returned no action: no step holds it.
+            extra=files.free_form(
+                {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
+            )
+            if last and last.gave_up
+            else None,
         )
 
     def _summary(self) -> dict[str, Any]:
@@ -237,14 +242,6 @@ class RunInFolder:
                 artefacts.append(files.open_blob(path, "artefact", media_type))
         logs = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
         return present(*artefacts), present(logs), present(*videos)
-
-    def _last_words(self, last: StepFile | None) -> dict[str, Any] | None:
-        """What the agent thought when it returned no action: no step holds it."""
-        if last is None or not last.gave_up:
-            return None
-        return self._files.free_form(
-            {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
-        )
 
 
 def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:

@@ -239,7 +239,9 @@ def evaluation(
         "optimality": said.optimality,
         "looping": said.looping,
     }
-    price = _price(judgment)
+    # The sum in the file counts cached tokens as if they were money.
+    prices = mapping(judgment.get("cost"))
+    price = total(number(prices.get(key)) for key in ("input_price", "output_price"))
     return EvaluationRecord(
         id=bounded_name(f"{run_id}-{judge}{'-refused' * is_refused(place)}"),
         run_id=run_id,
@@ -277,12 +279,6 @@ def _evaluator(judge: str, judgment: dict[str, Any]) -> EvaluatorRecord:
     model = text(judgment.get("judge_model_name"))
     config |= {"imported_from": "agentrewardbench"} | ({"model": model} if model else {})
     return evaluator(f"AgentRewardBench {judge}", "judge", IMPORTED, config)
-
-
-def _price(judgment: dict[str, Any]) -> float | None:
-    """Input and output; the sum in the file counts cached tokens as if they were money."""
-    prices = mapping(judgment.get("cost"))
-    return total(number(prices.get(key)) for key in ("input_price", "output_price"))
 
 
 def _why_none(judgment: dict[str, Any]) -> str:

@@ -22,12 +22,7 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.values import items, mapping, text
-from webagent.trajectory.verdict_records import (
-    AdjudicationRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
-)
+from webagent.trajectory.verdict_records import SAID
 
 SCHEMA = "ATIF"
 EXTRA_KEY = "crosscheck"
@@ -112,11 +107,8 @@ def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> R
             task=TaskRecord.model_validate(own.get("task")),
             run=RunRecord.model_validate(own.get("run")),
             steps=_all(StepRecord, kept),
-            evaluations=_all(EvaluationRecord, own.get("evaluations")),
-            labels=_all(LabelRecord, own.get("labels")),
-            adjudications=_all(AdjudicationRecord, own.get("adjudications")),
-            hints=_all(HintRecord, own.get("hints")),
             blobs=files.stash,
+            **{name: _all(kind, own.get(name)) for name, kind in SAID.items()},
         )
     except ValidationError as error:
         detail = error.errors(include_url=False, include_input=False)[0]
@@ -136,5 +128,5 @@ def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> R
     return replace(whole, run=whole.run.model_copy(update={"source": source}))
 
 
-def _all(kind: type[R], values: Any) -> tuple[R, ...]:
+def _all(kind: type[R], values: Any) -> Any:
     return tuple(kind.model_validate(value) for value in items(values))

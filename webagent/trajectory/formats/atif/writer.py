@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from zipfile import ZipFile
 
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.canonical import canonical_json
+from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.formats.atif.documents import EXTRA_KEY, FILES_KEY, VERSION
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import EXTENSIONS
@@ -32,6 +32,7 @@ from webagent.trajectory.records import (
     TextPart,
 )
 from webagent.trajectory.values import not_none, total
+from webagent.trajectory.verdict_records import SAID
 
 SCHEMA_VERSION = "ATIF-v1.8"
 DOCUMENT = "trajectory.json"
@@ -59,8 +60,6 @@ def write_atif(
         BlobError: a blob that is mentioned cannot be read.
     """
     if isinstance(target, Path) and target.suffix != ".zip":
-        if target.exists() and any(target.iterdir()):
-            raise FileExistsError(target)
         return _write(FolderSink(target), bundles, blinding)
     with ZipFile(target, "w") as archive:
         return _write(ZipSink(archive), bundles, blinding)
@@ -131,7 +130,7 @@ def _task_turn(bundle: RunBundle, paths: dict[str, str]) -> Json:
     """The first turn: what was to be done, and what could be seen when it was said."""
     seen = bundle.steps[0].before if bundle.steps else None
     goal = bundle.run.goal or bundle.task.goal
-    parts = [part for given in goal if (part := _goal_part(given, paths))]
+    parts = [part for given in goal if (part := _part(given, paths))]
     if image := _image(seen.screenshot if seen else None, paths):
         parts.append(image)
     turn: Json = {"step_id": 1, "source": "user", "message": parts}
@@ -153,7 +152,7 @@ def _turn(
     }
     turn = {
         "step_id": number,
-        "timestamp": _stamp(step),
+        "timestamp": utc_text(step.started_at) if step.started_at else None,
         "source": "agent",
         "model_name": step.llm_calls[0].model if step.llm_calls else None,
         "message": step.thought or "",
@@ -167,15 +166,12 @@ def _turn(
 
 
 def _call(step: StepRecord, place: int, action: ActionRecord) -> Json:
+    call = {"tool_call_id": f"call_{step.index}_{place}", "function_name": action.name or "raw"}
     if action.name is None:
         raw = action.raw if isinstance(action.raw, dict) else {"code": action.raw}
-        return {"tool_call_id": _call_id(step, place), "function_name": "raw", "arguments": raw}
+        return call | {"arguments": raw}
     arguments: Json = {f"arg{n}": value for n, value in enumerate(action.args)}
-    return {
-        "tool_call_id": _call_id(step, place),
-        "function_name": action.name,
-        "arguments": arguments | (action.named_args or {}),
-    }
+    return call | {"arguments": arguments | (action.named_args or {})}
 
 
 def _observation(
@@ -229,15 +225,12 @@ def _own_records(bundle: RunBundle, paths: dict[str, str]) -> Json:
         "version": VERSION,
         "task": _plain(bundle.task),
         "run": _plain(bundle.run),
-        "evaluations": [_plain(record) for record in bundle.evaluations],
-        "labels": [_plain(record) for record in bundle.labels],
-        "adjudications": [_plain(record) for record in bundle.adjudications],
-        "hints": [_plain(record) for record in bundle.hints],
+        **{name: [_plain(record) for record in getattr(bundle, name)] for name in SAID},
         FILES_KEY: paths,
     }
 
 
-def _goal_part(part: GoalPart, paths: dict[str, str]) -> Json | None:
+def _part(part: GoalPart, paths: dict[str, str]) -> Json | None:
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     return _image(part.blob, paths)
@@ -253,15 +246,6 @@ def _image(blob: BlobRecord | None, paths: dict[str, str]) -> Json | None:
 def _plain(record: Record) -> Json:
     value: Json = json.loads(canonical_json(record))
     return value
-
-
-def _stamp(step: StepRecord) -> str | None:
-    at = step.started_at
-    return at.isoformat().replace("+00:00", "Z") if at else None
-
-
-def _call_id(step: StepRecord, place: int) -> str:
-    return f"call_{step.index}_{place}"
 
 
 def _folder(run_id: str, taken: set[str]) -> str:

@@ -58,17 +58,6 @@ _COMPUTER = re.compile(
 _LONGEST_SIGN = 64
 
 
-def find_dumps(tree: Tree, bounds: Bounds) -> list[str]:
-    """Every JSON or JSON Lines file in which a computer is used."""
-    return [
-        name
-        for name in tree.names
-        if name.endswith((".json", ".jsonl"))
-        and _may_be(tree, name)
-        and _uses_computer(tree, name, bounds.json_bytes)
-    ]
-
-
 def read_dump(tree: Tree, name: str, bounds: Bounds) -> Dump:
     """The messages of one file, in whatever wrapping.
 
@@ -158,14 +147,14 @@ _MEDIA = "data:{};base64,{}"
 
 
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
-    for name in find_dumps(tree, bounds):
-        yield RunPlace(
-            path=name,
-            files={name: name},
-            own=(name,),
-            file=name,
-            read=partial(_bundle, tree, name),
-        )
+    for name in tree.names:
+        if (
+            name.endswith((".json", ".jsonl"))
+            and _may_be(tree, name)
+            and _uses_computer(tree, name, bounds.json_bytes)
+        ):
+            read = partial(_bundle, tree, name)
+            yield RunPlace(path=name, files={name: name}, own=(name,), file=name, read=read)
 
 
 COMPUTER_USE = PlacesReader(

@@ -18,6 +18,7 @@ from webagent.trajectory.records import (
     TaskRecord,
     Totals,
 )
+from webagent.trajectory.verdict_records import SAID
 
 R = TypeVar("R", bound=Record)
 HIDDEN_NAME = "hidden"
@@ -38,6 +39,7 @@ _RUN = {
     "logs": (),
     "artefacts": (),
 }
+_SAID: dict[str, Any] = dict.fromkeys(SAID, ())
 _STEP = {"reward": None, "terminated": None, "truncated": None, "metrics": None, "events": ()}
 
 
@@ -58,11 +60,8 @@ class Blinding:
             task=self._known(bundle.task).model_copy(update=_TASK),
             run=self._run(bundle.run),
             steps=tuple(self._step(step) for step in bundle.steps),
-            evaluations=(),
-            labels=(),
-            adjudications=(),
-            hints=(),
             problems=(),
+            **_SAID,
         )
 
     def _run(self, run: RunRecord) -> RunRecord:

@@ -14,15 +14,12 @@ from webagent.trajectory.files.originals import take_blobs, without_missing
 from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
 from webagent.trajectory.formats.native.schema import (
-    ADJUDICATIONS,
     BLOBS,
-    EVALUATIONS,
-    HINTS,
-    LABELS,
     LINE_FILES,
     MANIFEST,
     N_STEPS,
     RUNS,
+    SAID_FILES,
     STEPS,
     TASKS,
     Manifest,
@@ -37,22 +34,10 @@ from webagent.trajectory.records import (
     StepRecord,
     TaskRecord,
 )
-from webagent.trajectory.verdict_records import (
-    AdjudicationRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
-)
+from webagent.trajectory.verdict_records import SAID
 
 R = TypeVar("R", bound=Record)
 _KEYS = {TASKS: "id", RUNS: "id"}
-_SAID: dict[str, tuple[str, type[Record]]] = {
-    EVALUATIONS: ("evaluations", EvaluationRecord),
-    LABELS: ("labels", LabelRecord),
-    ADJUDICATIONS: ("adjudications", AdjudicationRecord),
-    HINTS: ("hints", HintRecord),
-}
-"""File -> what a bundle calls its records, and their kind."""
 RUNS_OF_BUNDLE, STUDY_OF_BUNDLE = "runs/", "study/"
 """The two folders of a study's bundle."""
 
@@ -172,7 +157,7 @@ class _NativeFile:
                 yield self._run(run_id, files)
             strays = (
                 (name, run_id)
-                for name in (STEPS, *_SAID)
+                for name in (STEPS, *SAID_FILES)
                 for run_id in files[name]
                 if run_id not in files[RUNS]
             )
@@ -220,21 +205,13 @@ class _NativeFile:
             if n_steps is None and not self._has_all_steps:
                 raise InputError(N_STEPS, "nobody can tell whether its steps are all here")
             said: dict[str, Any] = {}
-            for file, (name, kind) in _SAID.items():
-                said[name] = _parse_all(kind, files[file].get(run_id))
+            for file, name in SAID_FILES.items():
+                said[name] = _parse_all(SAID[name], files[file].get(run_id))
         except InputError as error:
             return error.rejection(source, self._root + file)
-        bundle = RunBundle(
-            source=source,
-            task=task,
-            run=run,
-            steps=steps,
-            blobs=stash,
-            **said,
-        )
-        missing = take_blobs(
-            bundle, stash, self._tree, self._bounds, self._name_of, "not in the file"
-        )
+        bundle = RunBundle(source=source, task=task, run=run, steps=steps, blobs=stash, **said)
+        absent = "not in the file"
+        missing = take_blobs(bundle, stash, self._tree, self._bounds, self._name_of, absent)
         if missing and isinstance(self._tree, CutZipTree):
             first = missing[0]
             return Rejection(source, first.name, first.blob.role, first.why)

@@ -22,22 +22,15 @@ from webagent.trajectory.records import (
     TaskRecord,
 )
 from webagent.trajectory.values import Moment
-from webagent.trajectory.verdict_records import (
-    AdjudicationRecord,
-    EvaluationRecord,
-    HintRecord,
-    LabelRecord,
-)
+from webagent.trajectory.verdict_records import SAID
 
 MANIFEST = "manifest.json"
 TASKS = "tasks.jsonl"
 RUNS = "runs.jsonl"
 STEPS = "steps.jsonl"
-EVALUATIONS = "evaluations.jsonl"
-LABELS = "labels.jsonl"
-ADJUDICATIONS = "adjudications.jsonl"
-HINTS = "hints.jsonl"
-LINE_FILES = (TASKS, RUNS, STEPS, EVALUATIONS, LABELS, ADJUDICATIONS, HINTS)
+SAID_FILES = {f"{name}.jsonl": name for name in SAID}
+"""File -> what a bundle calls its records."""
+LINE_FILES = (TASKS, RUNS, STEPS, *SAID_FILES)
 BLOBS = "blobs"
 N_STEPS = "n_steps"
 """Key of a line in `runs.jsonl` that no run record has: how many steps belong to it."""
@@ -96,10 +89,7 @@ _OBJECTS: dict[str, type[BaseModel]] = {
     TASKS: TaskRecord,
     RUNS: RunRecord,
     STEPS: StepRecord,
-    EVALUATIONS: EvaluationRecord,
-    LABELS: LabelRecord,
-    ADJUDICATIONS: AdjudicationRecord,
-    HINTS: HintRecord,
+    **{file: SAID[name] for file, name in SAID_FILES.items()},
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -7,7 +7,6 @@ import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
@@ -15,14 +14,11 @@ from webagent.trajectory.bundles import BlobSource, RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import (
-    ADJUDICATIONS,
-    EVALUATIONS,
-    HINTS,
-    LABELS,
     LINE_FILES,
     MANIFEST,
     N_STEPS,
     RUNS,
+    SAID_FILES,
     STEPS,
     TASKS,
     BlobSums,
@@ -31,7 +27,7 @@ from webagent.trajectory.formats.native.schema import (
     Producer,
     blob_name,
 )
-from webagent.trajectory.records import Record, TaskRecord
+from webagent.trajectory.records import TaskRecord
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _STORED_ENDINGS = (".png", ".jpg", ".webp", ".gif", ".webm", ".mp4")
@@ -63,9 +59,11 @@ class ZipSink:
 
 
 class FolderSink:
-    """Files in a folder, none of which may be there already."""
+    """Files in a folder that must not exist or be empty. Raises FileExistsError."""
 
     def __init__(self, folder: Path) -> None:
+        if folder.exists() and any(folder.iterdir()):
+            raise FileExistsError(folder)
         self._folder = folder
 
     def add(self, name: str, content: IO[bytes] | bytes, size: int) -> None:
@@ -102,12 +100,10 @@ def write_zip(
     bundles: Iterable[RunBundle],
     *,
     blinding: Blinding | None = None,
-    created: datetime | None = None,
-    producer: Producer = PRODUCER,
 ) -> Manifest:
     """Write the runs as one zip and return its manifest.
 
-    The same runs in the same order give the same bytes (unless `created` differs).
+    The same runs in the same order give the same bytes.
 
     Args:
         target: a path, or a writable and *seekable* binary file.
@@ -117,18 +113,11 @@ def write_zip(
         BlobError: a blob that is mentioned cannot be read.
     """
     with zipfile.ZipFile(target, "w") as archive:
-        return write_native(
-            ZipSink(archive), bundles, blinding=blinding, created=created, producer=producer
-        )
+        return write_native(ZipSink(archive), bundles, blinding=blinding)
 
 
 def write_folder(
-    target: Path,
-    bundles: Iterable[RunBundle],
-    *,
-    blinding: Blinding | None = None,
-    created: datetime | None = None,
-    producer: Producer = PRODUCER,
+    target: Path, bundles: Iterable[RunBundle], *, blinding: Blinding | None = None
 ) -> Manifest:
     """Like `write_zip`, as a folder that must not exist or be empty.
 
@@ -136,11 +125,7 @@ def write_folder(
         FileExistsError: something lies there already.
         BlobError: a blob that is mentioned cannot be read.
     """
-    if target.exists() and any(target.iterdir()):
-        raise FileExistsError(target)
-    return write_native(
-        FolderSink(target), bundles, blinding=blinding, created=created, producer=producer
-    )
+    return write_native(FolderSink(target), bundles, blinding=blinding)
 
 
 class _LineFileWriter:
@@ -182,8 +167,6 @@ def write_native(
     bundles: Iterable[RunBundle],
     *,
     blinding: Blinding | None = None,
-    created: datetime | None = None,
-    producer: Producer = PRODUCER,
 ) -> Manifest:
     """Write the runs to wherever the sink puts them; otherwise as `write_zip`."""
     files = {name: _LineFileWriter() for name in LINE_FILES}
@@ -201,8 +184,7 @@ def write_native(
                 name = blob_name(blob.sha256, blob.media_type)
                 blobs.setdefault(blob.sha256, (name, blob.bytes, bundle.blobs))
         manifest = Manifest(
-            producer=producer,
-            created=created,
+            producer=PRODUCER,
             blind=blinding is not None,
             files={name: file.summary() for name, file in files.items()},
             blobs=BlobSums(count=len(blobs), bytes=sum(size for _, size, _ in blobs.values())),
@@ -224,13 +206,6 @@ def write_native(
 def _add_lines(bundle: RunBundle, files: dict[str, _LineFileWriter]) -> None:
     run = bundle.run.model_copy(update={"task_id": bundle.task.id, N_STEPS: len(bundle.steps)})
     files[RUNS].add(canonical_json(run))
-    belonging: tuple[tuple[str, tuple[Record, ...]], ...] = (
-        (STEPS, bundle.steps),
-        (EVALUATIONS, bundle.evaluations),
-        (LABELS, bundle.labels),
-        (ADJUDICATIONS, bundle.adjudications),
-        (HINTS, bundle.hints),
-    )
-    for name, records in belonging:
-        for record in records:
-            files[name].add(canonical_json(record))
+    for file, name in {STEPS: "steps", **SAID_FILES}.items():
+        for record in getattr(bundle, name):
+            files[file].add(canonical_json(record))

@@ -96,7 +96,10 @@ def find_layout(tree: Tree) -> Layout:
             name=name,
             version=version,
             pictures=_pictures(_folder(name), pictures, alone=alone[_folder(name)] == 1),
-            labels=_nearest(name, labels),
+            # The nearest above it.
+            labels=max(
+                (n for n in labels if _is_above(n, name)), key=lambda n: n.count("/"), default=None
+            ),
             judgements=tuple(n for n in judgements if _is_above(n, name)),
         )
         for name, version in results.items()
@@ -128,11 +131,6 @@ def _pictures(folder: str, pictures: dict[str, list[str]], *, alone: bool) -> tu
 
 def _is_above(name: str, other: str) -> bool:
     return other.startswith(_folder(name))
-
-
-def _nearest(name: str, labels: list[str]) -> str | None:
-    above = [label for label in labels if _is_above(label, name)]
-    return max(above, key=lambda label: label.count("/"), default=None)
 
 
 FORMAT = "online_mind2web"

@@ -43,7 +43,13 @@ class Steps:
         most = self._files.bounds.steps_per_run
         actions, thoughts = actions[:most], thoughts[:most]
         pictures = self._numbered()
-        self._tell_counts(len(actions), len(thoughts), len(pictures))
+        if len(actions) != len(thoughts) or len(pictures) not in {
+            0,
+            len(actions),
+            len(actions) + 1,
+        }:
+            why = f"{len(actions)} actions, {len(thoughts)} thoughts and {len(pictures)} pictures"
+            self._files.note("counts", "action_history", f"{why}: paired by number")
         last = max(pictures, default=-1)
         # One picture more than actions is what the last of them led to.
         has_final = bool(actions) and last == len(actions) and len(thoughts) <= len(actions)
@@ -117,12 +123,6 @@ class Steps:
                 pictures[number - first] = self._files.picture(paths[0], "screenshot")
         return pictures
 
-    def _tell_counts(self, n_actions: int, n_thoughts: int, n_pictures: int) -> None:
-        if n_actions == n_thoughts and n_pictures in (0, n_actions, n_actions + 1):
-            return
-        why = f"{n_actions} actions, {n_thoughts} thoughts and {n_pictures} pictures"
-        self._files.note("counts", "action_history", f"{why}: paired by number")
-
     def _seen(self, picture: BlobRecord | None) -> Observation | None:
         return Observation(screenshot=picture) if picture else None
 
@@ -194,7 +194,8 @@ def read_action(words: str) -> ActionRecord:
         return ActionRecord(raw=words, dialect=DIALECT, name=COMPLETE, args=(answer,))
     if (read := _read_arrow(words)) is not None:
         return read
-    point = _as_point(_POINT.search(words))
+    where = _POINT.search(words)
+    point = Point(x=float(where["x"]), y=float(where["y"])) if where else None
     for name, pattern in _ENGLISH:
         if match := pattern.match(words.strip()):
             value = match.groupdict().get("value")
@@ -227,7 +228,3 @@ def final_answer(words: str) -> str | None:
     """What `TASK_COMPLETE -> ANSWER: …` answers; None if it is another action."""
     match = _COMPLETE.match(words)
     return match["answer"].strip() if match else None
-
-
-def _as_point(match: re.Match[str] | None) -> Point | None:
-    return Point(x=float(match["x"]), y=float(match["y"])) if match else None

@@ -285,13 +285,14 @@ def ended_record(
         for name, said in known.items()
     }
     error = ending.error
+    seen = (steps[-1].after or steps[-1].before) if steps else None
     return opened.model_copy(
         update={
             "outcome": ending.outcome,
             "end_reason": ending.end_reason,
             "reward": ending.reward,
             "final_answer": ending.final_answer,
-            "final_url": ending.final_url or _last_url(steps),
+            "final_url": ending.final_url or (seen.url if seen else None),
             "claimed_success": ending.claimed_success,
             "error": ErrorRecord(message=error.message, stack=error.stack, origin=error.origin)
             if error
@@ -330,8 +331,3 @@ def with_redacted(record: RunRecord, counts: Mapping[str, int]) -> RunRecord:
         redacted[kind] = redacted.get(kind, 0) + n
     source = record.source.model_copy(update={"redacted": redacted})
     return record.model_copy(update={"source": source})
-
-
-def _last_url(steps: Sequence[StepRecord]) -> str | None:
-    seen = (steps[-1].after or steps[-1].before) if steps else None
-    return seen.url if seen else None

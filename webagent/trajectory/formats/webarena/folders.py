@@ -39,11 +39,6 @@ class Logged:
     lines: list[str] = field(default_factory=list)
 
 
-def is_log(text: str) -> bool:
-    """Whether a text file is a log (or an `error.txt`) of WebArena's runner."""
-    return any(mark in text for mark in _MARKS)
-
-
 def read_log(text: str) -> dict[str, Logged]:
     """What is said of each task, by the name of its configuration file without `.json`.
 
@@ -77,11 +72,8 @@ def merged(logs: list[dict[str, Logged]]) -> dict[str, Logged]:
         for task, said in log.items():
             known = found.setdefault(task, Logged())
             known.verdict = said.verdict or known.verdict
-            known.error = known.error or said.error
-            known.error_kind = known.error_kind or said.error_kind
-            known.stack = known.stack or said.stack
-            known.started = known.started or said.started
-            known.ended = known.ended or said.ended
+            for name in ("error", "error_kind", "stack", "started", "ended"):
+                setattr(known, name, getattr(known, name) or getattr(said, name))
             known.lines += said.lines
     return found
 
@@ -184,22 +176,13 @@ class ResultFolder:
         """The path inside the tree."""
         return f"{self.path}/{path}".lstrip("/")
 
-    def settings(self, tree: Tree, bounds: Bounds) -> dict[str, Any]:
-        """The runner's arguments; empty if they are not there."""
-        return _json(tree, self.files.get(SETTINGS), bounds)
-
-    def task_config(self, tree: Tree, task: str, bounds: Bounds) -> dict[str, Any]:
-        """The task's own configuration file; empty if it is not there."""
-        return _json(tree, self.files.get(self.task_path(task) or ""), bounds)
-
-    def task_path(self, task: str) -> str | None:
-        """The path of the task's own configuration file."""
-        return self.tasks.get(task)
-
-    def trace_of(self, task: str) -> str | None:
-        """The path of the task's Playwright trace."""
-        path = f"traces/{task}.zip"
-        return path if path in self.files else None
+    def document(self, tree: Tree, path: str | None, bounds: Bounds) -> dict[str, Any]:
+        """The JSON object under a path; empty if it is not there."""
+        name = self.files.get(path or "")
+        try:
+            return mapping(json_of(tree, name, bounds)) if name else {}
+        except ValueError:
+            return {}
 
     def logged(
         self, tree: Tree, bounds: Bounds, report: Callable[[str, str], None]
@@ -215,7 +198,7 @@ class ResultFolder:
                 text, why = "", str(error)
             if why:
                 report(path, why)
-            if is_log(text):
+            if any(mark in text for mark in _MARKS):
                 logs.append(read_log(text))
         return merged(logs)
 
@@ -276,13 +259,6 @@ def _belongs(path: str, folder: ResultFolder) -> bool:
         return True
     task = _TRACE.match(path) or _TASK.match(path)
     return bool(task) and f"render_{task['task']}.html" in folder.renders if task else False
-
-
-def _json(tree: Tree, name: str | None, bounds: Bounds) -> dict[str, Any]:
-    try:
-        return mapping(json_of(tree, name, bounds)) if name else {}
-    except ValueError:
-        return {}
 
 
 def _head(tree: Tree, name: str, limit: int = _HEAD_BYTES) -> str:

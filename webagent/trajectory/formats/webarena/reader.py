@@ -80,7 +80,7 @@ class WebArenaReader:
             logged = folder.logged(tree, bounds, unread.__setitem__)
             place = f"{tree.label}/{folder.place('')}".rstrip("/")
             yield from (Problem(place, path, "log", why) for path, why in unread.items())
-            settings = folder.settings(tree, bounds)
+            settings = folder.document(tree, SETTINGS, bounds)
             for path in folder.renders:
                 files = RunFiles(tree, folder.place(path), folder.files, bounds, FORMAT)
                 run = _Run(tree, files, folder, path, logged, settings)
@@ -152,7 +152,7 @@ class _Run:
     def _task(self, rendered: Rendered) -> TaskRecord:
         files, config = self.files, rendered.config
         external_id = bounded_name(str(config["task_id"]))
-        given = self.folder.task_config(self.tree, external_id, files.bounds)
+        given = self.folder.document(self.tree, self.folder.tasks.get(external_id), files.bounds)
         if given and text(given.get("intent")) == text(config.get("intent")):
             config = given
         intent = text(config.get("intent")) or ""
@@ -183,14 +183,14 @@ class _Run:
 
     def _configs(self, task: str) -> Iterator[BlobRecord]:
         """The runner's arguments and the task's own file."""
-        for path in (SETTINGS, self.folder.task_path(task)):
+        for path in (SETTINGS, self.folder.tasks.get(task)):
             if path is not None and path in self.files.files:
                 yield self.files.original(path, self.files.clean_json(self.files.read_json(path)))
 
     def _trace(self, task: str) -> BlobRecord | None:
         """The Playwright trace of the run, if one was saved: without its secrets."""
-        path = self.folder.trace_of(task)
-        return kept_trace(self.tree, self.files, path) if path else None
+        path = f"traces/{task}.zip"
+        return kept_trace(self.tree, self.files, path) if path in self.files.files else None
 
 
 def _by_hash(picture: re.Match[str]) -> str:
