@@ -196,32 +196,26 @@ def _seen(
 ) -> Observation:
     """The observation with what the agent made of it: a marked picture, a picture read as text."""
     made: dict[str, BlobRecord] = {}
-    if decision.marked_screenshot is not None:
-        made["marked_screenshot"] = kept_blob(
-            blobs,
-            decision.marked_screenshot,
-            "image/png",
-            "marked_screenshot",
-            name=f"marked_screenshot_step_{number}.png",
-            # Marks may be drawn on an enlarged picture.
-            **_size_of(decision.marked_screenshot),
-        )
+
+    def keep(role: str, content: bytes, media_type: str, name: str, **size: int) -> None:
+        made[role] = kept_blob(blobs, content, media_type, role, name=name, **size)
+
+    if (marked := decision.marked_screenshot) is not None:
+        name = f"marked_screenshot_step_{number}.png"
+        # Marks may be drawn on an enlarged picture.
+        keep("marked_screenshot", marked, "image/png", name, **_size_of(marked))
     if (screen := decision.screen) is not None:
-        lines = screen.lines.encode("utf-8", "replace")
-        name = f"screen_step_{number}"
-        made["screen_text"] = kept_blob(
-            blobs, lines, "text/plain", "screen_text", name=f"{name}.txt"
-        )
-        pieces = json.dumps(screen.elements, ensure_ascii=False).encode("utf-8", "replace")
-        made["elements"] = kept_blob(
-            blobs, pieces, "application/json", "elements", name=f"{name}.json"
-        )
+        name, lines = f"screen_step_{number}", screen.lines.encode("utf-8", "replace")
+        keep("screen_text", lines, "text/plain", f"{name}.txt")
+        keep("elements", _json(screen.elements), "application/json", f"{name}.json")
         # Not for the agent: so that it can be told later what it did not see, or misread.
-        page = json.dumps(page_elements(before), ensure_ascii=False).encode("utf-8", "replace")
-        made["dom"] = kept_blob(
-            blobs, page, "application/json", "dom", name=f"page_step_{number}.json"
-        )
+        page = _json(page_elements(before))
+        keep("dom", page, "application/json", f"page_step_{number}.json")
     return recorded_observation(before, blobs, number).model_copy(update=made)
+
+
+def _json(value: Json) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def page_elements(before: live.Observation) -> Json:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.webagent.trajectory.agentlab_folders import LOGIN, SCRIPTED
+from tests.webagent.trajectory.mutations import samples
 
 MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 
@@ -17,6 +18,12 @@ MARKER = "/tmp/crosscheck_pickle_ran"  # noqa: S108 it must never appear
 def unmarked() -> None:
     """What a broken reader left behind accuses no later run."""
     Path(MARKER).unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder with a sample of each format, to be copied."""
+    return samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.files.originals import KeptTree
-from webagent.trajectory.reading import open_runs, source_of
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TextPart
 from webagent.trajectory.redaction import REDACTED
 
@@ -198,15 +197,6 @@ def test_pictures_of_two_runs_in_one_folder_are_not_guessed(tmp_path: Path) -> N
     own.mkdir()
     (tmp_path / "run" / "screenshots").rename(own / "screenshots")
     assert [bundle.n_screenshots for bundle in _read(tmp_path)] == [2, 2]
-
-
-@pytest.mark.parametrize("name", TRUTH)
-def test_the_original_reads_as_the_same_run(bundles: dict[str, RunBundle], name: str) -> None:
-    with source_of(KeptTree(bundles[name])) as source:
-        (again,) = source
-    assert isinstance(again, RunBundle)
-    assert again.content_hash == bundles[name].content_hash
-    assert len(again.evaluations) == len(bundles[name].evaluations)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.webagent.trajectory.formats import read
-from tests.webagent.trajectory.mutations import Mutation, mutations, samples
+from tests.webagent.trajectory.mutations import Mutation, mutations
 from webagent.trajectory.bundles import Rejection, RunBundle, blobs_of
 from webagent.trajectory.records import BlobRecord
 
@@ -113,11 +113,6 @@ def spelled(value: Any) -> set[str]:
         return {value}
     # A time may be kept in other units.
     return {str(value), *map(repr, (value * 1.0, value / 1000))} if value == 2**63 else set()
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -17,11 +17,6 @@ from webagent.trajectory.bundles import Rejection, RunBundle
 SHARES = (0.3, 0.6, 0.9, 0.99)
 
 
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return samples(tmp_path_factory.mktemp("samples"))
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_run_of_a_cut_archive_claims_to_be_complete(
     originals: dict[str, Path], tmp_path: Path, name: str

@@ -10,7 +10,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.webagent.trajectory.formats import read
-from tests.webagent.trajectory.mutations import samples
 from tests.webagent.trajectory.test_completeness import FORMATS
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.texts import NAME_CHARS, bounded_name
@@ -22,11 +21,6 @@ LONGEST_TASK = (
 """The longest of AgentRewardBench's 1,302 trajectories."""
 AGENT = "GenericAgent-meta-llama_Llama-3.3-70B-Instruct"
 FOLDERS = f"{AGENT}/{AGENT}_on_{LONGEST_TASK}"
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -20,7 +20,7 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
-from webagent.trajectory.reading import Found, open_runs
+from webagent.trajectory.reading import Found, open_runs, why_refused
 from webagent.trajectory.records import BlobRecord, Observation, Outcome, RunRecord
 
 SAMPLES = Path(__file__).parents[2] / "data"
@@ -413,8 +413,6 @@ class TestRefusedRecords:
         ],
     )
     def test_runs(self, tmp_path: Path, change: dict[str, object], field: str) -> None:
-        from webagent.trajectory.reading import why_refused
-
         given = run_bundle()
         changed = replace(given, run=given.run.model_copy(update=change))
         rejected = why_refused(changed, Bounds())
@@ -423,8 +421,6 @@ class TestRefusedRecords:
         assert why_refused(given, Bounds()) is None
 
     def test_gaps_in_the_numbering(self) -> None:
-        from webagent.trajectory.reading import why_refused
-
         given = run_bundle()
         rejected = why_refused(replace(given, steps=given.steps[::2]), Bounds())
         assert rejected is not None

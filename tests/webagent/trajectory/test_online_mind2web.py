@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.formats.online_mind2web.steps import action_records, read_action
-from webagent.trajectory.reading import open_runs, source_of
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Point
 from webagent.trajectory.redaction import REDACTED
 
@@ -265,18 +264,6 @@ def test_an_end_by_the_step_limit_is_incomplete(tmp_path: Path) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | {"result_status": "error_max_turns"}))
     (bundle,) = read(tmp_path).values()
     assert (bundle.run.outcome, bundle.run.end_reason) == ("incomplete", "max_steps")
-
-
-@pytest.mark.parametrize("place", TRUTH)
-def test_the_original_reads_as_the_same_run(bundles: dict[str, RunBundle], place: str) -> None:
-    tree = KeptTree(bundles[place])
-    with source_of(tree, answers={"om2w_labels": "official"}) as source:
-        (again,) = source
-    assert isinstance(again, RunBundle)
-    assert again.content_hash == bundles[place].content_hash
-    assert [label.success for label in again.labels] == [
-        label.success for label in bundles[place].labels
-    ]
 
 
 @pytest.mark.parametrize(

@@ -158,20 +158,6 @@ _VIDEOS = {".mp4": "video/mp4", ".webm": "video/webm"}
 _SHOWN_TREE = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Demonstration:
-    """One demonstration's folder. Paths are relative to it."""
-
-    path: str
-    trace: str
-    files: dict[str, str]
-
-    @property
-    def name(self) -> str:
-        """As the recorder named it: task and time."""
-        return self.trace.removesuffix(".json")
-
-
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
     traces: dict[str, str] = {}
 
@@ -188,14 +174,8 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
             for inside, name in found.items()
             if inside.rpartition("/")[0] in ("", _SCREENSHOTS)
         }
-        each = Demonstration(path, traces[path], files)
-        yield RunPlace(
-            path=path,
-            files=files,
-            own=files.values(),
-            file=each.trace,
-            read=partial(_bundle, each),
-        )
+        read = partial(_bundle, path, traces[path])
+        yield RunPlace(path=path, files=files, own=files.values(), file=traces[path], read=read)
 
 
 WONDERBREAD = PlacesReader(
@@ -203,31 +183,33 @@ WONDERBREAD = PlacesReader(
 )
 
 
-def _bundle(each: Demonstration, files: RunFiles) -> RunBundle:
-    value = mapping(files.read_json(each.trace))
+def _bundle(path: str, file: str, files: RunFiles) -> RunBundle:
+    """The demonstration in a folder, whose file is named by task and time."""
+    name = file.removesuffix(".json")
+    value = mapping(files.read_json(file))
     trace = [without_password(files, mapping(item)) for item in items(value.get("trace"))]
     if not trace:
-        raise unreadable(files, each.trace, each.trace, "trace", "no states and actions")
-    files.run_id = bounded_name(each.path or each.name)
+        raise unreadable(files, file, file, "trace", "no states and actions")
+    files.run_id = bounded_name(path or name)
     steps = _steps(files, trace)
-    found = _TASK.match(each.name)
-    external_id = bounded_name(found["task"] if found else each.name)
+    found = _TASK.match(name)
+    external_id = bounded_name(found["task"] if found else name)
     task = task_record("webarena", external_id)
-    files.note("goal", each.trace, "stands in the benchmark's task file, not in the recording")
-    artefacts, videos = _beside(files, each)
+    files.note("goal", file, "stands in the benchmark's task file, not in the recording")
+    artefacts, videos = _beside(files)
     return files.assemble(
         task,
         steps,
-        f"{each.path}/{each.trace}".lstrip("/"),
+        f"{path}/{file}".lstrip("/"),
         tool=FORMAT,
         agent=AgentRecord(name=PERSON),
-        experiment=experiment_above(each.path),
+        experiment=experiment_above(path),
         started_at=first_start(steps),
         ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         end_reason=EndReason.AGENT_STOPPED,
         videos=videos,
         artefacts=artefacts,
-        originals=(files.original(each.trace, files.clean_json(value | {"trace": trace})),),
+        originals=(files.original(file, files.clean_json(value | {"trace": trace})),),
     )
 
 
@@ -300,12 +282,12 @@ def _picture(files: RunFiles, path: str | None, where: str) -> BlobRecord | None
 
 
 def _beside(
-    files: RunFiles, each: Demonstration
+    files: RunFiles,
 ) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
     """The written procedure and the video; the raw recording says the same in more lines."""
     artefacts: list[BlobRecord] = []
     videos: list[BlobRecord | None] = []
-    for path in sorted(each.files):
+    for path in sorted(files.files):
         ending = "." + path.rpartition(".")[2].lower()
         if path.startswith(_SOP) and "/" not in path:
             words = files.redactor.text(files.read_text(path))

@@ -120,23 +120,21 @@ def _annotations_of(
     tree: Tree, layout: Layout, bounds: Bounds
 ) -> tuple[dict[Key, list[Annotation]], list[Problem]]:
     """The annotations by run, and what of them cannot be read."""
-    annotations: dict[Key, list[Annotation]] = defaultdict(list)
-    problems = [
-        problem
-        for name in layout.annotations
-        for problem in _read_annotations(tree, name, bounds, annotations)
-    ]
-    return annotations, problems
+    found: dict[Key, list[Annotation]] = defaultdict(list)
+    problems: list[Problem] = []
+    for name in layout.annotations:
+        try:
+            content = decoded(read_file(tree, name, bounds.json_bytes))
+        except (TreeError, BoundError, EncodingError) as error:
+            problems.append(Problem(tree.label, name, "", str(error)))
+        else:
+            told = _sorted_by_run(content, found)
+            problems += (Problem(tree.label, name, field, why) for field, why in told)
+    return found, problems
 
 
-def _read_annotations(
-    tree: Tree, name: str, bounds: Bounds, found: dict[Key, list[Annotation]]
-) -> Iterator[Problem]:
-    try:
-        content = decoded(read_file(tree, name, bounds.json_bytes))
-    except (TreeError, BoundError, EncodingError) as error:
-        yield Problem(tree.label, name, "", str(error))
-        return
+def _sorted_by_run(content: str, found: dict[Key, list[Annotation]]) -> Iterator[tuple[str, str]]:
+    """Put the rows of a file to their runs; field and reason of those that say too little."""
     lacking, unknown = [], []
     for annotation in read_annotations(content):
         row = annotation.row
@@ -153,10 +151,10 @@ def _read_annotations(
         found[key].append(annotation)
     if lacking:
         why = f"{len(lacking)} rows lack a name, task or word, the first in line {lacking[0]}"
-        yield Problem(tree.label, name, "row", why)
+        yield "row", why
     if unknown:
         why = f"{len(unknown)} rows have another word than is known, first line {unknown[0]}"
-        yield Problem(tree.label, name, "trajectory_success", why)
+        yield "trajectory_success", why
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,11 +234,7 @@ def evaluation(
     choice = mapping(next(iter(items(response.get("choices"))), None))
     answer = text(mapping(choice.get("message")).get("content")) or ""
     said = read_answer(answer)
-    details = {
-        "side_effect": said.side_effect,
-        "optimality": said.optimality,
-        "looping": said.looping,
-    }
+    details = {key: getattr(said, key) for key in ("side_effect", "optimality", "looping")}
     # The sum in the file counts cached tokens as if they were money.
     prices = mapping(judgment.get("cost"))
     price = total(number(prices.get(key)) for key in ("input_price", "output_price"))

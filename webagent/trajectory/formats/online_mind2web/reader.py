@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -61,16 +61,8 @@ class Result:
         return _folder(self.name)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """What of the benchmark is in a tree."""
-
-    results: tuple[Result, ...] = ()
-    beside: frozenset[str] = field(default_factory=frozenset)
-
-
-def find_layout(tree: Tree) -> Layout:
-    """Every result with its pictures, and the labels and judges' outputs above it."""
+def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
+    """Every result with what belongs to it; and pictures, labels and judges' outputs by name."""
     results: dict[str, str] = {}
     labels: list[str] = []
     judgements: list[str] = []
@@ -88,7 +80,7 @@ def find_layout(tree: Tree) -> Layout:
             elif any(key in seen.keys for key in _FREE_KEYS):
                 results[name] = V1
     if not results:
-        return Layout()
+        return (), frozenset()
     pictures = _by_folder(tree)
     alone = Counter(_folder(name) for name in results)
     found = tuple(
@@ -105,7 +97,7 @@ def find_layout(tree: Tree) -> Layout:
         for name, version in results.items()
     )
     beside = {picture for result in found for picture in result.pictures}
-    return Layout(found, frozenset((*beside, *labels, *judgements)))
+    return found, frozenset((*beside, *labels, *judgements))
 
 
 def _folder(name: str) -> str:
@@ -152,14 +144,14 @@ class OnlineMind2WebReader:
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The results, what belongs to them, and what the labels leave open."""
-        layout = find_layout(tree)
-        own = frozenset(result.name for result in layout.results)
+        results, beside = find_layout(tree)
+        own = frozenset(result.name for result in results)
         files = verdicts.VerdictFiles(tree, bounds)
-        asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(layout))
+        asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(results))
         return Recognition(
             runs=len(own),
             files=own,
-            uses=layout.beside - own,
+            uses=beside - own,
             questions=(verdicts.QUESTION,) if asks else (),
         )
 
@@ -167,42 +159,36 @@ class OnlineMind2WebReader:
         self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
     ) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
-        files, layout = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
-        for name in sorted(_label_files(layout)):
+        files, (results, _) = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
+        for name in sorted(_label_files(results)):
             if why := files.why_unread(name):
                 yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
-        for result in layout.results:
+        for result in results:
             run = _Run(tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
             yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
         yield from files.problems()
 
 
-def _label_files(layout: Layout) -> set[str]:
-    return {result.labels for result in layout.results if result.labels}
+def _label_files(results: tuple[Result, ...]) -> set[str]:
+    return {result.labels for result in results if result.labels}
 
 
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One result with what was said of it."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        result: Result,
-        bounds: Bounds,
-        files: verdicts.VerdictFiles,
-        answer: str | None,
-    ) -> None:
-        self._tree = tree
-        self._result = result
-        self._verdicts = files
-        self._answer = answer
-        own = [result.name, *result.pictures]
-        paths = {name.removeprefix(result.folder): name for name in own}
-        self._files = RunFiles(tree, result.name, paths, bounds, FORMAT)
+    tree: Tree
+    result: Result
+    bounds: Bounds
+    said: verdicts.VerdictFiles
+    answer: str | None
 
     def read(self) -> RunBundle:
         """The run with its steps and labels. Raises InputError."""
-        files, result = self._files, self._result
+        result = self.result
+        own = (result.name, *result.pictures)
+        paths = {each.removeprefix(result.folder): each for each in own}
+        files = RunFiles(self.tree, result.name, paths, self.bounds, FORMAT)
         name = result.name.removeprefix(result.folder)
         document = mapping(files.read_json(name))
         task_id = text(document.get("task_id"))
@@ -218,12 +204,12 @@ class _Run:
         steps = Steps(files, pictures)
         is_v2 = result.version == V2
         records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
-        labels = result.labels and self._verdicts.read(result.labels)
-        said = verdicts.human_labels(files, result.labels, labels, task_id, self._answer)
+        labels = result.labels and self.said.read(result.labels)
+        said = verdicts.human_labels(files, result.labels, labels, task_id, self.answer)
         judged = [
             each
             for judge in result.judgements
-            for each in verdicts.judged(files, judge, self._verdicts.judged(judge, task_id))
+            for each in verdicts.judged(files, judge, self.said.judged(judge, task_id))
         ]
         originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
         task = task_record(
@@ -233,8 +219,8 @@ class _Run:
             reference_length=whole(document.get("reference_length")),
         )
         above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-        group = bounded_name(above or given_name(self._tree))
-        answer = self._answer_of(document, records)
+        group = bounded_name(above or given_name(self.tree))
+        answer = self._answer_of(files, document, records)
         status = text(document.get("result_status"))
         says_so = answer is not None or _last_answer(records) is not None
         end = Ending(Outcome.UNKNOWN, EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN)
@@ -258,13 +244,15 @@ class _Run:
             extra=files.free_form(beside, name),
         )
 
-    def _answer_of(self, document: dict[str, Any], steps: tuple[StepRecord, ...]) -> str | None:
+    def _answer_of(
+        self, files: RunFiles, document: dict[str, Any], steps: tuple[StepRecord, ...]
+    ) -> str | None:
         """The final answer; a difference to the last action's is told."""
-        key = "agent_final_answer" if self._result.version == V2 else "final_result_response"
+        key = "agent_final_answer" if self.result.version == V2 else "final_result_response"
         answer = text(document.get(key))
         said = _last_answer(steps)
         if said is not None and said != (answer or ""):
-            self._files.note("answer", key, "not what the last action answers")
+            files.note("answer", key, "not what the last action answers")
         return answer or said or None
 
 

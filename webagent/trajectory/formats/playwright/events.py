@@ -41,7 +41,6 @@ class Call:
     point: dict[str, Any] | None = None
     box: dict[str, Any] | None = None
     error: str | None = None
-    stack: str | None = None
     result: Any = None
     log: list[str] = field(default_factory=list)
     finished: bool = False
@@ -222,7 +221,6 @@ def _after(call: Call, event: dict[str, Any]) -> None:
     error = mapping(event.get("error"))
     inner = mapping(error.get("error")) or error
     call.error = text(inner.get("message")) or text(inner.get("name"))
-    call.stack = text(inner.get("stack"))
 
 
 def _frame(events: TraceEvents, event: dict[str, Any]) -> None:
