@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -40,6 +40,15 @@ class Repair(models.TextChoices):
     TASK_DATA = "task_data", _("task data")
     EVALUATION_LOGIC = "evaluation_logic", _("evaluation logic")
     NEITHER = "neither", _("neither")
+
+
+class Batch(NamedTuple):
+    """What was said together: its id, by which it can be undone, and of how many."""
+
+    batch: uuid.UUID
+    changed: int
+    left_out: int = 0
+    """What was named and nothing could be said of."""
 
 
 class HistoryQuerySet(models.QuerySet[E, E]):

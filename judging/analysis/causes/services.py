@@ -10,6 +10,7 @@ from django.db import transaction
 
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study, StudyItem
+from judging.models.causes import Batch
 from runs.models import User
 
 
@@ -34,16 +35,6 @@ class Tagging:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tagged:
-    """How many errors were tagged, and the batch by which that can be undone."""
-
-    batch: uuid.UUID
-    changed: int
-    no_errors: int
-    """Runs that were named but are no error of the evaluator (any more)."""
-
-
 @transaction.atomic
 def tag_errors(
     *,
@@ -52,7 +43,7 @@ def tag_errors(
     evaluator: EvaluatorVersion,
     item_ids: Iterable[int],
     tagging: Tagging,
-) -> Tagged:
+) -> Batch:
     """Tag those of the items that are FN or FP of the evaluator, all in one batch.
 
     What an item said before stays in its history; a tag that would say the same is not made.
@@ -75,7 +66,7 @@ def tag_errors(
         for item, error in errors.items()
     ]
     changed = CauseTag.objects.append(tags)
-    return Tagged(batch=batch, changed=changed, no_errors=len(wanted) - len(errors))
+    return Batch(batch, changed, left_out=len(wanted) - len(errors))
 
 
 @transaction.atomic

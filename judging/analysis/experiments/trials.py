@@ -18,6 +18,7 @@ from judging.analysis.experiments.sources import Source, with_said
 from judging.analysis.reports.columns import CONFIGURATION, figure
 from judging.analysis.reports.report import Column, Report
 from judging.analysis.reports.showing import rate
+from judging.statistics.figures import Share
 from judging.statistics.success import (
     Picked,
     TaskMean,
@@ -26,13 +27,6 @@ from judging.statistics.success import (
     mean_pass_hat_k,
 )
 from runs.models import Run
-
-
-class Coverage(NamedTuple):
-    """Of `runs` with a verdict, on how many the selector has one too."""
-
-    judged: int
-    runs: int
 
 
 class AtK(NamedTuple):
@@ -49,7 +43,7 @@ class TrialFigures(NamedTuple):
 
     configuration: Configuration
     rows: Sequence[AtK]
-    coverage: Coverage | None
+    coverage: Share | None
     """Of how many of these runs the selector says anything; None without a selector."""
 
 
@@ -62,7 +56,7 @@ def trials_of(
 
 
 def _trials(
-    configuration: Configuration, picked: Sequence[Picked] | None, coverage: Coverage | None
+    configuration: Configuration, picked: Sequence[Picked] | None, coverage: Share | None
 ) -> TrialFigures:
     trials = list(configuration.trials.values())
     most = min(max((n for n, _ in trials), default=0), LARGEST_K)
@@ -80,7 +74,7 @@ def _trials(
 
 def _picked(
     scope: Scope, source: Source, selector: Source
-) -> dict[int, tuple[Sequence[Picked], Coverage]]:
+) -> dict[int, tuple[Sequence[Picked], Share]]:
     """By configuration: the trials of each task by what both say; in one query.
 
     The selector's word is looked up for each run by itself: two of the same relation cannot be
@@ -113,7 +107,7 @@ def _picked(
         for (word, _standing), alike in n.items():
             words[word] += alike
     return {
-        agent: (tasks, Coverage(words.total() - words[None], words.total()))
+        agent: (tasks, Share(words.total() - words[None], words.total()))
         for agent, (tasks, words) in found.items()
     }
 
@@ -128,8 +122,8 @@ def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> st
         "if it passes none, among all k. It has a verdict on %(told)s of %(runs)s runs."
     ) % {
         "selector": selector.name,
-        "told": sum(each.judged for each in covered),
-        "runs": sum(each.runs for each in covered),
+        "told": sum(each.count for each in covered),
+        "runs": sum(each.total for each in covered),
     }
 
 

@@ -19,6 +19,7 @@ from judging.evaluators.failure_modes import (
     MechanicalFailureModes,
 )
 from judging.models import Evaluation, FailureReview
+from judging.models.causes import Batch
 from runs.models import Run, RunStatus, User
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
@@ -126,22 +127,12 @@ class Statement:
             raise ValueError("operation and reasoning are the agent's")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewResult:
-    """How many runs were reviewed, and the batch by which that can be undone."""
-
-    batch: UUID
-    changed: int
-    without_proposal: int = 0
-    """Runs with nothing proposed that could be confirmed."""
-
-
-def review_runs(*, user: User, run_ids: Iterable[UUID], statement: Statement) -> ReviewResult:
+def review_runs(*, user: User, run_ids: Iterable[UUID], statement: Statement) -> Batch:
     """Say the same of all these runs, in one batch. Whoever may see them is the caller's matter."""
     return _review_runs(user, run_ids, lambda _proposed: statement)
 
 
-def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") -> ReviewResult:
+def confirm_proposals(*, user: User, run_ids: Iterable[UUID], note: str = "") -> Batch:
     """Say of each run what is proposed for it; runs with nothing proposed are left alone."""
 
     def as_proposed(proposed: Proposed) -> Statement | None:
@@ -164,7 +155,7 @@ def undo_reviews(*, user: User, batch: UUID, run_ids: Iterable[UUID]) -> int:
 @transaction.atomic
 def _review_runs(
     user: User, run_ids: Iterable[UUID], saying_of: Callable[[Proposed], Statement | None]
-) -> ReviewResult:
+) -> Batch:
     locked = _locked(run_ids)
     said = FailureReview.objects.filter(run__in=locked, is_current=True)
     current = {each.run_id: each for each in said}
@@ -192,7 +183,7 @@ def _review_runs(
             )
         )
     changed = FailureReview.objects.append(reviews)
-    return ReviewResult(batch=batch, changed=changed, without_proposal=without_proposal)
+    return Batch(batch, changed, left_out=without_proposal)
 
 
 def _decision(statement: Statement, proposed: Proposed) -> Decision:

@@ -29,7 +29,6 @@ from judging.analysis.failure_modes.pages import (
     with_failure_modes,
 )
 from judging.analysis.failure_modes.services import (
-    ReviewResult,
     Statement,
     confirm_proposals,
     review_runs,
@@ -39,6 +38,7 @@ from judging.analysis.failure_modes.sources import ModeSource, definitions
 from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
+from judging.models.causes import Batch
 from judging.studies.access import AUDIT, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus
@@ -128,16 +128,16 @@ def failure_reviews(request: AppRequest) -> HttpResponse:
     return _reviewed(request, result, back)
 
 
-def _reviewed(request: AppRequest, result: ReviewResult, back: str) -> HttpResponse:
+def _reviewed(request: AppRequest, result: Batch, back: str) -> HttpResponse:
     words = ngettext("Saved for %(n)s run.", "Saved for %(n)s runs.", result.changed)
     messages.success(request, words % {"n": result.changed})
-    if result.without_proposal:
+    if result.left_out:
         words = ngettext(
             "No proposals for %(n)s of them.",
             "No proposals for %(n)s of them.",
-            result.without_proposal,
+            result.left_out,
         )
-        messages.info(request, words % {"n": result.without_proposal})
+        messages.info(request, words % {"n": result.left_out})
     if not result.changed:
         return redirect(back)
     return redirect(f"{back}{'&' if '?' in back else '?'}batch={result.batch}")

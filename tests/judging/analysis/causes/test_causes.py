@@ -170,7 +170,7 @@ def test_only_errors_are_tagged(judge: EvaluatorVersion, user: User) -> None:
     audited.evaluation(stranger.run, judge, "failed")
     world.items.append(stranger)
     done = tag(world, judge, user, range(7), FORMAT)
-    assert (done.changed, done.no_errors) == (2, 5)
+    assert (done.changed, done.left_out) == (2, 5)
     assert set(CauseTag.objects.values_list("item__position", "error")) == {(2, "fn"), (4, "fp")}
 
 

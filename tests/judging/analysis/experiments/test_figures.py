@@ -23,7 +23,7 @@ from judging.analysis.experiments.sources import (
 )
 from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
-from judging.statistics.figures import Interval
+from judging.statistics.figures import Interval, Share
 from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, Event, Run, RunStatus
 from runs.operations.health.infrastructure import error_rates
@@ -148,7 +148,7 @@ def test_a_selector_that_breaks_off_leaves_runs_as_they_are_and_is_told() -> Non
     [found] = trials_of(figures_of(scope, Source()), scope, Source(erring))
     best = [row.best.value for row in found.rows if row.best]
     assert best == pytest.approx([2 / 3, 5 / 6, 1.0])
-    assert found.coverage == (2, 3)
+    assert found.coverage == Share(2, 3)
     assert "2 of 3 runs" in selector_words(Source(erring), [found])
 
 

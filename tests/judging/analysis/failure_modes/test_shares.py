@@ -150,7 +150,7 @@ def test_confirming_changing_rejecting_and_taking_back_is_all_kept() -> None:
     proposes(run, "failure-modes-mechanical", {LIMIT})
     proposes(run, "failure-judge", {PLAN}, "reasoning")
     said = confirm_proposals(user=one, run_ids=[run.pk, silent.pk])
-    assert (said.changed, said.without_proposal) == (1, 1)
+    assert (said.changed, said.left_out) == (1, 1)
     assert confirm_proposals(user=two, run_ids=[run.pk]).changed == 0
     changed = review_runs(
         user=two, run_ids=[run.pk], statement=Statement(modes=frozenset({MISREAD}))
