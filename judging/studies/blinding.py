@@ -91,8 +91,11 @@ class StudyPolicy:
             asked = Run.objects.filter(pk__among=only).order_by().values_list("pk", "family")
             items = items.filter(run__in=Run.objects.filter(_kin_of_runs(asked)).values("pk"))
         nameless = [study for study, hides in hides_names.items() if hides]
-        found = list(items.values_list("study", "run", "run__family")[: LOOKED_UP + 1])
-        if len(found) > LOOKED_UP:
+        # Asked first of all that waits, of which the rows of runs would be read for nothing.
+        are_many = only is None and items.values("pk")[LOOKED_UP : LOOKED_UP + 1].exists()
+        rows = items.values_list("study", "run", "run__family")
+        found = [] if are_many else list(rows[: LOOKED_UP + 1])
+        if are_many or len(found) > LOOKED_UP:
             blind = _repeats_one_of(items)
             anonymous = _repeats_one_of(items.filter(study__in=nameless))
         else:

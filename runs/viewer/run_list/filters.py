@@ -232,9 +232,14 @@ def _names_of_newest(
     runs = Run.objects.filter(visibility.visible).order_by("-created_at", "-pk")
     newest = Q(pk__among=list(runs.values_list("pk", flat=True)[:NEWEST]))
     shown: Any = Run.objects.visible_with(replace(visibility, visible=newest)).order_by()
-    places = set(shown.values_list("task__task_set", "task__site"))
-    known = shown.not_anonymous().values_list("experiment__name", "agent__name", "agent__model")
-    actors = set(known)
+    found = list(
+        shown.values_list(
+            *("is_anonymous", "task__task_set", "task__site"),
+            *("experiment__name", "agent__name", "agent__model"),
+        )
+    )
+    places = {(task_set, site) for _is_anonymous, task_set, site, *_actor in found}
+    actors = {tuple(actor) for is_anonymous, _set, _site, *actor in found if not is_anonymous}
     shown_sets = {key for key, _site in places}
     return {
         "task_set": [(key, name) for key, name in sets if int(key) in shown_sets],
