@@ -190,11 +190,6 @@ def without_secrets(value: Any) -> Any:
     return value
 
 
-def holds_secrets(value: Any) -> bool:
-    """Whether `without_secrets` replaces anything."""
-    return bool(without_secrets(value) != value)
-
-
 def _models(agent: dict[str, Any]) -> tuple[str, ...]:
     """Every `model_name` inside the agent's settings, in order."""
     found: dict[str, None] = {}

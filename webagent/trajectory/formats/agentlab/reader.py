@@ -33,9 +33,9 @@ from webagent.trajectory.formats.agentlab.folders import (
     RunFolder,
     exp_args_from_name,
     find_run_folders,
-    holds_secrets,
     places,
     read_exp_args,
+    without_secrets,
 )
 from webagent.trajectory.formats.agentlab.observations import (
     browsergym_task,
@@ -227,7 +227,7 @@ class RunInFolder:
         artefacts: list[BlobRecord | None] = []
         videos: list[BlobRecord | None] = []
         if self._settings_json is not None:
-            if holds_secrets(self._settings_json):
+            if without_secrets(self._settings_json) != self._settings_json:
                 files.note("secret", EXP_ARGS, "text under keys such as api_key was left out")
             settings = files.redactor.json(self._settings_json)
             artefacts.append(files.json_blob(settings, "artefact", "exp_args.json"))

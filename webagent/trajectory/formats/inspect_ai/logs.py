@@ -67,8 +67,10 @@ def find_logs(tree: Tree, bounds: Bounds) -> list[Place]:
         elif name.endswith(START) and outline(tree, name).has("eval", "plan"):
             folder = name.removesuffix(START).rstrip("/")
             places.append(Place(folder, "folder"))
-        elif last.endswith(".json") and _is_document(tree, name):
-            places.append(Place(name, "document"))
+        elif last.endswith(".json"):
+            head = outline(tree, name)
+            if head.kind == "object" and head.has("version", "status", "eval"):
+                places.append(Place(name, "document"))
         elif last.endswith(_ARCHIVE) and _is_archive(tree, name, bounds):
             places.append(Place(name, "archive"))
     return sorted(set(places), key=lambda place: place.path)
@@ -198,11 +200,6 @@ def _sequence(log: Log, folder: str, bounds: Bounds) -> list[Any]:
             raise InputError("", f"more than {bounds.json_bytes} bytes together", file=file)
         found += items(_any(log.tree, file, bounds))
     return found
-
-
-def _is_document(tree: Tree, name: str) -> bool:
-    head = outline(tree, name)
-    return head.kind == "object" and head.has("version", "status", "eval")
 
 
 def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:

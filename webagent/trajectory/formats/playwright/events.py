@@ -188,7 +188,9 @@ def _take(events: TraceEvents, calls: dict[str, Call], event: dict[str, Any]) ->
         case "screencast-frame":
             _frame(events, event)
         case "frame-snapshot":
-            _snapshot(events, mapping(event.get("snapshot")))
+            shot = mapping(event.get("snapshot"))
+            if shot.get("isMainFrame"):
+                _see(events, shot.get("timestamp"), shot.get("pageId"), shot, "frameUrl")
         case "console":
             _console(events, event)
         case "object" if event.get("class") == "ConsoleMessage":
@@ -236,11 +238,6 @@ def _frame(events: TraceEvents, event: dict[str, Any]) -> None:
         height=number(event.get("height")),
     )
     events.frames.append(frame)
-
-
-def _snapshot(events: TraceEvents, snapshot: dict[str, Any]) -> None:
-    if snapshot.get("isMainFrame"):
-        _see(events, snapshot.get("timestamp"), snapshot.get("pageId"), snapshot, "frameUrl")
 
 
 def _see(events: TraceEvents, at: Any, page: Any, source: dict[str, Any], key: str = "url") -> None:

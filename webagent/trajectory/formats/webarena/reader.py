@@ -117,7 +117,9 @@ class _Run:
         original = self._kept(content)
         answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
         log = "\n".join(logged.lines) if logged else ""
-        trace = self._trace(task.external_id)
+        # Without its secrets, if one was saved.
+        path = f"traces/{task.external_id}.zip"
+        trace = kept_trace(self.tree, files, path) if path in files.files else None
         settings = self.settings
         has_verdict = logged is not None and (logged.verdict or logged.error)
         return files.assemble(
@@ -186,11 +188,6 @@ class _Run:
         for path in (SETTINGS, self.folder.tasks.get(task)):
             if path is not None and path in self.files.files:
                 yield self.files.original(path, self.files.clean_json(self.files.read_json(path)))
-
-    def _trace(self, task: str) -> BlobRecord | None:
-        """The Playwright trace of the run, if one was saved: without its secrets."""
-        path = f"traces/{task}.zip"
-        return kept_trace(self.tree, self.files, path) if path in self.files.files else None
 
 
 def _by_hash(picture: re.Match[str]) -> str:
