@@ -20,8 +20,8 @@ replicate: $(INSTALLED) $(CATALOGUE) ## sets up everything, carries a study file
 	@exec $(PYTHON) manage.py replicate $(STUDY) --run
 
 # Four at a time even on two cores: the phases of workers and browsers wait more than they compute,
-# so they begin with the longest of the others. Only that has two processes: each more collects all
-# tests once more.
+# so they begin with the longest of the others. Only that and the browsers have two processes: each
+# more collects its tests once more.
 LANES ?= 4
 PHASES := sqlite sqlite-browsers postgresql-workers postgresql sqlite-workers check
 test: $(INSTALLED_DEV) ## checks and all tests, in phases side by side
@@ -69,7 +69,8 @@ marked = $(shell grep -rlw 'mark\.$(1)' tests --include='test_*.py')
 sqlite: $(TESTS) ## tests on SQLite and without a database
 	$(PYTEST) -n 2 $(BY_FILE) --database=sqlite --database=none -m "not browser and not worker"
 sqlite-browsers: $(TESTS) ## tests in a real browser, on SQLite or without a database
-	$(PYTEST) --database=sqlite --database=none -m "browser and not worker" $(call marked,browser)
+	$(PYTEST) -n 2 $(BY_FILE) --database=sqlite --database=none -m "browser and not worker" \
+	  $(call marked,browser)
 sqlite-workers: $(TESTS) ## tests on SQLite with worker processes
 	$(PYTEST) --database=sqlite -m worker $(call marked,worker)
 

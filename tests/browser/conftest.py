@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from runs.models import User
 from tests.runs.factories import client_of
-from webagent.environment.browser import find_chromium
+from webagent.environment.browser import Hosts, chromium_arguments, find_chromium
 
 OpenPage = Callable[..., Page]
 
@@ -28,7 +28,8 @@ def chromium() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         path = find_chromium(playwright_path=playwright.chromium.executable_path)
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        flags = chromium_arguments(Hosts(frozenset({"localhost"})), ["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=flags)
         yield browser
         browser.close()
     os.environ.pop("DJANGO_ALLOW_ASYNC_UNSAFE")

@@ -25,7 +25,7 @@ from runs.models import Experiment, Hint, KnowledgeSet, RetryPolicy, Run, Task, 
 from tests.browser.conftest import OpenPage
 
 Screen = tuple[Literal["light", "dark"], int, int, Sequence[str]]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 RULES_OF_SIGHT = (

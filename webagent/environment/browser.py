@@ -40,6 +40,8 @@ NAMES_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome
 
 # Playwright already turns most background traffic off; this is the rest. Chromium obeys only
 # the last --disable-features, so everything to disable has to stand in one of them.
+# The pop-ups of the address bar are pages that nobody sees: with them a window takes 1.1 instead of
+# 0.4 seconds of processor, and 50 MB more.
 DISABLED_FEATURES = (
     "AutofillServerCommunication",
     "CertificateTransparencyComponentUpdater",
@@ -51,6 +53,8 @@ DISABLED_FEATURES = (
     "OverlayScrollbars",
     "PaintHolding",
     "Translate",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxPopup",
 )
 QUIET_FLAGS = (
     "--disable-client-side-phishing-detection",

@@ -33,7 +33,7 @@ from tests.judging.studies.statements import Statements
 from tests.judging.studies.url_cases import CASES
 from tests.runs.factories import client_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 # What each viewer must never see. The adjudicator may read the labels in dispute, and which
 # milestones they tick, but not who gave which. Engineers may see the disputed run, for they have

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from playwright.sync_api import sync_playwright
 
 from tests.webagent.processes import browsers, descendants, left_of
+from webagent.environment.browser import BrowserSettings, Hosts
+from webagent.environment.browsergym_browsers import ChromiumLauncher
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
@@ -165,6 +168,15 @@ def test_the_chat_window_uses_the_same_browser_where_it_is_wanted(site):
         assert len(executables) == 1
         assert [message.role for message in seen.messages] == ["assistant", "user"]
     assert left_of(processes) == []
+
+
+def test_a_window_loads_no_page_but_the_one_that_is_opened():
+    with sync_playwright() as playwright:
+        browser = ChromiumLauncher(playwright, BrowserSettings(), Hosts()).launch(headless=True)
+        browser.new_page()
+        found = browser.new_browser_cdp_session().send("Target.getTargets", {"filter": [{}]})
+        browser.close()
+    assert {target["type"] for target in found["targetInfos"]} == {"page", "tab"}
 
 
 def test_nothing_but_the_tasks_own_hosts_can_be_reached(opened):
