@@ -61,14 +61,14 @@ def duration(seconds: Any) -> str:
     """Seconds in words: 0.8 s, 12 s, 3 min 20 s, 2 h 5 min; a dash for all that is no number."""
     if not isinstance(seconds, int | float):
         return "—"
-    tenths = round(seconds, 1)
-    return _duration(tenths if tenths < 10 else round(seconds), get_language())
+    is_short = seconds < 10
+    return _duration(round(seconds, 1 if is_short else None), is_short, get_language())
 
 
 @lru_cache(maxsize=10_000)
-def _duration(seconds: float, _language: str | None) -> str:
+def _duration(seconds: float, is_short: bool, _language: str | None) -> str:  # noqa: FBT001
     """Lists say the same few thousand again and again."""
-    if seconds < 10:
+    if is_short:
         return _("%(n)s s") % {"n": formats.number_format(seconds, 1)}
     if seconds < 60:
         return _("%(n)s s") % {"n": seconds}

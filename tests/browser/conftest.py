@@ -28,7 +28,7 @@ def chromium() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         path = find_chromium(playwright_path=playwright.chromium.executable_path)
-        flags = chromium_arguments(Hosts(frozenset({"localhost"})), ["--no-sandbox"])
+        flags = chromium_arguments(Hosts(frozenset({"localhost", "127.0.0.1"})), ["--no-sandbox"])
         browser = playwright.chromium.launch(executable_path=path, args=flags)
         yield browser
         browser.close()

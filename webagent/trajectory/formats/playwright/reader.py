@@ -173,14 +173,22 @@ def kept_trace(tree: Tree, files: RunFiles, path: str) -> BlobRecord | None:
     """The zipped trace under this path as a blob; None, with a note, if it cannot be read."""
     try:
         inner = open_inner(tree, files.files[path], files.bounds)
-        return kept_tree(inner, files.inside(inner), path)
     except (BoundError, TreeError) as error:
         files.note("trace", path, str(error))
         return None
+    return kept_tree(inner, files.inside(inner), path)
 
 
-def kept_tree(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
-    """The trace that the run's files are, as a blob of this name."""
+def kept_tree(tree: Tree, files: RunFiles, name: str) -> BlobRecord | None:
+    """The trace that the run's files are, as a blob of this name; None, with a note, likewise."""
+    try:
+        return _kept(tree, files, name)
+    except (BoundError, TreeError) as error:
+        files.note("trace", name, str(error))
+        return None
+
+
+def _kept(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
     limit, members = files.bounds.blob_bytes, files.files
     if sum(tree.size(name) for name in members.values()) > limit:
         files.drop("trace", shown, f"not kept whole: more than {limit} bytes")
