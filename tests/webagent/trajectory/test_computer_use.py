@@ -308,6 +308,7 @@ def test_keys_of_providers_are_taken_out(tmp_path):
         [{"role": "assistant", "content": [3, None, {"type": "tool_use", "input": []}]}],
         [{"role": "user"}, {"type": "computer_call_output", "output": [[], None]}],
         [None, 3, "x", {"output": [{"type": "computer_call", "action": {"path": [3]}}]}],
+        [{"type": ["computer_call"]}, {"role": "user", "type": {}}],
     ],
 )
 def test_odd_shapes_never_raise(messages):

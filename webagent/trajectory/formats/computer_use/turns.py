@@ -76,7 +76,7 @@ class Conversation:
 def read_conversation(messages: list[Any]) -> Conversation:
     """The turns of a conversation without pictures in base64 (`{"$blob": hash}` stands there)."""
     known = [mapping(message) for message in messages]
-    if any(message.get("type") in _CALLS or "output" in message for message in known):
+    if any(text(message.get("type")) in _CALLS or "output" in message for message in known):
         return _openai(known)
     return _anthropic(known)
 
