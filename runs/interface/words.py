@@ -62,11 +62,12 @@ def duration(seconds: Any) -> str:
     if not isinstance(seconds, int | float):
         return "—"
     is_short = seconds < 10
-    return _duration(round(seconds, 1 if is_short else None), is_short, get_language())
+    tenths_or_whole = round(seconds, 1 if is_short else None)
+    return _duration(tenths_or_whole, is_short=is_short, _language=get_language())
 
 
 @lru_cache(maxsize=10_000)
-def _duration(seconds: float, is_short: bool, _language: str | None) -> str:  # noqa: FBT001
+def _duration(seconds: float, *, is_short: bool, _language: str | None) -> str:
     """Lists say the same few thousand again and again."""
     if is_short:
         return _("%(n)s s") % {"n": formats.number_format(seconds, 1)}

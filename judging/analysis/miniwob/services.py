@@ -80,7 +80,7 @@ def tag_cause(*, user: User, run_id: UUID, cause: FailureCause, note: str = "") 
         run_id=run_id,
         by=user,
         proposed=proposed_for(run_id),
-        replaces=tags.select_related("replaces").first(),
+        replaces=tags.first(),
         cause=cause.value,
         note=note,
     )

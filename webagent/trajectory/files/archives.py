@@ -164,10 +164,6 @@ class ZipTree(NamedFiles[zipfile.ZipInfo]):
             raise TreeError(f"damaged: {error}") from error
 
     def hashed(self, name: str) -> bytes | None:
-        """All of a small file that is not compressed, not held to the zip's sum; None of others.
-
-        For whoever compares the SHA-256, which says more. Raises TreeError.
-        """
         file = self._files.get(name)
         if not file or file.compress_type != zipfile.ZIP_STORED or file.file_size > AT_ONCE_BYTES:
             return None

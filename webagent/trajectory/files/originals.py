@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
-from webagent.trajectory.files.archives import ZipTree
 from webagent.trajectory.files.run_files import BLOB_KEY, BlobFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
 from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
@@ -156,7 +155,7 @@ def take_blobs(
 
 def _read_hashed(tree: Tree, name: str, limit: int) -> bytes:
     """`read_file` of what is held to its hash."""
-    content = tree.hashed(name) if isinstance(tree, ZipTree) else None
+    content = tree.hashed(name)
     return read_file(tree, name, limit) if content is None or len(content) > limit else content
 
 

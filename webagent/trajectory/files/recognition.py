@@ -79,6 +79,9 @@ class HidingTree:
             raise TreeError("not there")
         return self._tree.open(name)
 
+    def hashed(self, name: str) -> bytes | None:
+        return None if name in self._hidden else self._tree.hashed(name)
+
     def close(self) -> None:
         self._tree.close()
 

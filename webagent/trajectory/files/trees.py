@@ -55,6 +55,12 @@ class Tree(Protocol):
     def open(self, name: str) -> BinaryIO:
         """A stream of its bytes. Raises TreeError."""
 
+    def hashed(self, name: str) -> bytes | None:
+        """All of a small file, not held to a sum of the tree's: for whoever compares its SHA-256.
+
+        None where there is no such sum, or it cannot be left out. Raises TreeError.
+        """
+
     def close(self) -> None:
         """Let go of what is open."""
 
@@ -183,6 +189,9 @@ class NamedFiles(Generic[F]):
         if name not in self._files:
             raise TreeError("not there")
         return text_in_utf8(name, self._stream(self._files[name]))
+
+    def hashed(self, name: str) -> bytes | None:  # noqa: ARG002 (of those that have a sum)
+        return None
 
     def close(self) -> None:
         """Nothing is kept open."""
