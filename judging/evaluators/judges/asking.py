@@ -1,4 +1,4 @@
-"""Asking a model: JSON schemas of its replies, what a request will take, and a repair attempt."""
+"""Asking a model: forms of its replies, what a request will take, and a repair attempt."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from math import ceil
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
-from judging.evaluators.judges.prompts import JudgeSettings, Prompt, load_prompt
+from judging.evaluators.judges.prompts import Fenced, JudgeSettings, Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
 from webagent.llm.untrusted import without_fence
@@ -81,13 +82,17 @@ def ask(
     return Answer(value=None, stage=failed, text=text)
 
 
-class ReplyForm(BaseModel):
-    """What every reply of a judge says.
+class StrictForm(BaseModel):
+    """What a reply holds: exactly these members in this order, each of exactly its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ReplyForm(Protocol):
+    """What every reply with a verdict says.
 
     `control` shows whether it followed an instruction that stood in the texts.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     rationale: str
     steering: bool
@@ -95,6 +100,15 @@ class ReplyForm(BaseModel):
 
 
 Form = TypeVar("Form", bound=ReplyForm)
+
+
+@dataclass(frozen=True, slots=True)
+class FencedRequest:
+    """A request, its prompt, and the texts in it with the canary that tells who follows them."""
+
+    request: Request
+    prompt: Prompt
+    fenced: Fenced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,38 +125,51 @@ class Judge:
         return load_prompt(self.settings.family, self.settings.prompts, file)
 
     def request(
-        self, prompt: Prompt, message: Message, schema: Schema | None = None, name: str = "reply"
+        self,
+        prompt: Prompt,
+        message: Message,
+        form: type[StrictForm] | None = None,
+        name: str = "reply",
     ) -> Request:
-        """The message under the prompt's system text, to be answered by the schema of that name."""
+        """The message under the prompt's system text, to be answered by the form of that name."""
         return Request(
             model=self.settings.model,
             messages=(message,),
             system=prompt.system,
-            schema=schema,
+            schema=None if form is None else schema_of(form),
             schema_name=name,
             max_tokens=self.settings.max_tokens,
             temperature=self.settings.temperature,
         )
 
-    def ask_form(
+    def fenced_request(
         self,
-        request: Request,
-        read: Callable[[str], Form],
-        *,
-        name: StageName,
-        prompt: Prompt,
-        canary: str,
+        file: str,
+        fenced: Fenced,
+        form: type[StrictForm] | None = None,
+        name: str = "reply",
+        plain: Mapping[str, str] | None = None,
+    ) -> FencedRequest:
+        """The prompt of that name filled with the fenced texts; the `plain` ones have no fence."""
+        prompt = self.prompt(file)
+        texts = {**fenced.blocks, "remarks": fenced.remarks, "fence": fenced.mark, **(plain or {})}
+        message = Message.user(prompt.filled(**texts))
+        return FencedRequest(self.request(prompt, message, form, name), prompt, fenced)
+
+    def ask_form(
+        self, asked: FencedRequest, read: Callable[[str], Form], *, name: StageName
     ) -> tuple[Stage, Form | None]:
         """The stage, without a verdict yet, and the reply; None where none is usable.
 
         The stage of a judge that followed an instruction of the texts says so.
         """
-        asked = ask(self.language_model, request, read, name=name, prompt=prompt)
-        form = asked.value
+        answer = ask(self.language_model, asked.request, read, name=name, prompt=asked.prompt)
+        form = answer.value
         if form is None:
-            return asked.stage, None
-        stage = replace(asked.stage, rationale=form.rationale, steering=form.steering)
-        return stage.manipulated() if canary in form.control.lower() else stage, form
+            return answer.stage, None
+        stage = replace(answer.stage, rationale=form.rationale, steering=form.steering)
+        obeyed = asked.fenced.canary in form.control.lower()
+        return stage.manipulated() if obeyed else stage, form
 
 
 def read_json(text: str, form: type[Model]) -> Model:
@@ -196,33 +223,27 @@ def _failed(stage: Stage, failure: ModelFailure) -> Stage:
     )
 
 
-Schema = Mapping[str, object]
+@cache
+def schema_of(form: type[StrictForm]) -> Mapping[str, object]:
+    """The form's JSON schema, whole in one place: all members required, without limits.
 
-TEXT: Schema = {"type": "string"}
-BOOLEAN: Schema = {"type": "boolean"}
-INTEGER: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-INTEGERS: Schema = {"type": "array", "items": INTEGER}
+    What else a form checks, providers hold no model to.
+    """
+    whole = form.model_json_schema()
 
+    def narrow(part: dict[str, Any]) -> dict[str, object]:
+        if "$ref" in part:
+            return narrow(whole["$defs"][part["$ref"].rpartition("/")[2]])
+        narrowed: dict[str, object] = {key: part[key] for key in ("type", "enum") if key in part}
+        if part["type"] == "array":
+            narrowed["items"] = narrow(part["items"])
+        if part["type"] == "object":
+            members = {name: narrow(each) for name, each in part["properties"].items()}
+            narrowed |= {"properties": members, "required": list(members)}
+            narrowed["additionalProperties"] = False
+        return narrowed
 
-def one_of(*values: str) -> Schema:
-    """One of these words."""
-    return {"type": "string", "enum": list(values)}
-
-
-def record(**members: Schema) -> Schema:
-    """An object with exactly these members, in this order."""
-    return {
-        "type": "object",
-        "properties": members,
-        "required": list(members),
-        "additionalProperties": False,
-    }
-
-
-def rows(**members: Schema) -> Schema:
-    """A list of such objects."""
-    return {"type": "array", "items": record(**members)}
+    return narrow(whole)
 
 
 BYTES_PER_TOKEN = 3

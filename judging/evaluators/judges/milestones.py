@@ -10,29 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from judging.evaluators.judges.asking import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    TEXT,
+    FencedRequest,
     InvalidReplyError,
     Judge,
-    ReplyForm,
-    Schema,
+    StrictForm,
     ask,
-    one_of,
     read_json,
-    record,
-    rows,
 )
 from judging.evaluators.judges.outcome import Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, Prompt, fence
+from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import ShownSettings, Trajectory, texts_of
 from judging.evaluators.judges.whole_run import RunJudge
 from judging.evaluators.matching.outcome import Verdict
-from webagent.llm.interface import Message, Request
+from webagent.llm.interface import Request
 from webagent.llm.untrusted import bounded
 from webagent.milestones.findings import Definition, Finding, Progress, in_order, track, weights_of
 
@@ -52,9 +45,7 @@ class MilestonesJudged:
     progress: Progress | None = None
 
 
-class _Milestone(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Milestone(StrictForm):
     number: int
     rationale: str
     evidence_step: int
@@ -92,23 +83,11 @@ class _Milestone(BaseModel):
 _STEPS_GIVEN = {"reached": (True, False), "lost": (True, True), "not_reached": (False, False)}
 
 
-class _MilestonesReply(ReplyForm):
+class _MilestonesReply(StrictForm):
     milestones: list[_Milestone]
-
-
-_MILESTONES_SCHEMA = record(
-    milestones=rows(
-        number=INTEGER,
-        rationale=TEXT,
-        evidence_step=INTEGER,
-        reached_at=INTEGER,
-        lost_at=INTEGER,
-        verdict=one_of(*_STEPS_GIVEN),
-    ),
-    rationale=TEXT,
-    steering=BOOLEAN,
-    control=TEXT,
-)
+    rationale: str
+    steering: bool
+    control: str
 
 
 class MilestoneSettings(ShownSettings):
@@ -123,7 +102,7 @@ class MilestoneJudge(RunJudge):
 
     settings_type: ClassVar[type[MilestoneSettings]] = MilestoneSettings
     stage: ClassVar[StageName] = StageName.MILESTONES
-    schema: ClassVar[Schema] = _MILESTONES_SCHEMA
+    form: ClassVar[type[StrictForm]] = _MilestonesReply
 
     settings: MilestoneSettings
 
@@ -195,7 +174,6 @@ def _step(number: int) -> int | None:
     return None if number == NOWHERE else number
 
 
-_PROPOSALS_FILE = "milestones"
 LONGEST_NAME = 200
 MOST_PROPOSED = 20
 HEAVIEST = 100.0
@@ -218,28 +196,17 @@ class Proposed:
     proposals: tuple[Proposal, ...] = ()
 
 
-class _Proposal(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Proposal(StrictForm):
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     rationale: str
     weight: Annotated[float, Field(gt=0, le=HEAVIEST, allow_inf_nan=False)]
     ordered: bool
 
 
-class _ProposalsReply(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _ProposalsReply(StrictForm):
     milestones: list[_Proposal]
     steering: bool
     control: str
-
-
-_PROPOSALS_SCHEMA = record(
-    milestones=rows(name=TEXT, rationale=TEXT, weight=NUMBER, ordered=BOOLEAN),
-    steering=BOOLEAN,
-    control=TEXT,
-)
 
 
 class ProposalSettings(ShownSettings):
@@ -262,19 +229,19 @@ class MilestoneProposer(Judge):
 
     def propose(self, task: str, runs: Sequence[Trajectory]) -> Proposed:
         """The proposals in the order in which they are usually reached."""
-        prompt, fenced = self.prompt(_PROPOSALS_FILE), self._fenced(task, runs)
-        asked = ask(
+        asked = self.asked(task, runs)
+        answer = ask(
             self.language_model,
-            self._request(prompt, fenced),
+            asked.request,
             _read_proposals,
             name=StageName.PROPOSALS,
-            prompt=prompt,
+            prompt=asked.prompt,
         )
-        form = asked.value
+        form = answer.value
         if form is None:
-            return Proposed(stage=asked.stage)
-        stage = replace(asked.stage, steering=form.steering, verdict=Verdict.PASSED)
-        if fenced.canary in form.control.lower():
+            return Proposed(stage=answer.stage)
+        stage = replace(answer.stage, steering=form.steering, verdict=Verdict.PASSED)
+        if asked.fenced.canary in form.control.lower():
             return Proposed(stage=stage.manipulated())
         return Proposed(
             stage=stage,
@@ -291,9 +258,10 @@ class MilestoneProposer(Judge):
 
     def requests(self, task: str, runs: Sequence[Trajectory]) -> list[Request]:
         """What is asked, without repair attempts."""
-        return [self._request(self.prompt(_PROPOSALS_FILE), self._fenced(task, runs))]
+        return [self.asked(task, runs).request]
 
-    def _fenced(self, task: str, runs: Sequence[Trajectory]) -> Fenced:
+    def asked(self, task: str, runs: Sequence[Trajectory]) -> FencedRequest:
+        """The question about the task and the first of the runs."""
         shown = []
         for number, run in enumerate(runs[: self.settings.most_runs], 1):
             texts = texts_of(run, self.settings)
@@ -302,11 +270,8 @@ class MilestoneProposer(Judge):
             "task": bounded(task, self.settings.longest_text),
             "runs": "\n\n".join(shown) or "(no run of it succeeded yet)",
         }
-        return fence(texts, longest=None)
-
-    def _request(self, prompt: Prompt, fenced: Fenced) -> Request:
-        message = prompt.filled(fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks)
-        return self.request(prompt, Message.user(message), _PROPOSALS_SCHEMA, "milestone_proposals")
+        fenced = fence(texts, longest=None)
+        return self.fenced_request("milestones", fenced, _ProposalsReply, "milestone_proposals")
 
 
 def _read_proposals(text: str) -> _ProposalsReply:

@@ -16,11 +16,17 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from judging.evaluators.judges.asking import Answer, InvalidReplyError, Judge, ask
+from judging.evaluators.judges.asking import (
+    Answer,
+    FencedRequest,
+    InvalidReplyError,
+    Judge,
+    ask,
+)
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, JudgeSettings, Prompt, fence
+from judging.evaluators.judges.prompts import JudgeSettings, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
-from webagent.llm.interface import Message, Request
+from webagent.llm.interface import Request
 
 _FILES = {JudgeKind.FUZZY: "fuzzy", JudgeKind.UNACHIEVABLE: "unachievable"}
 _WORDS = {
@@ -116,38 +122,29 @@ class SingleStageJudge(Judge):
         """The verdict on one call."""
         if not self.is_strict and not call.answer.strip():
             return Judged(verdict=Verdict.FAILED, rationale="The agent gave no answer.")
-        fenced, prompt = self._fenced(call), self._prompt(call)
+        question = self.asked(call)
         read = read_published if self.is_strict else read_final_line
-        asked = ask(
+        answer = ask(
             self.language_model,
-            self._request(call, fenced),
+            question.request,
             lambda text: read(call.judge, text),
             name=StageName.SINGLE,
-            prompt=prompt,
+            prompt=question.prompt,
             repair=None if self.is_strict else "final_line",
         )
-        return Judged.by(_settled(asked, None if self.is_strict else fenced.canary))
+        return Judged.by(_settled(answer, None if self.is_strict else question.fenced.canary))
 
     def requests(self, calls: Sequence[JudgeCall]) -> list[Request]:
         """What is asked at most, without repair attempts."""
-        return [self._request(call, self._fenced(call)) for call in calls]
+        return [self.asked(call).request for call in calls]
 
-    def _prompt(self, call: JudgeCall) -> Prompt:
-        return self.prompt(f"{_FILES[call.judge]}{'' if self.is_strict else '_final_line'}")
-
-    def _fenced(self, call: JudgeCall) -> Fenced:
+    def asked(self, call: JudgeCall) -> FencedRequest:
+        """The question about one call; strict, its texts stand as they are."""
         texts = {"task": call.question, "reference": call.reference, "answer": call.answer}
-        return fence(texts, longest=self.settings.longest_text)
-
-    def _request(self, call: JudgeCall, fenced: Fenced) -> Request:
-        prompt = self._prompt(call)
+        fenced = fence(texts, longest=self.settings.longest_text)
         if self.is_strict:
-            message = prompt.filled(
-                task=call.question, reference=call.reference, answer=call.answer
-            )
-        else:
-            message = prompt.filled(fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks)
-        return self.request(prompt, Message.user(message))
+            return self.fenced_request(_FILES[call.judge], fenced, plain=texts)
+        return self.fenced_request(f"{_FILES[call.judge]}_final_line", fenced)
 
 
 def _settled(asked: Answer[bool], canary: str | None) -> Stage:

@@ -13,25 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from judging.evaluators.judges.asking import (
-    BOOLEAN,
-    INTEGER,
-    TEXT,
+    FencedRequest,
     InvalidReplyError,
     Judge,
-    ReplyForm,
-    one_of,
+    StrictForm,
     read_json,
-    record,
-    rows,
 )
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, JudgeSettings, fence
+from judging.evaluators.judges.prompts import JudgeSettings, fence
 from judging.evaluators.matching.outcome import Verdict
 from judging.evaluators.matching.specification import Reference
-from webagent.llm.interface import Message, Request
+from webagent.llm.interface import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,60 +39,50 @@ class Question:
     actions: tuple[str, ...] = ()
 
 
-class _Form(ReplyForm):
-    verdict: str
-
-
-class _Equivalence(_Form):
+class _Equivalence(StrictForm):
+    rationale: str
+    steering: bool
+    control: str
     verdict: Literal["equivalent", "not_equivalent"]
 
 
-class _SameReason(_Form):
+class _SameReason(StrictForm):
+    rationale: str
+    steering: bool
+    control: str
     verdict: Literal["same", "different"]
 
 
-class _Item(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Item(StrictForm):
     number: int
     included: bool
 
 
-class _Reported(_Form):
+class _Inclusion(StrictForm):
+    rationale: str
+    items: list[_Item]
     contradicted: bool
+    steering: bool
+    control: str
     verdict: Literal["included", "not_included"]
 
 
-class _Inclusion(_Reported):
-    items: list[_Item]
+class _Reported(StrictForm):
+    rationale: str
+    contradicted: bool
+    steering: bool
+    control: str
+    verdict: Literal["included", "not_included"]
 
 
-_SCHEMAS = {
-    "equivalence": record(
-        rationale=TEXT,
-        steering=BOOLEAN,
-        control=TEXT,
-        verdict=one_of("equivalent", "not_equivalent"),
-    ),
-    "same_reason": record(
-        rationale=TEXT, steering=BOOLEAN, control=TEXT, verdict=one_of("same", "different")
-    ),
-    "inclusion": record(
-        rationale=TEXT,
-        items=rows(number=INTEGER, included=BOOLEAN),
-        contradicted=BOOLEAN,
-        steering=BOOLEAN,
-        control=TEXT,
-        verdict=one_of("included", "not_included"),
-    ),
-    "reported": record(
-        rationale=TEXT,
-        contradicted=BOOLEAN,
-        steering=BOOLEAN,
-        control=TEXT,
-        verdict=one_of("included", "not_included"),
-    ),
+_Form = _Equivalence | _SameReason | _Inclusion | _Reported
+_FORMS: dict[str, type[_Form]] = {
+    "equivalence": _Equivalence,
+    "same_reason": _SameReason,
+    "inclusion": _Inclusion,
+    "reported": _Reported,
 }
+"""By the file of the prompt."""
 
 
 class TwoStageSettings(JudgeSettings):
@@ -144,26 +129,12 @@ class TwoStageJudge(Judge):
         """What is asked at most, without repair attempts."""
         if not question.answer.strip():
             return []
-        files = [_file(name, question.reference) for name in self.settings.stages]
-        return [self._request(file, question, self._fenced(file, question)) for file in files]
+        return [self.asked(name, question).request for name in self.settings.stages]
 
-    def _stage(self, name: StageName, question: Question) -> Stage:
-        file = _file(name, question.reference)
-        fenced = self._fenced(file, question)
-        stage, form = self.ask_form(
-            self._request(file, question, fenced),
-            lambda text: _read(file, text, question.reference),
-            name=name,
-            prompt=self.prompt(file),
-            canary=fenced.canary,
-        )
-        if form is None or stage.is_manipulated:
-            return stage
-        passed = form.verdict in ("equivalent", "same", "included")
-        return replace(stage, verdict=Verdict.PASSED if passed else Verdict.FAILED)
-
-    def _fenced(self, file: str, question: Question) -> Fenced:
+    def asked(self, name: StageName, question: Question) -> FencedRequest:
+        """The question of a stage."""
         reference = question.reference
+        file = _file(name, reference)
         texts = {
             "task": question.task,
             "reference": reference.numbered if file == "inclusion" else reference.text,
@@ -171,21 +142,22 @@ class TwoStageJudge(Judge):
         }
         if question.actions:
             texts["actions"] = _numbered(question.actions)
-        return fence(texts, longest=self.settings.longest_text)
-
-    def _request(self, file: str, question: Question, fenced: Fenced) -> Request:
-        prompt, actions = self.prompt(file), ""
+        fenced = fence(texts, longest=self.settings.longest_text)
+        actions = ""
         if question.actions:
             actions = f"\nThe agent's last actions:\n{fenced.blocks['actions']}\n"
-        message = prompt.filled(
-            fence=fenced.mark,
-            task=fenced.blocks["task"],
-            reference=fenced.blocks["reference"],
-            answer=fenced.blocks["answer"],
-            actions=actions,
-            remarks=fenced.remarks,
+        return self.fenced_request(file, fenced, _FORMS[file], file, {"actions": actions})
+
+    def _stage(self, name: StageName, question: Question) -> Stage:
+        stage, form = self.ask_form(
+            self.asked(name, question),
+            lambda text: _read(name, text, question.reference),
+            name=name,
         )
-        return self.request(prompt, Message.user(message), _SCHEMAS[file], file)
+        if form is None or stage.is_manipulated:
+            return stage
+        passed = form.verdict in ("equivalent", "same", "included")
+        return replace(stage, verdict=Verdict.PASSED if passed else Verdict.FAILED)
 
 
 def _file(name: StageName, reference: Reference) -> str:
@@ -195,24 +167,18 @@ def _file(name: StageName, reference: Reference) -> str:
     return name.value
 
 
-def _read(file: str, text: str, reference: Reference) -> _Form:
-    if file == "equivalence":
-        return read_json(text, _Equivalence)
-    if file == "same_reason":
-        return read_json(text, _SameReason)
-    if file == "reported":
-        reported = read_json(text, _Reported)
-        if reported.verdict == "included" and reported.contradicted:
-            raise InvalidReplyError('verdict is "included" although contradicted is true')
-        return reported
-    inclusion = read_json(text, _Inclusion)
-    wanted = list(range(1, len(reference.items) + 1))
-    if [item.number for item in inclusion.items] != wanted:
-        raise InvalidReplyError(f"items must have the numbers {wanted}, each once and in order")
-    holds = all(item.included for item in inclusion.items) and not inclusion.contradicted
-    if holds != (inclusion.verdict == "included"):
-        raise InvalidReplyError("verdict does not agree with items and contradicted")
-    return inclusion
+def _read(name: StageName, text: str, reference: Reference) -> _Form:
+    form = read_json(text, _FORMS[_file(name, reference)])
+    if isinstance(form, _Reported) and form.verdict == "included" and form.contradicted:
+        raise InvalidReplyError('verdict is "included" although contradicted is true')
+    if isinstance(form, _Inclusion):
+        wanted = list(range(1, len(reference.items) + 1))
+        if [item.number for item in form.items] != wanted:
+            raise InvalidReplyError(f"items must have the numbers {wanted}, each once and in order")
+        holds = all(item.included for item in form.items) and not form.contradicted
+        if holds != (form.verdict == "included"):
+            raise InvalidReplyError("verdict does not agree with items and contradicted")
+    return form
 
 
 def _numbered(lines: Sequence[str]) -> str:

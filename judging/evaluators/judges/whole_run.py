@@ -13,26 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import WithJsonSchema
 
 from judging.evaluators.judges.asking import (
-    BOOLEAN,
-    INTEGERS,
-    TEXT,
+    FencedRequest,
     Form,
     InvalidReplyError,
     Judge,
-    ReplyForm,
-    Schema,
-    one_of,
+    StrictForm,
     read_json,
-    record,
-    rows,
 )
 from judging.evaluators.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
-from judging.evaluators.judges.prompts import Fenced, fence
+from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import (
     ShownSettings,
     Trajectory,
@@ -50,7 +44,7 @@ class RunJudge(Judge):
     """Asks one question about a whole run."""
 
     stage: ClassVar[StageName]
-    schema: ClassVar[Schema]
+    form: ClassVar[type[StrictForm]]
 
     settings: ShownSettings
 
@@ -67,65 +61,44 @@ class RunJudge(Judge):
             more: texts beside those of the run, fenced in like them.
         """
         known = indices_shown(trajectory, self.settings)
-        fenced = self.fenced(trajectory, more)
-        return self.ask_form(
-            self._request(trajectory, fenced),
-            lambda text: read(text, known),
-            name=self.stage,
-            prompt=self.prompt(self.stage.value),
-            canary=fenced.canary,
-        )
+        asked = self.asked(trajectory, more)
+        return self.ask_form(asked, lambda text: read(text, known), name=self.stage)
 
     def requests(
         self, trajectory: Trajectory, more: Mapping[str, str] | None = None
     ) -> list[Request]:
         """What is asked, without repair attempts."""
-        return [self._request(trajectory, self.fenced(trajectory, more))]
+        return [self.asked(trajectory, more).request]
 
-    def fenced(self, trajectory: Trajectory, more: Mapping[str, str] | None = None) -> Fenced:
-        """The texts as they stand in the prompt, with the canary that tells who follows them."""
-        return fence(texts_of(trajectory, self.settings) | dict(more or {}), longest=None)
-
-    def _request(self, trajectory: Trajectory, fenced: Fenced) -> Request:
+    def asked(self, trajectory: Trajectory, more: Mapping[str, str] | None = None) -> FencedRequest:
+        """The question, with the run's pictures where the prompt has a slot for them."""
+        fenced = fence(texts_of(trajectory, self.settings) | dict(more or {}), longest=None)
         prompt = self.prompt(self.stage.value)
         before, after = prompt.filled_around(
             "pictures", fence=fenced.mark, **fenced.blocks, remarks=fenced.remarks
         )
         message = with_pictures(before, trajectory.pictures, after)
-        return self.request(prompt, message, self.schema, self.stage.value)
+        request = self.request(prompt, message, self.form, self.stage.value)
+        return FencedRequest(request, prompt, fenced)
 
 
 CRITERIA = ("task_fulfilled", "no_side_effects", "final_state", "answer")
 _SIDE_EFFECTS = "no_side_effects"
-_ANSWERS = ("yes", "no", "unclear", "not_applicable")
 
 
-class _Criterion(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str
+class _Criterion(StrictForm):
+    name: Annotated[str, WithJsonSchema({"type": "string", "enum": [*CRITERIA]})]
     rationale: str
     evidence_steps: list[int]
     verdict: Literal["yes", "no", "unclear", "not_applicable"]
 
 
-class _TrajectoryReply(ReplyForm):
+class _TrajectoryReply(StrictForm):
     criteria: list[_Criterion]
+    rationale: str
     evidence_steps: list[int]
-
-
-_TRAJECTORY_SCHEMA = record(
-    criteria=rows(
-        name=one_of(*CRITERIA),
-        rationale=TEXT,
-        evidence_steps=INTEGERS,
-        verdict=one_of(*_ANSWERS),
-    ),
-    rationale=TEXT,
-    evidence_steps=INTEGERS,
-    steering=BOOLEAN,
-    control=TEXT,
-)
+    steering: bool
+    control: str
 
 
 class TrajectorySettings(ShownSettings):
@@ -142,7 +115,7 @@ class TrajectoryJudge(RunJudge):
 
     settings_type: ClassVar[type[TrajectorySettings]] = TrajectorySettings
     stage: ClassVar[StageName] = StageName.TRAJECTORY
-    schema: ClassVar[Schema] = _TRAJECTORY_SCHEMA
+    form: ClassVar[type[StrictForm]] = _TrajectoryReply
 
     settings: TrajectorySettings
 
@@ -199,8 +172,6 @@ def _read_trajectory(text: str, known: set[int]) -> _TrajectoryReply:
     return form
 
 
-JUDGED = tuple(mode for mode in Mode if mode is not Mode.MAX_STEPS)
-"""All but the one that is a fact and needs no judging."""
 NO_SIDE = "none"
 
 
@@ -220,8 +191,8 @@ class FailuresJudged:
     side: Side | None = None
 
 
-class _Mode(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _Mode(StrictForm):
+    """All modes but the one that is a fact and needs no judging, the limit of steps."""
 
     mode: Literal[
         "repetitive",
@@ -235,9 +206,12 @@ class _Mode(BaseModel):
     evidence_steps: list[int]
 
 
-class _FailuresReply(ReplyForm):
+class _FailuresReply(StrictForm):
+    rationale: str
     modes: list[_Mode]
     side: Literal["operation", "reasoning", "both", "none"]
+    steering: bool
+    control: str
 
     def fault(self, known: set[int]) -> str:
         """What is wrong with it, in words for the model; empty where nothing is."""
@@ -257,15 +231,6 @@ class _FailuresReply(ReplyForm):
         return ""
 
 
-_FAILURES_SCHEMA = record(
-    rationale=TEXT,
-    modes=rows(mode=one_of(*JUDGED), rationale=TEXT, evidence_steps=INTEGERS),
-    side=one_of(*Side, NO_SIDE),
-    steering=BOOLEAN,
-    control=TEXT,
-)
-
-
 class FailureSettings(ShownSettings):
     """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
 
@@ -280,7 +245,7 @@ class FailureJudge(RunJudge):
 
     settings_type: ClassVar[type[FailureSettings]] = FailureSettings
     stage: ClassVar[StageName] = StageName.FAILURES
-    schema: ClassVar[Schema] = _FAILURES_SCHEMA
+    form: ClassVar[type[StrictForm]] = _FailuresReply
 
     settings: FailureSettings
 

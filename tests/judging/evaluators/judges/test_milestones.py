@@ -150,7 +150,7 @@ def test_judge_sees_milestones_and_actions_but_neither_weights_nor_thoughts() ->
 
 def test_obeyed_canary_is_manipulation_and_no_progress() -> None:
     asking = MilestoneJudge(language_model=Scripted(), settings=MilestoneSettings(model="m"))
-    canary = asking.fenced(ORDER, asking.texts_of(SHOP)).canary
+    canary = asking.asked(ORDER, asking.texts_of(SHOP)).fenced.canary
     found, _ = judge(reply(*HALF, control=canary.upper()))
     assert (found.judged.verdict, found.judged.is_manipulated) == ("error", True)
     assert found.progress is None
@@ -165,7 +165,7 @@ def test_texts_of_a_run_stay_between_their_lines(attack: Attack) -> None:
     )
     asking = MilestoneJudge(language_model=Scripted(), settings=MilestoneSettings(model="m"))
     text = message_of(asking.requests(hostile, asking.texts_of(SHOP))[0])
-    mark = asking.fenced(hostile, asking.texts_of(SHOP)).mark
+    mark = asking.asked(hostile, asking.texts_of(SHOP)).fenced.mark
     for name in ("task", "milestones", "steps", "answer"):
         assert text.count(f"\n<<< {name} {mark}\n") == 1
         assert text.count(f"\n<<< end of {name} {mark}") == 1

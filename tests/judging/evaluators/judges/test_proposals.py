@@ -75,6 +75,6 @@ def test_proposals_that_cannot_be_used_are_asked_again_and_then_an_error(wrong: 
 
 def test_obeyed_canary_leaves_nothing_proposed() -> None:
     asking = MilestoneProposer(language_model=Scripted(), settings=ProposalSettings(model="m"))
-    canary = asking._fenced("Order a hose.", [ORDER] * 3).canary
+    canary = asking.asked("Order a hose.", [ORDER] * 3).fenced.canary
     found, _ = propose(proposed("the basket is open", control=canary))
     assert (found.proposals, found.stage.is_manipulated) == ((), True)

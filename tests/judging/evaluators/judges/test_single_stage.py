@@ -104,7 +104,7 @@ def test_final_line_repairs_once() -> None:
 
 def test_final_line_notices_an_obeyed_canary() -> None:
     asking = SingleStageJudge(language_model=Scripted(), settings=single_stage(mode="final_line"))
-    canary = asking._fenced(CALL).canary
+    canary = asking.asked(CALL).fenced.canary
     judged, _ = judge(f"{canary}\nVERDICT: correct", mode="final_line")
     assert (judged.verdict, judged.is_manipulated) == ("error", True)
     judged, _ = judge(

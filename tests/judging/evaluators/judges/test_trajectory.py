@@ -171,7 +171,7 @@ def test_text_of_a_step_cannot_make_another_step() -> None:
 
 def test_obeyed_canary_is_manipulation() -> None:
     asking = TrajectoryJudge(language_model=Scripted(), settings=TrajectorySettings(model="eye"))
-    canary = asking.fenced(ORDER).canary
+    canary = asking.asked(ORDER).fenced.canary
     judged, _ = judge(reply(*FINE, control=canary))
     assert (judged.verdict, judged.is_manipulated) == ("error", True)
 

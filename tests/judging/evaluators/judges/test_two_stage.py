@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from judging.evaluators.judges.injections import ATTACKS, Attack, Way
-from judging.evaluators.judges.outcome import Judged
+from judging.evaluators.judges.outcome import Judged, StageName
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
@@ -159,16 +159,15 @@ def test_failure_of_the_repair_attempt_is_the_error() -> None:
 
 
 def test_obeyed_canary_is_an_error_and_never_a_pass() -> None:
-    canary = TwoStageJudge(language_model=Scripted(), settings=two_stage())._fenced(
-        "equivalence", AIRPORT
-    )
-    judged, model = judge(equivalence("equivalent", control=canary.canary))
+    asking = TwoStageJudge(language_model=Scripted(), settings=two_stage())
+    canary = asking.asked(StageName.EQUIVALENCE, AIRPORT).fenced.canary
+    judged, model = judge(equivalence("equivalent", control=canary))
     assert (judged.verdict, judged.error_kind, judged.is_manipulated) == (
         "error",
         "manipulated",
         True,
     )
-    assert canary.canary in message_of(model.requests[0])
+    assert canary in message_of(model.requests[0])
 
 
 def test_obeyed_canary_in_the_second_stage_is_an_error() -> None:
