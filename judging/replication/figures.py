@@ -13,10 +13,9 @@ from judging.replication.sources import NoFigureError, Sources
 from judging.replication.study_parts import not_found
 from judging.replication.study_tables import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.statistics.comparison import ends_of_difference
-from judging.statistics.figures import Interval, wilson_interval
+from judging.statistics.figures import LEVEL, Interval, wilson_interval
 from webagent.measures.proportions import normal_quantile
 
-LEVEL = 0.95
 OF_ARM = "arm:"
 """How a value to select by begins that means what a configuration is called in a report."""
 CONFIGURATION = "configuration"

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.statistics.bootstrap import (
-    RESAMPLES,
     Floats,
     Statistic,
     bootstrap_interval,
@@ -78,17 +77,6 @@ def raw_agreement(ratings: Ratings) -> Figure:
     return _figure(_raw(ratings))
 
 
-def cohen_kappa(first: Sequence[Hashable | None], second: Sequence[Hashable | None]) -> Figure:
-    """Cohen's kappa of two raters over any number of categories; runs lacking a label drop out.
-
-    (po − pe) / (1 − pe), pe = Σ_c p₁(c)·p₂(c). Undefined where both gave one and the same
-    label throughout.
-
-    Source: Cohen (1960), Educational and Psychological Measurement 20.
-    """
-    return _figure(_kappa(list(zip(first, second, strict=True))))
-
-
 def pooled_kappa(ratings: Ratings) -> Figure:
     """One kappa for any number of raters who each saw some of the runs: over all their pairs.
 
@@ -96,7 +84,7 @@ def pooled_kappa(ratings: Ratings) -> Figure:
     A = Σ of its runs with the same label, E = Σ n·pe with pe of Cohen's kappa, from how often each
     of the two gives each label on these runs. So a pair counts by its runs, and a pair that gave
     but one label leaves the figure defined. Cohen's kappa where there are two raters, Conger's
-    where each labelled every run.
+    where each labelled every run. Undefined where all gave one and the same label throughout.
 
     Args:
         ratings: shape (runs, raters), a column a rater.
@@ -104,8 +92,9 @@ def pooled_kappa(ratings: Ratings) -> Figure:
     Raises:
         ValueError: rows have different lengths.
 
-    Source: Conger (1980), Psychological Bulletin 88; pooling by observed and expected agreement:
-        De Vries, Elliott, Kanouse and Teleki (2008), Field Methods 20.
+    Source: Cohen (1960), Educational and Psychological Measurement 20; Conger (1980),
+        Psychological Bulletin 88; pooling by observed and expected agreement: De Vries, Elliott,
+        Kanouse and Teleki (2008), Field Methods 20.
     """
     return _figure(_kappa(ratings))
 
@@ -143,8 +132,6 @@ def agreement_interval(
     clusters: Sequence[Hashable],
     *,
     seed: int,
-    resamples: int = RESAMPLES,
-    level: float = 0.95,
     categories: Sequence[Hashable] | None = None,
 ) -> Interval | Undefined:
     """Bootstrap interval of a coefficient, whole tasks resampled.
@@ -164,7 +151,7 @@ def agreement_interval(
     if isinstance(sums, Undefined):
         return sums
     totals = totals_by_cluster(sums.by_run, clusters)
-    return bootstrap_interval(totals, sums.statistic, seed=seed, resamples=resamples, level=level)
+    return bootstrap_interval(totals, sums.statistic, seed=seed)
 
 
 def _figure(sums: _Sums | Undefined) -> Figure:

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.statistics.figures import Interval, Reason, Undefined
+from judging.statistics.figures import LEVEL, Interval, Reason, Undefined
 
 WORD_BITS = 62
 Floats = NDArray[np.float64]
@@ -99,12 +99,7 @@ def totals_by_cluster(cells: Floats, clusters: Sequence[Hashable]) -> Floats:
 
 
 def bootstrap_interval(
-    totals: Floats,
-    statistic: Statistic,
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-    level: float = 0.95,
+    totals: Floats, statistic: Statistic, *, seed: int, resamples: int = RESAMPLES
 ) -> Interval | Undefined:
     """The percentile interval of `statistic` when whole clusters are drawn with replacement.
 
@@ -121,7 +116,7 @@ def bootstrap_interval(
     drawn = resampled_totals(totals, seed=seed, resamples=resamples)
     if isinstance(drawn, Undefined):
         return drawn
-    return percentile_interval(statistic(drawn), seed=seed, level=level)
+    return percentile_interval(statistic(drawn), seed=seed)
 
 
 def resampled_totals(
@@ -182,16 +177,16 @@ def _times_drawn(chosen: NDArray[np.uint32]) -> Floats:
     return times.reshape(size, clusters).astype(np.float64)
 
 
-def percentile_interval(figures: Floats, *, seed: int, level: float = 0.95) -> Interval | Undefined:
-    """The middle `level` of resampled figures, shape (resamples,); nan where undefined."""
+def percentile_interval(figures: Floats, *, seed: int) -> Interval | Undefined:
+    """The middle 95 % of resampled figures, shape (resamples,); nan where undefined."""
     defined = figures[~np.isnan(figures)]
     if len(defined) * 2 < len(figures):
         return Undefined(Reason.NEVER_DEFINED)
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(
         low=float(low),
         high=float(high),
-        level=level,
+        level=LEVEL,
         method="bootstrap by task",
         seed=seed,
         resamples=len(figures),

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 from judging.statistics.confusion import Cell, cell
-from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined, binomial_below
+from judging.statistics.figures import (
+    LEVEL,
+    Figure,
+    Interval,
+    Reason,
+    Share,
+    Undefined,
+    binomial_below,
+)
 from judging.statistics.success import clustered_mean, mean, mean_interval
 
 
@@ -76,7 +84,7 @@ class Difference:
     interval: Interval | Undefined
 
 
-def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Difference:
+def difference_of_shares(first: Share, second: Share) -> Difference:
     """p₂ − p₁ of independent runs, with Newcombe's hybrid of two Wilson intervals.
 
     Source: Newcombe (1998), Statistics in Medicine 17, method 10.
@@ -89,7 +97,7 @@ def difference_of_shares(first: Share, second: Share, level: float = 0.95) -> Di
         return Difference(value=Undefined(second.reason), interval=Undefined(second.reason))
     low, high = ends_of_difference(one, of_first, two, of_second)
     return Difference(
-        value=two - one, interval=Interval(low=low, high=high, level=level, method="Newcombe")
+        value=two - one, interval=Interval(low=low, high=high, level=LEVEL, method="Newcombe")
     )
 
 
@@ -110,11 +118,7 @@ def ends_of_difference(
 
 
 def paired_difference(
-    differences: Sequence[float],
-    tasks: Sequence[Hashable],
-    *,
-    largest: float = inf,
-    level: float = 0.95,
+    differences: Sequence[float], tasks: Sequence[Hashable], *, largest: float = inf
 ) -> Difference:
     """The mean of what pairs of runs differ by, with an interval that knows that they share tasks.
 
@@ -126,19 +130,17 @@ def paired_difference(
     Source: Miller (2024), Adding Error Bars to Evals, arXiv 2411.00640, section 4.
     """
     found = clustered_mean(differences, tasks)
-    interval = mean_interval(found, low=-largest, high=largest, level=level)
+    interval = mean_interval(found, low=-largest, high=largest)
     return Difference(value=found.value, interval=interval)
 
 
-def mean_difference(
-    differences: Sequence[float], *, largest: float = inf, level: float = 0.95
-) -> Difference:
+def mean_difference(differences: Sequence[float], *, largest: float = inf) -> Difference:
     """The mean of one difference a task, with Student's interval: mean ± t·s/√n, n − 1 degrees.
 
     `largest` is as in `paired_difference`.
     """
     found = mean(differences)
-    interval = mean_interval(found, low=-largest, high=largest, level=level)
+    interval = mean_interval(found, low=-largest, high=largest)
     if interval == Undefined(Reason.TOO_FEW_RUNS):
         interval = Undefined(Reason.ONE_CLUSTER)
     return Difference(value=found.value, interval=interval)

@@ -213,7 +213,6 @@ def evaluator_intervals(
     *,
     seed: int,
     resamples: int = RESAMPLES,
-    level: float = 0.95,
 ) -> Mapping[str, Interval | Undefined]:
     """Intervals of several of `BOOTSTRAPPED` from the counts of each task, drawn once for all.
 
@@ -225,28 +224,28 @@ def evaluator_intervals(
     kinds = np.array([[getattr(each, cell) for cell in Cell] for each in tasks], dtype=float)
     kinds = kinds.reshape(-1, len(Cell))
     drawn = resampled_kinds(kinds, list(tasks.values()), seed=seed, resamples=resamples)
-    return _intervals(drawn, figures, seed, level)
+    return _intervals(drawn, figures, seed)
 
 
 def intervals_by_task(
-    tasks: Floats, figures: Sequence[str], *, seed: int, level: float = 0.95
+    tasks: Floats, figures: Sequence[str], *, seed: int
 ) -> Mapping[str, Interval | Undefined]:
     """The same from the tasks themselves.
 
     Args:
         tasks: shape (tasks, cells): the runs of each in every `Cell`, in the order of its members.
     """
-    return _intervals(resampled_totals(tasks, seed=seed), figures, seed, level)
+    return _intervals(resampled_totals(tasks, seed=seed), figures, seed)
 
 
 def _intervals(
-    drawn: Floats | Undefined, figures: Sequence[str], seed: int, level: float
+    drawn: Floats | Undefined, figures: Sequence[str], seed: int
 ) -> Mapping[str, Interval | Undefined]:
     if isinstance(drawn, Undefined):
         return dict.fromkeys(figures, drawn)
     tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]
     runs = drawn.sum(axis=1)
     return {
-        name: percentile_interval(_FIGURES[name](tp, fn, tn, fp, runs), seed=seed, level=level)
+        name: percentile_interval(_FIGURES[name](tp, fn, tn, fp, runs), seed=seed)
         for name in figures
     }

@@ -8,7 +8,15 @@ from math import atanh, inf, sqrt, tanh
 
 import numpy as np
 
-from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined, student_quantile
+from judging.statistics.figures import (
+    LEVEL,
+    Figure,
+    Interval,
+    Reason,
+    Share,
+    Undefined,
+    student_quantile,
+)
 from webagent.measures.proportions import normal_quantile
 
 
@@ -21,7 +29,7 @@ class Correlation:
     pairs: int
 
 
-def pearson(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Correlation:
+def pearson(first: Sequence[float], second: Sequence[float]) -> Correlation:
     """Pearson's r with Fisher's interval, tanh(atanh r ± z/√(n − 3)).
 
     Source: Fisher (1915), Biometrika 10, and (1921), Metron 1.
@@ -36,27 +44,27 @@ def pearson(first: Sequence[float], second: Sequence[float], level: float = 0.95
     if min(np.ptp(x), np.ptp(y)) <= 1e-12 or spread == 0:
         return _without_r(Reason.NO_SPREAD, count)
     r = min(1.0, max(-1.0, float(x @ y) / spread))
-    return _with_interval(r, count, count - 3, level)
+    return _with_interval(r, count, count - 3)
 
 
 def _without_r(reason: Reason, pairs: int) -> Correlation:
     return Correlation(r=Undefined(reason), interval=Undefined(reason), pairs=pairs)
 
 
-def _with_interval(r: float, pairs: int, weight: float, level: float) -> Correlation:
+def _with_interval(r: float, pairs: int, weight: float) -> Correlation:
     """The correlation with tanh(atanh r ± z/√weight); none of fewer than four pairs."""
     if pairs < 4:
         return Correlation(r=r, interval=Undefined(Reason.TOO_FEW_POINTS), pairs=pairs)
     if abs(r) == 1:
         low = high = r
     else:
-        half = normal_quantile(level) / sqrt(weight)
+        half = normal_quantile(LEVEL) / sqrt(weight)
         low, high = tanh(atanh(r) - half), tanh(atanh(r) + half)
-    interval = Interval(low=low, high=high, level=level, method="Fisher")
+    interval = Interval(low=low, high=high, level=LEVEL, method="Fisher")
     return Correlation(r=r, interval=interval, pairs=pairs)
 
 
-def intraclass(first: Sequence[float], second: Sequence[float], level: float = 0.95) -> Correlation:
+def intraclass(first: Sequence[float], second: Sequence[float]) -> Correlation:
     """The correlation of pairs in which neither comes first: the same whoever is named first.
 
     r = 2·Σ(x − m)(y − m) / Σ((x − m)² + (y − m)²), m the mean of all values; its interval is
@@ -74,7 +82,7 @@ def intraclass(first: Sequence[float], second: Sequence[float], level: float = 0
     if spread <= 1e-20:
         return _without_r(Reason.NO_SPREAD, count)
     r = min(1.0, max(-1.0, 2 * float(x @ y) / spread))
-    return _with_interval(r, count, count - 1.5, level)
+    return _with_interval(r, count, count - 1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +103,7 @@ class Differences:
 
 
 def differences(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    largest: float = inf,
-    level: float = 0.95,
+    first: Sequence[float], second: Sequence[float], *, largest: float = inf
 ) -> Differences:
     """Bias, mean absolute error and Bland-Altman limits of agreement, bias ± 1.96·s.
 
@@ -120,12 +124,12 @@ def differences(
         gap = float(gaps.sum())
         return replace(none, bias=gap, mean_absolute_error=abs(gap)) if count else none
     bias, spread = float(gaps.mean()), float(gaps.std(ddof=1))
-    half = normal_quantile(level) * spread
-    quantile = student_quantile(level, count - 1)
+    half = normal_quantile(LEVEL) * spread
+    quantile = student_quantile(LEVEL, count - 1)
 
     def around(value: float, error: float, most: float = inf) -> Interval:
         low, high = max(-most, value - quantile * error), min(most, value + quantile * error)
-        return Interval(low=low, high=high, level=level, method="Student")
+        return Interval(low=low, high=high, level=LEVEL, method="Student")
 
     return Differences(
         bias=bias,
@@ -139,9 +143,7 @@ def differences(
     )
 
 
-def differences_of_equals(
-    first: Sequence[float], second: Sequence[float], level: float = 0.95
-) -> Differences:
+def differences_of_equals(first: Sequence[float], second: Sequence[float]) -> Differences:
     """The same of pairs in which neither comes first: no bias, and limits around 0.
 
     Limits ±1.96·s, s² = Σ(y − x)²/n, each ± t·1.96·s/√(2n) with n degrees of freedom.
@@ -153,17 +155,17 @@ def differences_of_equals(
     if not count:
         return _undefined(Reason.NO_RUNS, 0)
     gaps = y - x
-    limit = normal_quantile(level) * sqrt(float(gaps @ gaps) / count)
-    half = student_quantile(level, count) * limit / sqrt(2 * count)
+    limit = normal_quantile(LEVEL) * sqrt(float(gaps @ gaps) / count)
+    half = student_quantile(LEVEL, count) * limit / sqrt(2 * count)
     return replace(
         _undefined(Reason.NO_ORDER, count),
         mean_absolute_error=float(np.abs(gaps).mean()),
         lower_limit=-limit,
         lower_interval=Interval(
-            low=-limit - half, high=-limit + half, level=level, method="Student"
+            low=-limit - half, high=-limit + half, level=LEVEL, method="Student"
         ),
         upper_limit=limit,
-        upper_interval=Interval(low=limit - half, high=limit + half, level=level, method="Student"),
+        upper_interval=Interval(low=limit - half, high=limit + half, level=LEVEL, method="Student"),
     )
 
 

@@ -46,6 +46,8 @@ class Undefined:
 
 
 Figure = float | Undefined
+LEVEL = 0.95
+"""Of the intervals, wherever no other is chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,29 +90,26 @@ class Share:
         return wilson_interval(self.count, self.total) if self.total else Undefined(self.reason)
 
 
-def wilson_interval(count: int, total: int, level: float = 0.95) -> Interval | Undefined:
-    """The Wilson score interval of a binomial proportion, without continuity correction."""
+def wilson_interval(count: int, total: int) -> Interval | Undefined:
+    """The 95 % Wilson score interval of a binomial proportion, without continuity correction."""
     if not 0 <= count <= total:
         raise ValueError(f"{count} of {total} is no share")
     if not total:
         return Undefined(Reason.NO_RUNS)
-    low, high = wilson_bounds(count, total, level)
-    return Interval(low=low, high=high, level=level, method="Wilson")
+    low, high = wilson_bounds(count, total, LEVEL)
+    return Interval(low=low, high=high, level=LEVEL, method="Wilson")
 
 
 LEAST_INFORMEDNESS = 0.2
 
 
 def rogan_gladen(
-    apparent_rate: float,
-    true_positive_rate: Figure,
-    true_negative_rate: Figure,
-    least_informedness: float = LEAST_INFORMEDNESS,
+    apparent_rate: float, true_positive_rate: Figure, true_negative_rate: Figure
 ) -> Figure:
     """The success rate behind an imperfect judge, held within [0, 1].
 
     (p + TNR − 1) / (TPR + TNR − 1). Undefined where TPR + TNR − 1 is below
-    `least_informedness`: there the judge hardly depends on the truth, and the correction would
+    `LEAST_INFORMEDNESS`: there the judge hardly depends on the truth, and the correction would
     amplify noise.
 
     Source: Rogan and Gladen (1978), American Journal of Epidemiology 107.
@@ -120,13 +119,13 @@ def rogan_gladen(
     if isinstance(true_negative_rate, Undefined):
         return true_negative_rate
     informedness = true_positive_rate + true_negative_rate - 1
-    if informedness < least_informedness:
+    if informedness < LEAST_INFORMEDNESS:
         return Undefined(Reason.WEAK_JUDGE)
     return min(1.0, max(0.0, (apparent_rate + true_negative_rate - 1) / informedness))
 
 
 def rogan_gladen_interval(
-    passed: Share, true_positives: Share, true_negatives: Share, level: float = 0.95
+    passed: Share, true_positives: Share, true_negatives: Share
 ) -> Interval | Undefined:
     """The interval of `rogan_gladen` where all three rates are estimates, within [0, 1].
 
@@ -146,7 +145,7 @@ def rogan_gladen_interval(
     value = rogan_gladen_of(passed, true_positives, true_negatives)
     if isinstance(value, Undefined):
         return value
-    z = normal_quantile(level)
+    z = normal_quantile(LEVEL)
     runs = passed.total + z * z
     rate = (passed.count + z * z / 2) / runs
     sensitivity = (true_positives.count + 1) / (true_positives.total + 2)
@@ -167,7 +166,7 @@ def rogan_gladen_interval(
     return Interval(
         low=min(1.0, max(0.0, truth + shift - half)),
         high=max(0.0, min(1.0, truth + shift + half)),
-        level=level,
+        level=LEVEL,
         method="Lang and Reiczigel",
     )
 

@@ -9,7 +9,7 @@ from math import comb, inf, sqrt
 import numpy as np
 
 from judging.statistics.bootstrap import totals_by_cluster
-from judging.statistics.figures import Figure, Interval, Reason, Undefined, student_quantile
+from judging.statistics.figures import LEVEL, Figure, Interval, Reason, Undefined, student_quantile
 
 ROUNDING = 1e-12
 """A standard error below it is what floating numbers miss 0 by."""
@@ -76,9 +76,7 @@ def clustered_mean(values: Sequence[float], tasks: Sequence[Hashable]) -> Mean:
     return Mean(value=centre, standard_error=error, runs=count, clusters=groups)
 
 
-def mean_interval(
-    found: Mean, *, low: float = -inf, high: float = inf, level: float = 0.95
-) -> Interval | Undefined:
+def mean_interval(found: Mean, *, low: float = -inf, high: float = inf) -> Interval | Undefined:
     """mean ± t·SE, t with one degree of freedom less than there are clusters (or runs).
 
     There is none where all are alike: an interval without width would claim certainty.
@@ -95,11 +93,11 @@ def mean_interval(
     if found.standard_error < ROUNDING:
         return Undefined(Reason.ALL_ALIKE)
     groups = found.runs if found.clusters is None else found.clusters
-    half = student_quantile(level, groups - 1) * found.standard_error
+    half = student_quantile(LEVEL, groups - 1) * found.standard_error
     return Interval(
         low=float(max(low, found.value - half)),
         high=float(min(high, found.value + half)),
-        level=level,
+        level=LEVEL,
         method="Student" if found.clusters is None else "Student, by task",
     )
 

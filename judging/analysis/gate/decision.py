@@ -66,7 +66,6 @@ def largest_k(baseline: Side, candidate: Side) -> int:
     return max(1, max(on_both, default=1))
 
 
-LEVEL = 0.95
 LEAST_TASKS = 2
 """With fewer there is no interval, so nobody can tell a regression from noise."""
 
@@ -201,9 +200,7 @@ def decide(
     )
 
 
-def mean_drop(
-    drops: Sequence[float], *, one_trial: float = 1.0, level: float = LEVEL
-) -> tuple[float, Interval]:
+def mean_drop(drops: Sequence[float], *, one_trial: float = 1.0) -> tuple[float, Interval]:
     """The mean of the tasks' drops and its interval: mean ± t·s/√n with n − 1 degrees of freedom.
 
     Student's t and not the normal quantile: gates are often run over a dozen tasks, where the
@@ -220,11 +217,11 @@ def mean_drop(
     """
     found = mean(drops)
     # What a task can lose or gain is all of it, and so is the mean.
-    interval = mean_interval(found, low=-1.0, high=1.0, level=level)
+    interval = mean_interval(found, low=-1.0, high=1.0)
     if interval == Undefined(Reason.ALL_ALIKE):
         change = abs(drops[0]) if abs(drops[0]) > ROUNDING else one_trial
         more = mean([*drops, change, -change])
-        interval = mean_interval(more, low=-1.0, high=1.0, level=level)
+        interval = mean_interval(more, low=-1.0, high=1.0)
     if isinstance(found.value, Undefined) or isinstance(interval, Undefined):
         raise CannotTellError(f"an interval takes {LEAST_TASKS} tasks, there are {len(drops)}")
     return found.value, replace(interval, method="paired by task, t")

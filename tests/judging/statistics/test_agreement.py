@@ -1,8 +1,6 @@
 """Agreement between people, against hand-derived figures and two libraries."""
 
 import warnings
-from collections.abc import Sequence
-from typing import TypeVar
 
 import krippendorff
 import numpy as np
@@ -14,7 +12,6 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from judging.statistics.agreement import (
     Coefficient,
     agreement_interval,
-    cohen_kappa,
     gwet_ac1,
     krippendorff_alpha,
     pooled_kappa,
@@ -22,7 +19,6 @@ from judging.statistics.agreement import (
 )
 from judging.statistics.figures import Interval, Reason, Undefined
 
-T = TypeVar("T")
 PARADOX = [("s", "s")] * 8 + [("s", "f"), ("f", "s")]
 # Krippendorff (2011), section C: twelve units, four observers, nominal data.
 OBSERVERS = (
@@ -34,13 +30,9 @@ OBSERVERS = (
 UNITS = list(zip(*OBSERVERS, strict=True))
 
 
-def columns(ratings: Sequence[tuple[T, T]]) -> tuple[list[T], list[T]]:
-    return [row[0] for row in ratings], [row[1] for row in ratings]
-
-
 def test_the_paradox_high_agreement_low_kappa():
     assert raw_agreement(PARADOX) == pytest.approx(0.80)
-    assert cohen_kappa(*columns(PARADOX)) == pytest.approx(-0.111, abs=1e-3)
+    assert pooled_kappa(PARADOX) == pytest.approx(-0.111, abs=1e-3)
     assert gwet_ac1(PARADOX) == pytest.approx(0.756, abs=1e-3)
 
 
@@ -49,7 +41,7 @@ def test_kappa_derived_by_hand_for_three_categories():
     table = {"aa": 4, "ab": 1, "ba": 1, "bb": 3, "bc": 1, "cc": 5}
     ratings = [(pair[0], pair[1]) for pair, times in table.items() for _ in range(times)]
     pe = 75 / 225
-    assert cohen_kappa(*columns(ratings)) == pytest.approx((12 / 15 - pe) / (1 - pe))
+    assert pooled_kappa(ratings) == pytest.approx((12 / 15 - pe) / (1 - pe))
 
 
 def test_alpha_of_krippendorffs_own_example():
@@ -60,7 +52,7 @@ def test_alpha_of_krippendorffs_own_example():
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (lambda r: cohen_kappa(*columns(r)), Reason.ONE_CLASS),
+        (pooled_kappa, Reason.ONE_CLASS),
         (krippendorff_alpha, Reason.ONE_CLASS),
         (gwet_ac1, Reason.ONE_CLASS),
     ],
@@ -76,7 +68,7 @@ def test_ac1_of_one_class_out_of_two_possible_ones_is_perfect():
 
 
 def test_one_constant_rater_gives_kappa_zero():
-    assert cohen_kappa(["s"] * 10, ["s"] * 9 + ["f"]) == 0.0
+    assert pooled_kappa([("s", "s")] * 9 + [("s", "f")]) == 0.0
 
 
 @pytest.mark.parametrize("ratings", [[], [("s", None)], [(None, None), ("s",)]])
@@ -85,13 +77,13 @@ def test_no_pairs_says_so(ratings):
     assert raw_agreement(ratings) == none
     assert krippendorff_alpha(ratings) == none
     assert gwet_ac1(ratings) == none
-    assert cohen_kappa(["s", None], [None, "f"]) == none
+    assert pooled_kappa([("s", None), (None, "f")]) == none
 
 
 def test_runs_with_one_label_do_not_move_raw_agreement_kappa_or_alpha():
     more = [*PARADOX, ("f", None), (None, "f"), (None, None)]
     assert raw_agreement(more) == raw_agreement(PARADOX)
-    assert cohen_kappa(*columns(more)) == cohen_kappa(*columns(PARADOX))
+    assert pooled_kappa(more) == pooled_kappa(PARADOX)
     assert krippendorff_alpha(more) == krippendorff_alpha(PARADOX)
 
 
@@ -101,7 +93,7 @@ two_raters = st.lists(st.tuples(labels, labels), min_size=1, max_size=40)
 
 @given(two_raters)
 def test_kappa_as_statsmodels_has_it(ratings):
-    found = cohen_kappa(*columns(ratings))
+    found = pooled_kappa(ratings)
     names = sorted({label for row in ratings for label in row})
     table = np.zeros((len(names), len(names)))
     for first, second in ratings:
@@ -150,7 +142,7 @@ def test_bootstrap_intervals(coefficient):
     assert found == agreement_interval(coefficient, ratings, tasks, seed=11)
     value = {
         Coefficient.RAW: raw_agreement(ratings),
-        Coefficient.KAPPA: cohen_kappa(*columns(ratings)),
+        Coefficient.KAPPA: pooled_kappa(ratings),
         Coefficient.ALPHA: krippendorff_alpha(ratings),
         Coefficient.AC1: gwet_ac1(ratings),
     }[coefficient]
@@ -180,13 +172,13 @@ def test_kappa_of_cohens_own_example():
     ]
     assert len(ratings) == 200
     assert raw_agreement(ratings) == pytest.approx(0.70)
-    assert cohen_kappa(*columns(ratings)) == pytest.approx(0.492, abs=5e-4)
+    assert pooled_kappa(ratings) == pytest.approx(0.492, abs=5e-4)
 
 
 def test_ac1_of_gwets_own_example():
     # Gwet (2008), 125 subjects of whom nearly all are positive: kappa -.0234, AC1 .9408
     ratings = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
-    assert cohen_kappa(*columns(ratings)) == pytest.approx(-0.0234, abs=5e-5)
+    assert pooled_kappa(ratings) == pytest.approx(-0.0234, abs=5e-5)
     assert gwet_ac1(ratings) == pytest.approx(0.9408, abs=5e-5)
 
 
@@ -253,11 +245,6 @@ def test_coefficients_do_not_depend_on_the_order_of_three_raters(ratings, order,
             assert found == expected
         else:
             assert found == pytest.approx(expected)
-
-
-@given(two_raters)
-def test_pooled_kappa_of_two_raters_is_cohens(ratings):
-    assert pooled_kappa(ratings) == cohen_kappa(*columns(ratings))
 
 
 @given(st.lists(st.tuples(labels, st.booleans()), min_size=2, max_size=30))
