@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webagent.knowledge.entries import LONGEST_TEXT, RawEntry, RunLog
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
-from webagent.llm.untrusted import marked_block, visible, without_fence, word_outside
+from webagent.llm.untrusted import filled, marked_block, visible, without_fence, word_outside
 from webagent.trajectory.values import field_errors
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
@@ -24,13 +23,17 @@ MAX_ASKS = 3
 """How often a reply is asked for that keeps being wrong."""
 MOST_PROBLEMS = 20
 LONGEST_REPLY = 200_000
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 Form = TypeVar("Form", bound=BaseModel)
 
 
 class BadReply(ValueError):
-    """The model gave no valid reply; the message says what was wrong last."""
+    """The model gave no valid reply; the message says what was wrong last, or first of it."""
+
+    def __init__(self, problems: Sequence[str], asks: int) -> None:
+        super().__init__(problems[0])
+        self.problems = problems
+        self.asks = asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Wording:
 
     def filled(self, part: str, **texts: str) -> str:
         """A part with every slot filled. What is filled in is not looked at again."""
-        return _SLOT.sub(lambda slot: texts[slot[1]], self.parts[part]).strip()
+        return filled(self.parts[part], **texts).strip()
 
 
 @cache
@@ -75,8 +78,11 @@ class Conversation:
         """How often the model was asked."""
         return len(self.replies)
 
-    def reply(self, form: type[Form], *, max_asks: int = MAX_ASKS) -> Form:
-        """An object of the form, asked for so often in all.
+    def reply(self, form: type[Form], check: Callable[[Form], Sequence[str]]) -> Form:
+        """An object of the form with which nothing is wrong, asked for `MAX_ASKS` times in all.
+
+        Args:
+            check: what else is wrong with an object, in words for the model.
 
         Raises:
             BadReply: there was none.
@@ -88,12 +94,13 @@ class Conversation:
             # Providers refuse messages without text.
             said = Message.assistant(visible(reply.text).strip() or "(nothing)")
             self._request = replace(self._request, messages=(*self._request.messages, said))
-            try:
-                return _read(reply.text, form)
-            except BadReply as bad:
-                if self.asks >= max_asks:
-                    raise
-                self.object_to([str(bad)])
+            read = _read(reply.text, form)
+            problems = [read] if isinstance(read, str) else check(read)
+            if not isinstance(read, str) and not problems:
+                return read
+            if self.asks >= MAX_ASKS:
+                raise BadReply(problems, self.asks)
+            self.object_to(problems)
 
     def object_to(self, problems: Sequence[str], part: str = "") -> None:
         """Say what is wrong with the last reply, so that the next one is better."""
@@ -136,13 +143,14 @@ def _narrow(value: object) -> object:
     return [_narrow(each) for each in value] if isinstance(value, list) else value
 
 
-def _read(text: str, form: type[Form]) -> Form:
+def _read(text: str, form: type[Form]) -> Form | str:
+    """The object that the reply is, or why it is none."""
     if len(text) > LONGEST_REPLY:
-        raise BadReply(f"it is longer than {LONGEST_REPLY} characters")
+        return f"it is longer than {LONGEST_REPLY} characters"
     try:
         return form.model_validate_json(without_fence(text))
     except ValidationError as error:
-        raise BadReply("; ".join(map(str, field_errors(error)[:5]))) from None
+        return "; ".join(map(str, field_errors(error)[:5]))
 
 
 MAX_TOKENS = 4096
@@ -190,14 +198,7 @@ def extraction_request(model: str, log: RunLog, wording: Wording) -> Request:
     )
 
 
-def extract(
-    model: LanguageModel,
-    name: str,
-    log: RunLog,
-    *,
-    wording: Wording | None = None,
-    max_asks: int = MAX_ASKS,
-) -> Extracted:
+def extract(model: LanguageModel, name: str, log: RunLog) -> Extracted:
     """The knowledge in a run's log, each entry with steps of the log that it rests on.
 
     Args:
@@ -207,16 +208,10 @@ def extract(
         BadReply: the model gave nothing of the form, or named steps that do not exist.
         ModelFailure: the model gave no reply.
     """
-    wording = wording or load_wording()
+    wording = load_wording()
     asked = Conversation(model, extraction_request(name, log, wording), wording)
-    while True:
-        reply = asked.reply(_Reply, max_asks=max_asks)
-        problems = _problems(reply.entries, log)
-        if not problems:
-            return _extracted(reply.entries, log, asked.asks)
-        if asked.asks >= max_asks:
-            raise BadReply(problems[0])
-        asked.object_to(problems)
+    reply = asked.reply(_Reply, lambda reply: _problems(reply.entries, log))
+    return _extracted(reply.entries, log, asked.asks)
 
 
 def _problems(entries: Sequence[_Entry], log: RunLog) -> list[str]:

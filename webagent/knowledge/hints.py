@@ -16,14 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.knowledge import extraction as asking
 from webagent.knowledge.entries import Level
-from webagent.knowledge.extraction import (
-    MAX_ASKS,
-    MOST_PROBLEMS,
-    BadReply,
-    Conversation,
-    Wording,
-    strict_schema,
-)
+from webagent.knowledge.extraction import Conversation, Wording, strict_schema
 from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import words_of
 from webagent.llm.interface import LanguageModel, Message, Request
@@ -119,14 +112,6 @@ FOLDER = Path(__file__).parent / "hint_prompts"
 VERSION = "1"
 MAX_TOKENS = 4096
 _NUMBERED = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+")
-
-
-class HintRefused(ValueError):
-    """The model wrote nothing that passes the checks; the message says what was wrong last."""
-
-    def __init__(self, message: str, asks: int) -> None:
-        super().__init__(message)
-        self.asks = asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,13 +254,7 @@ def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) 
 
 
 def write_hint(
-    model: LanguageModel,
-    name: str,
-    source: SourceRun,
-    level: Level,
-    *,
-    wording: Wording | None = None,
-    max_asks: int = MAX_ASKS,
+    model: LanguageModel, name: str, source: SourceRun, level: Level, wording: Wording
 ) -> Written:
     """A hint that passes the checks of its level, asked for again with what is wrong if need be.
 
@@ -283,23 +262,13 @@ def write_hint(
         name: of the model, in the registry.
 
     Raises:
-        HintRefused: none did.
+        BadReply: none did.
         ModelFailure: the model gave no reply.
     """
-    wording = wording or load_wording()
     form, check = _LEVELS[level]
     asked = Conversation(model, hint_request(name, source, level, wording), wording, "unusable")
-    while True:
-        try:
-            read = asked.reply(form, max_asks=max_asks)
-        except BadReply as bad:
-            raise HintRefused(str(bad), asked.asks) from None
-        problems = check(read.lines(), source)
-        if not problems:
-            return _written(read.text(), asked)
-        if asked.asks >= max_asks:
-            raise HintRefused("; ".join(problems[:MOST_PROBLEMS]), asked.asks)
-        asked.object_to(problems)
+    read = asked.reply(form, lambda read: check(read.lines(), source))
+    return _written(read.text(), asked)
 
 
 def _written(text: str, asked: Conversation) -> Written:

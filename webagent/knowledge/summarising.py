@@ -141,8 +141,6 @@ def summarise(
     literals: Literals,
     *,
     site: str = "",
-    wording: Wording | None = None,
-    max_asks: int = MAX_ASKS,
 ) -> Summarised:
     """A summary of the entries in which nothing leaks, and what had to be left out of it.
 
@@ -154,24 +152,19 @@ def summarise(
         BadReply: the model gave nothing of the form.
         ModelFailure: the model gave no reply.
     """
-    wording = wording or load_wording()
+    wording = load_wording()
     asked = Conversation(model, summary_request(name, entries, site, wording), wording)
     known = {number for number, _ in entries}
     progress = _Progress()
     while True:
         try:
-            reply = asked.reply(_Reply, max_asks=max_asks)
-            if problems := _unknown_sources(reply.entries, known):
-                if asked.asks >= max_asks:
-                    raise BadReply(problems[0])  # noqa: TRY301 (as if it had another form)
-                asked.object_to(problems)
-                continue
+            reply = asked.reply(_Reply, lambda reply: _unknown_sources(reply.entries, known))
         except BadReply:
             if not progress.good:
                 raise
             break  # What was good before stays; what was sent back is left out.
         _sort(reply.entries, literals, progress)
-        if not progress.bad or asked.asks >= max_asks:
+        if not progress.bad or asked.asks >= MAX_ASKS:
             break
         progress.n_redone += len(progress.bad)
         asked.object_to([_reason_text(rejected) for rejected in progress.bad], "again")

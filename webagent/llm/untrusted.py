@@ -1,4 +1,4 @@
-"""Texts from outside on their way into a prompt: visible, bounded, and set between marked lines.
+"""Texts from outside on their way into a prompt: visible, bounded, between marked lines, filled in.
 
 Everything here is a function of the texts alone, so that equal questions are equal requests.
 """
@@ -23,6 +23,7 @@ _CHAT_MARKS = re.compile(
 )
 """Where a mark begins that chat templates of open models use; servers may read them in texts."""
 _HARMLESS = {"<": "‹", "[": "⁅"}
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def visible(text: str) -> str:
@@ -48,6 +49,15 @@ def bounded(text: str, longest: int) -> str:
 def marked_block(name: str, mark: str, text: str) -> str:
     """The text between an opening and a closing line that bear its name and the mark."""
     return f"<<< {name} {mark}\n{text}\n<<< end of {name} {mark}"
+
+
+def filled(words: str, /, **texts: object) -> str:
+    """The words with every slot `{{name}}` filled. What is filled in is not looked at again.
+
+    Raises:
+        KeyError: a slot has no text.
+    """
+    return _SLOT.sub(lambda slot: str(texts[slot[1]]), words)
 
 
 def word_outside(texts: Iterable[str], purpose: str) -> str:

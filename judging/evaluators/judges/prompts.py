@@ -16,11 +16,10 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from webagent.llm.untrusted import bounded, marked_block, visible, word_outside
+from webagent.llm.untrusted import bounded, filled, marked_block, visible, word_outside
 
 FOLDER = Path(__file__).parent / "prompts"
 _PARTING = "\n=====\n"
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 _NAME = re.compile(r"[a-z_]+/[0-9]+/[a-z_]+")
 
 
@@ -43,12 +42,12 @@ class Prompt:
         Raises:
             KeyError: a slot has no text.
         """
-        return _filled(self.message, texts)
+        return filled(self.message, **texts)
 
     def filled_around(self, name: str, **texts: str) -> tuple[str, str]:
         """The message before the slot of that name and after it, all other slots filled."""
         before, _, after = self.message.partition("{{" + name + "}}")
-        return _filled(before, texts).strip(), _filled(after, texts).strip()
+        return filled(before, **texts).strip(), filled(after, **texts).strip()
 
 
 @cache
@@ -77,10 +76,6 @@ def prompt_versions(family: str) -> list[str]:
     """The versions of a family of prompts, oldest first."""
     folders = (FOLDER / family).glob("*") if re.fullmatch(r"[a-z_]+", family) else ()
     return sorted((folder.name for folder in folders if folder.name.isdecimal()), key=int)
-
-
-def _filled(message: str, texts: Mapping[str, str]) -> str:
-    return _SLOT.sub(lambda slot: texts[slot[1]], message)
 
 
 LONGEST = 8000

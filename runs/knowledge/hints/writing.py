@@ -19,7 +19,8 @@ from runs.queue.paid_work import WorkRefusedError
 from runs.storage.links import as_uuid
 from runs.storage.records import MAX_INT, aware, cost_column
 from webagent.knowledge.entries import Level
-from webagent.knowledge.hints import HintRefused, HintWords, load_wording, write_hint
+from webagent.knowledge.extraction import MOST_PROBLEMS, BadReply
+from webagent.knowledge.hints import HintWords, load_wording, write_hint
 from webagent.llm.interface import LanguageModel
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.canonical import plain_json
@@ -80,9 +81,10 @@ class HintWriting(Learning):
         wording = load_wording(params.wording)
         source = source_run(*runs)
         try:
-            written = write_hint(model, job.model, source, Level(level), wording=wording)
-        except HintRefused as refused:
-            return Learned(problem=f"Refused {refused.asks} times, the last time because {refused}")
+            written = write_hint(model, job.model, source, Level(level), wording)
+        except BadReply as bad:
+            why = "; ".join(bad.problems[:MOST_PROBLEMS])
+            return Learned(problem=f"Refused {bad.asks} times, the last time because {why}")
         return Learned(
             result={
                 "text": written.text,

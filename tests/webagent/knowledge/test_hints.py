@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from webagent.knowledge.entries import Level, LogStep, RunLog, log_of
+from webagent.knowledge.extraction import BadReply
 from webagent.knowledge.hints import (
-    HintRefused,
     HintWords,
     abstract_problems,
     concrete_problems,
@@ -159,7 +159,7 @@ def procedure(*actions: str) -> str:
 def test_a_leak_is_sent_back_and_the_next_reply_is_taken() -> None:
     model = Scripted([procedure("Type Ada Quill"), procedure("1. Type the name of the customer")])
 
-    written = write_hint(model, "m", RUN, Level.ABSTRACT)
+    written = write_hint(model, "m", RUN, Level.ABSTRACT, load_wording())
 
     assert written.text == "1. Type the name of the customer\n   - look"
     assert (written.asks, written.input_tokens, written.cost) == (2, 200, Decimal("0.02"))
@@ -170,8 +170,8 @@ def test_a_leak_is_sent_back_and_the_next_reply_is_taken() -> None:
 def test_what_never_passes_is_refused_and_says_why() -> None:
     model = Scripted(["no JSON", procedure("Type Quill"), procedure("Wait 5 seconds")])
 
-    with pytest.raises(HintRefused, match="number: 5") as refused:
-        write_hint(model, "m", RUN, Level.ABSTRACT)
+    with pytest.raises(BadReply, match="number: 5") as refused:
+        write_hint(model, "m", RUN, Level.ABSTRACT, load_wording())
 
     assert refused.value.asks == 3
 
@@ -179,7 +179,7 @@ def test_what_never_passes_is_refused_and_says_why() -> None:
 def test_insights_are_numbered_by_us() -> None:
     model = Scripted([json.dumps({"insights": [f"3) {each}" for each in INSIGHTS]})])
 
-    lines = write_hint(model, "m", RUN, Level.INSIGHTS).text.splitlines()
+    lines = write_hint(model, "m", RUN, Level.INSIGHTS, load_wording()).text.splitlines()
 
     assert lines == [f"{number}. {each}" for number, each in enumerate(INSIGHTS, start=1)]
 

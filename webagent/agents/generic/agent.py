@@ -15,7 +15,6 @@ from webagent.agents.generic.request import (
     Failed,
     Prompt,
     Reply,
-    filled,
     latest_that_fit,
     read_reply,
     sent_back,
@@ -25,7 +24,7 @@ from webagent.agents.settings import AgentSettings
 from webagent.llm.budget import count_request
 from webagent.llm.interface import ImagePart, LanguageModel, Message, Request, TextPart
 from webagent.llm.registry import ModelEntry
-from webagent.llm.untrusted import marked_block, word_outside
+from webagent.llm.untrusted import filled, marked_block, word_outside
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.recording import picture_of
 from webagent.trajectory.records import AgentRecord, Json

@@ -12,11 +12,11 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from webagent.agents.generic.request import FOLDER, filled
+from webagent.agents.generic.request import FOLDER
 from webagent.knowledge.entries import Entry, hash_of
 from webagent.knowledge.relevance import Relevance, words_of
 from webagent.llm.budget import count_tokens
-from webagent.llm.untrusted import visible
+from webagent.llm.untrusted import filled, visible
 from webagent.trajectory.records import Json
 
 _GRAMMAR = """

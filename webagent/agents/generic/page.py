@@ -14,8 +14,8 @@ from webagent.agents.generic.interest import (
     can_be_acted_on,
     read_lines,
 )
-from webagent.agents.generic.request import filled
 from webagent.llm.budget import count_tokens
+from webagent.llm.untrusted import filled
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box
 

@@ -12,10 +12,10 @@ from itertools import accumulate
 from webagent.agents.generic.interest import Interest
 from webagent.agents.generic.knowledge import KnowledgeWriter, framed
 from webagent.agents.generic.page import cut_tree, is_in_view
-from webagent.agents.generic.request import Example, HistoryWords, filled
+from webagent.agents.generic.request import Example, HistoryWords
 from webagent.agents.settings import KNOWLEDGE_TOKENS, AgentSettings
 from webagent.llm.budget import count_tokens, fitting
-from webagent.llm.untrusted import visible
+from webagent.llm.untrusted import filled, visible
 from webagent.trajectory.live import Observation, Taken
 from webagent.trajectory.records import Json
 

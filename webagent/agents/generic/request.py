@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,10 @@ from webagent.agents.generic.action_space import Action, BadAction, read_action
 from webagent.llm.budget import fitting
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.untrusted import visible, without_fence
+from webagent.llm.untrusted import filled, visible, without_fence
 from webagent.trajectory.records import ActionRecord
 
 FOLDER = Path(__file__).parent / "prompts"
-_SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 class PromptPart(BaseModel):
@@ -120,15 +118,6 @@ def wording_versions(folder: Path = FOLDER) -> tuple[str, ...]:
     """Every version, oldest first."""
     names = [path.stem for path in folder.glob("*.toml") if path.stem.isdecimal()]
     return tuple(sorted(names, key=int))
-
-
-def filled(words: str, **texts: object) -> str:
-    """The words with every slot filled. What is filled in is not looked at again.
-
-    Raises:
-        KeyError: a slot has no text.
-    """
-    return _SLOT.sub(lambda slot: str(texts[slot[1]]), words)
 
 
 REPLY_SHARE = 12

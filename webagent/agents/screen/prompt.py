@@ -12,7 +12,6 @@ from webagent.agents.generic.request import (
     REPLY_SHARE,
     Failed,
     Prompt,
-    filled,
     latest_that_fit,
     sent_back,
     token_budget,
@@ -22,7 +21,7 @@ from webagent.agents.settings import ScreenSettings
 from webagent.llm.budget import count_request, count_tokens, fitting
 from webagent.llm.interface import Message, Request
 from webagent.llm.registry import ModelEntry
-from webagent.llm.untrusted import marked_block, visible, word_outside
+from webagent.llm.untrusted import filled, marked_block, visible, word_outside
 
 SCREEN_SHARE = 0.6
 """Of what is left beside goal, commands and what stands still, the screen gets at least so much."""
