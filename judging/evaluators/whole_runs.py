@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import ClassVar
 
 from django.conf import settings as site
-from django.utils.translation import gettext_noop
 
 from judging.evaluators.contract import Finding, ModelEvaluator, finding_of, without_outcome
 from judging.evaluators.judges.asking import tokens_of
@@ -24,7 +23,13 @@ from judging.evaluators.judges.shown import (
     chosen,
 )
 from judging.evaluators.judges.whole_run import RunJudge, TrajectoryJudge
-from judging.evaluators.milestones import JUDGED, NO_MILESTONES, progress_details, progress_score
+from judging.evaluators.milestones import (
+    JUDGED,
+    NO_MILESTONES,
+    NO_STEPS,
+    progress_details,
+    progress_score,
+)
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
@@ -125,9 +130,6 @@ def _small(blob: Blob) -> bytes:
         return read_blob(blob.thumbnail or blob)
     except MissingBlobError:
         return b""
-
-
-NO_STEPS = gettext_noop("the run has no steps")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 BrowserGym keeps one Playwright for the whole process and starts two browsers with it: one for
 the task and one for a chat window, where the executable cannot be set. Here each thread gives
 it a Playwright of its own through BrowserGym's own setter; every browser that it starts goes
-through one launcher, and where nobody watches the chat there is no second browser at all.
+through one launcher, and the chat has no window, so that there is no second browser at all.
 
 What it observes becomes an observation of ours, with the screenshot as the browser encoded it.
 BrowserGym decodes every picture to an array of pixels, of which a PNG would have to be made
@@ -23,7 +23,6 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 import browsergym.core
-import browsergym.core.chat
 import browsergym.core.env
 import playwright.sync_api
 from browsergym.utils.obs import IGNORED_AXTREE_ROLES, flatten_axtree_to_str
@@ -207,7 +206,6 @@ class _Here(threading.local):
 
     playwright: playwright.sync_api.Playwright | None = None
     launcher: ChromiumLauncher | None = None
-    chat_window = False
     plain = False
 
 
@@ -233,7 +231,7 @@ class ThreadPlaywright:
 class MessageLog:
     """BrowserGym's chat without its window: it keeps the messages, which is all a task reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, **_window: Any) -> None:
         self.messages: list[dict[str, Any]] = []
         self.recording_start_time: float | None = None
 
@@ -247,12 +245,7 @@ class MessageLog:
         """There is nothing to close."""
 
 
-_ChatWindow = browsergym.core.chat.Chat
 _pixels = browsergym.core.env.extract_screenshot
-
-
-def _chat(**options: Any) -> Any:
-    return _ChatWindow(**options) if _here.chat_window else MessageLog()
 
 
 def _screenshot(page: playwright.sync_api.Page) -> Any:
@@ -278,7 +271,7 @@ def driver_answers() -> bool:
 
 
 def start_playwright(
-    settings: BrowserSettings, hosts: Hosts, *, chat_window: bool = False, plain: bool = False
+    settings: BrowserSettings, hosts: Hosts, *, plain: bool = False
 ) -> ChromiumLauncher:
     """Set Playwright up for BrowserGym's use in this thread; end it with `stop_playwright`.
 
@@ -286,11 +279,11 @@ def start_playwright(
         plain: leave screenshots arrays of pixels, as they are without us.
     """
     browsergym.core._set_global_playwright(ThreadPlaywright())
-    browsergym.core.env.Chat = _chat
+    browsergym.core.env.Chat = MessageLog
     browsergym.core.env.extract_screenshot = _screenshot
     started = _here.playwright or start_driver()
     _here.launcher = ChromiumLauncher(started, settings, hosts)
-    _here.chat_window, _here.plain = chat_window, plain
+    _here.plain = plain
     return _here.launcher
 
 

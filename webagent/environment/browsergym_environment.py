@@ -123,7 +123,6 @@ class BrowserGymEnvironment:
             `host:port`: an error page there is the agent's business.
         delay_s: how long a page may settle after an action before it is looked at.
         patience: how long a page of the task's own sites may be out of order.
-        chat_window: open BrowserGym's chat in a second browser, for somebody to look on.
     """
 
     def __init__(
@@ -140,7 +139,6 @@ class BrowserGymEnvironment:
         reset_timeout_s: float = 90.0,
         step_timeout_s: float = 60.0,
         patience: RetryWaits | None = None,
-        chat_window: bool = False,
     ) -> None:
         self._entrypoint = entrypoint
         self._task_arguments = dict(task_arguments or {})
@@ -153,7 +151,6 @@ class BrowserGymEnvironment:
         self._reset_timeout_s = reset_timeout_s
         self._step_timeout_s = step_timeout_s
         self._patience = patience or RetryWaits()
-        self._chat_window = chat_window
         self._site_retries = 0
         self._sites: list[LocalSite] = []
         self._thread: OwnThread | None = None
@@ -222,7 +219,6 @@ class BrowserGymEnvironment:
             hosts,
             delay_s=self._delay_s,
             patience=self._patience,
-            chat_window=self._chat_window,
         )
         self._session = session
         observation = session.reset(seed)

@@ -79,7 +79,6 @@ class BrowserGymSession:
         *,
         delay_s: float,
         patience: RetryWaits,
-        chat_window: bool,
     ) -> None:
         self._hosts = hosts
         self._patience = patience
@@ -87,7 +86,7 @@ class BrowserGymSession:
         self._earlier: tuple[Json, ...] = ()
         self._actions = action_set()
         self._milestones: dict[str, bool] = {}
-        self._launcher = start_playwright(settings, hosts, chat_window=chat_window)
+        self._launcher = start_playwright(settings, hosts)
         self._env = BrowserEnv(
             task_entrypoint=lambda seed: WatchedTask(
                 entrypoint(seed=seed, **task_arguments), hosts, patience, self.waits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import json
 import os
@@ -120,9 +119,7 @@ class SiteSuite:
         try:
             return known[task_name]
         except KeyError:
-            near = difflib.get_close_matches(task_name, known, n=3)
-            hint = f" Did you mean {', '.join(near)}?" if near else ""
-            raise UnknownTask(f"{self.benchmark.prefix} has no task {task_name!r}.{hint}") from None
+            raise UnknownTask.of(self.benchmark.prefix, task_name, known) from None
 
     def _specification(self, task_name: str) -> Specification | None:
         if self.benchmark.specifications is None:

@@ -10,7 +10,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Protocol
@@ -77,19 +77,15 @@ def tokens_around(request: Request, entry: ModelEntry) -> int:
     )
 
 
-def fitting(text: str, tokens: int, cut: Callable[[str, int], str] = bounded) -> str:
-    """The text within so many tokens: cut if need be, empty if even that is too long.
-
-    Args:
-        cut: shortens a text to about so many characters.
-    """
+def fitting(text: str, tokens: int) -> str:
+    """The text within so many tokens: cut if need be, empty if even that is too long."""
     if count_tokens(text) <= tokens:
         return text
     low, high = 0, len(text)
     best = ""
     while low <= high:
         middle = (low + high) // 2
-        shorter = cut(text, middle)
+        shorter = bounded(text, middle)
         if count_tokens(shorter) <= tokens:
             best, low = shorter, middle + 1
         else:

@@ -147,48 +147,33 @@ def merged(extra: Mapping[str, object], ours: Mapping[str, object]) -> JsonObjec
     return result
 
 
+_UNFINISHED = {
+    Stop.REFUSED: (FailureKind.REFUSED, "the model refuses to answer"),
+    Stop.LENGTH: (FailureKind.TRUNCATED, "the reply ran into the limit of tokens after {}"),
+    Stop.CONTEXT: (
+        FailureKind.TOO_LONG,
+        "request and reply are longer than the model's context",
+    ),
+}
+
+
 def reply_of(said: RawReply, name: str, *, request_id: str, seconds: float = 0.0) -> Reply:
     """The reply, without its cost, if the model came to the end of it.
 
     Raises:
         ModelFailure: REFUSED, TRUNCATED, TOO_LONG or UNREADABLE (there is no text).
     """
-    said = _held_to_its_end(said, name)
-    return Reply(
-        text=said.text, model=said.model, usage=said.usage, seconds=seconds, request_id=request_id
-    )
-
-
-def _held_to_its_end(said: RawReply, name: str) -> RawReply:
-    """The reply, if the model came to the end of it.
-
-    Raises:
-        ModelFailure: REFUSED, TRUNCATED, TOO_LONG or UNREADABLE (there is no text).
-    """
-    text = said.text
-    if said.stop is Stop.REFUSED:
-        raise ModelFailure(
-            FailureKind.REFUSED, f"{name}: the model refuses to answer", usage=said.usage, text=text
-        )
-    if said.stop is Stop.LENGTH:
-        raise ModelFailure(
-            FailureKind.TRUNCATED,
-            f"{name}: the reply ran into the limit of tokens after {said.usage.output_tokens}",
-            usage=said.usage,
-            text=text,
-        )
-    if said.stop is Stop.CONTEXT:
-        raise ModelFailure(
-            FailureKind.TOO_LONG,
-            f"{name}: request and reply are longer than the model's context",
-            usage=said.usage,
-            text=text,
-        )
-    if not text:
+    if said.stop in _UNFINISHED:
+        kind, words = _UNFINISHED[said.stop]
+        why = f"{name}: {words.format(said.usage.output_tokens)}"
+        raise ModelFailure(kind, why, usage=said.usage, text=said.text)
+    if not said.text:
         raise ModelFailure(
             FailureKind.UNREADABLE, f"{name}: the reply has no text", usage=said.usage
         )
-    return said
+    return Reply(
+        text=said.text, model=said.model, usage=said.usage, seconds=seconds, request_id=request_id
+    )
 
 
 def requests_by_key(requests: Sequence[Request], entry: ModelEntry) -> dict[str, Request]:

@@ -67,7 +67,7 @@ class NoModel(FileNotFoundError):
     """There is no model at the path given."""
 
 
-def load_detector(path: Path | None = None, *, threshold: float = THRESHOLD) -> Detector:
+def load_detector(path: Path | None = None) -> Detector:
     """The detector that ships with Crosscheck, or the one at the path.
 
     Raises:
@@ -79,7 +79,7 @@ def load_detector(path: Path | None = None, *, threshold: float = THRESHOLD) -> 
             f"There is no detector model at {model}. "
             "`python -m tools.detector.train` makes one; see docs/vision.md."
         )
-    return OnnxDetector(model, threshold)
+    return OnnxDetector(model, THRESHOLD)
 
 
 class OnnxDetector:

@@ -157,19 +157,6 @@ def test_it_works_in_threads_and_under_an_event_loop(site):
     assert set(browsers(descendants())) == set(browsers(before))
 
 
-def test_the_chat_window_uses_the_same_browser_where_it_is_wanted(site):
-    with BrowserGymEnvironment(
-        SiteTask, sites={HOST: site}, delay_s=0.0, chat_window=True
-    ) as environment:
-        seen = environment.reset(1)
-        processes = descendants()
-        executables = {Path(f"/proc/{pid}/exe").readlink() for pid in browsers(processes)}
-        assert len(browsers(processes)) == 2
-        assert len(executables) == 1
-        assert [message.role for message in seen.messages] == ["assistant", "user"]
-    assert left_of(processes) == []
-
-
 def test_a_window_loads_no_page_but_the_one_that_is_opened():
     with sync_playwright() as playwright:
         browser = ChromiumLauncher(playwright, BrowserSettings(), Hosts()).launch(headless=True)

@@ -13,8 +13,7 @@ from enum import StrEnum
 from pydantic import validate_call
 
 from webagent.agents.errands.errand import Errand, Lines, Move
-from webagent.agents.errands.library import LIBRARY
-from webagent.agents.errands.town import FORUM, MAP, SHOP
+from webagent.agents.errands.town import FORUM, LIBRARY, MAP, SHOP
 from webagent.agents.scripted import Scripted, taken_by
 from webagent.trajectory.axtree import Node
 from webagent.trajectory.live import Decision, Observation, Taken

@@ -32,15 +32,9 @@ JSON_TYPE = "application/json"
 class Questions:
     """Asks, and remembers: `calls` and `blobs` are for the decision that comes of it."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        entry: ModelEntry,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, model: LanguageModel, entry: ModelEntry) -> None:
         self._model = model
         self._entry = entry
-        self._clock = clock
         self.calls: list[LlmCall] = []
         self.blobs: dict[str, bytes] = {}
 
@@ -50,7 +44,7 @@ class Questions:
         Raises:
             ModelFailure: there is none; it is kept all the same.
         """
-        begun = self._clock()
+        begun = time.monotonic()
         try:
             reply = self._model.complete(request)
         except ModelFailure as failure:
@@ -58,7 +52,7 @@ class Questions:
             said |= {"text": failure.text, "usage": _usage(failure.usage)}
             spent = failure.usage if failure.usage != Usage() else None
             cost = cost_of(failure.usage, self._entry.prices)
-            call = self._call(request, said, spent, cost, self._clock() - begun)
+            call = self._call(request, said, spent, cost, time.monotonic() - begun)
             self.calls.append(call.model_copy(update={"problem": str(failure)}))
             raise
         said = {"text": reply.text, "model": reply.model, "usage": _usage(reply.usage)}
