@@ -23,7 +23,7 @@ from runs.queue import jobs
 from runs.storage import views as blobs
 from runs.viewer import comparison as run_compare
 from runs.viewer import run_page
-from runs.viewer.run_list import facets, saved_views
+from runs.viewer.run_list import saved_views
 from runs.viewer.run_list import views as run_list
 
 app_name = "runs"
@@ -47,8 +47,8 @@ urlpatterns = [
     # viewer
     path("runs/", run_list.run_list, name="run_list"),
     path("runs/count/", run_list.run_count, name="run_count"),
-    path("runs/facets/", facets.run_facets, name="run_facets"),
-    path("runs/matching/", facets.run_matching, name="run_matching"),
+    path("runs/facets/", run_list.run_facets, name="run_facets"),
+    path("runs/matching/", run_list.run_matching, name="run_matching"),
     path("runs/prefetch-rules/", run_list.prefetch_rules, name="prefetch_rules"),
     path("runs/columns/", run_list.run_columns, name="run_columns"),
     path("runs/views/", saved_views.view_save, name="view_save"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -22,10 +22,6 @@ from runs.models.visibility import visibility_of
 from runs.storage.views import BLIND_ROLES, run_blob
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.timeline.marks import events_shown
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
-
 
 HIDDEN = "Null also where it is hidden from the caller."
 BLOB = "SHA-256 of a file of the run."
@@ -157,7 +153,7 @@ class StepPage(Page[StepOut]):
 
 def run_out(run: Run) -> RunOut:
     """A run that was read by `visible_to`, with `for_list`."""
-    return filled(RunOut, run, **_shown(cast("ShownRun", run)))
+    return filled(RunOut, run, **_shown(run))
 
 
 def run_detail(run: Run) -> RunDetail:
@@ -179,7 +175,7 @@ def run_detail(run: Run) -> RunDetail:
     return filled(
         RunDetail,
         run,
-        **_shown(cast("ShownRun", run)),
+        **_shown(run),
         **(told if is_open else dict.fromkeys(told)),
         events=[_event(event, is_open) for event in events_shown(run)],
         files=[_file(file) for file in files[:MOST_FILES]],
@@ -209,12 +205,12 @@ def step_out(step: Step, run: Run) -> StepOut:
         StepOut,
         step,
         **{name: getattr(step, f"{name}_id") for name in FILES_OF_STEPS},
-        reward=None if cast("ShownRun", run).is_blind else step.reward,
+        reward=None if run.is_blind else step.reward,
         **(dict.fromkeys(told) if hides_something(run) else told),
     )
 
 
-def _shown(run: ShownRun) -> dict[str, Any]:
+def _shown(run: Run) -> dict[str, Any]:
     """The fields of a run that have other names in its row."""
     return {
         **{name: getattr(run, f"shown_{name}") for name in SHOWN},

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import BinaryIO
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -22,9 +22,6 @@ from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.blinding import Blinding, without_answers
 from webagent.trajectory.formats.native.schema import Manifest
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 OnRun = Callable[[], object]
 
@@ -91,7 +88,7 @@ def export_for(
     tasks that they still judge in other runs, nothing goes out that tells how to succeed.
     """
     shown = runs.visible_to(user)
-    looks = cast("list[ShownRun]", list(shown.only("id")))
+    looks = list(shown.only("id"))
     blind = frozenset(run.pk for run in looks if run.is_blind)
     anonymous = frozenset(run.pk for run in looks if run.is_anonymous)
     of_sealed = shown.filter(Task.objects.is_sealed(user, "task")).order_by()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -32,12 +30,11 @@ from runs.queue.sweeping import announce, follow_up, sweep_runs, swept
 from runs.queue.workers import EXECUTE_NEXT, is_stopping, prepare_next_run, wake_workers
 from runs.storage.blobs import known_hashes
 from runs.storage.records import attachment_rows, event_rows, run_columns
-from webagent.agents.agent import Agent
 from webagent.agents.running import SOURCE_FORMAT, never, run_episode
 from webagent.environment.browser import end_leftovers, mark_browsers
 from webagent.process.counters import count_attempt
 from webagent.process.logs import logged_with
-from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
+from webagent.recovery.retry_policy import PolicyBody
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import (
@@ -53,20 +50,8 @@ from webagent.trajectory.records import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTerms:
-    """What `run_episode` is to know."""
-
-    recovery: RecoveryPolicy | None
-    other_agent: Agent | None
-    max_steps: int
-    time_limit_s: float
-    max_tokens: int | None
-    max_cost: Decimal | None
-
-
-def terms_of(run: Run) -> RunTerms:
-    """The terms of one run; its agents are new, for this run.
+def terms_of(run: Run) -> dict[str, Any]:
+    """What `run_episode` is to know of policy and limits; its agents are new, for this run.
 
     Raises:
         NotRunnableError: the agent that takes over cannot run here.
@@ -74,14 +59,14 @@ def terms_of(run: Run) -> RunTerms:
     body = body_of(run.policy) if run.policy else PolicyBody()
     limits, asked = body.run, run.max_steps or DEFAULT_MAX_STEPS
     longest = float(settings.ENV.RUN_TIME_LIMIT_S)
-    return RunTerms(
-        recovery=body.recovery,
-        other_agent=None if body.other_agent is None else chosen_agent(body.other_agent),
-        max_steps=min(asked, limits.steps or asked),
-        time_limit_s=min(longest, limits.seconds or longest),
-        max_tokens=limits.tokens,
-        max_cost=limits.dollars,
-    )
+    return {
+        "policy": body.recovery,
+        "other_agent": None if body.other_agent is None else chosen_agent(body.other_agent),
+        "max_steps": min(asked, limits.steps or asked),
+        "time_limit_s": min(longest, limits.seconds or longest),
+        "max_tokens": limits.tokens,
+        "max_cost": limits.dollars,
+    }
 
 
 logger = logging.getLogger(__name__)
@@ -124,27 +109,21 @@ def carry_out(
     When `should_stop` says so, the run ends as cancelled.
     """
     with logged_with(run_id=str(run.pk), attempt=run.attempt):
-        _carry_out(run, lease, on_step, should_stop)
-
-
-def _carry_out(
-    run: Run, lease: Lease, on_step: OnStep | None, should_stop: Callable[[], bool]
-) -> None:
-    if refuse_beyond_budget(run, lease):
-        return
-    mark_browsers()
-    end_leftovers()
-    try:
-        if put_off_until_ready(run, lease):
+        if refuse_beyond_budget(run, lease):
             return
-        with Heartbeat(lease) as heartbeat:
-            lease.start()
-            steps = StepStore(lease, on_step)
-            record = _play(run, steps, heartbeat, should_stop)
-        retry_write(lambda: _end(run, lease, record, steps))
-        count_attempt(_status(record), record)
-    except LeaseLostError as lost:
-        logger.warning("Stopped: %s.", lost)
+        mark_browsers()
+        end_leftovers()
+        try:
+            if put_off_until_ready(run, lease):
+                return
+            with Heartbeat(lease) as heartbeat:
+                lease.start()
+                steps = StepStore(lease, on_step)
+                record = _play(run, steps, heartbeat, should_stop)
+            retry_write(lambda: _end(run, lease, record, steps))
+            count_attempt(_status(record), record)
+        except LeaseLostError as lost:
+            logger.warning("Stopped: %s.", lost)
 
 
 def _play(
@@ -164,12 +143,7 @@ def _play(
             task_id=task.id,
             sink=steps,
             seed=run.seed,
-            max_steps=terms.max_steps,
-            time_limit_s=terms.time_limit_s,
-            max_tokens=terms.max_tokens,
-            max_cost=terms.max_cost,
-            policy=terms.recovery,
-            other_agent=terms.other_agent,
+            **terms,
             should_stop=lambda: heartbeat.should_stop() or should_stop(),
             evaluation=task.eval,
             let_through=(LeaseLostError,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
@@ -19,9 +19,6 @@ from runs.models import Run, RunStatus, User
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
-
 MOST = 12
 STAYS = timedelta(seconds=20)
 """How long a run stays on the wall after its end."""
@@ -31,7 +28,7 @@ STAYS = timedelta(seconds=20)
 class LiveRun:
     """A run on the wall: the file of its last screenshot, and how many seconds it has taken."""
 
-    run: ShownRun
+    run: Run
     thumbnail: str | None
     elapsed: float | None
 
@@ -56,7 +53,7 @@ def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
     rows = [*running, *ended.order_by("-ended_at")[:MOST]]
     return [
         LiveRun(
-            cast("ShownRun", run),
+            run,
             run.last_picture,
             ((run.ended_at or now) - run.started_at).total_seconds() if run.started_at else None,
         )

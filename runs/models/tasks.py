@@ -212,6 +212,12 @@ class Task(models.Model):
     record = models.JSONField(default=dict)
     """The task as it came in, so that it can go out again without loss."""
 
+    is_sealed: bool
+    """This and the following only `visible_to` adds, for the person that it was read for."""
+    shown_kind: str | None
+    shown_category: str | None
+    shown_infeasible: bool | None
+
     objects = TaskQuerySet.as_manager()
 
     class Meta:

@@ -18,7 +18,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from runs.models import Blob, Run, User
-from runs.operations.database_dumps import BackupError, PostgresqlDump, RowDump, SqliteDump
+from runs.operations.database_dumps import BackupError, PostgresqlDump, SqliteDump
 from runs.storage.blobs import storage_name
 from runs.storage.file_storage import UNFINISHED, blob_storage
 
@@ -43,26 +43,20 @@ def copy_new_files(
     return n_files, n_bytes
 
 
-def missing_files(folder: Path) -> Iterator[str]:
-    """Names of files that the database names and the folder does not hold."""
-    for blob in Blob.objects.only("sha256", "compressed").iterator(chunk_size=2000):
-        if not (folder / storage_name(blob)).is_file():
-            yield blob.pk
-
-
 def put_files_back(folder: Path) -> int:
     """Put every file that the database names into the store; how many were put there.
 
     Raises:
         BackupError: files are missing in the folder. Nothing was put back then.
     """
-    missing = list(missing_files(folder))
-    if missing:
-        named = ", ".join(missing[:3])
-        raise BackupError(f"{len(missing)} files are not in the backup: {named}")
+    blobs = Blob.objects.only("sha256", "compressed")
+    named = blobs.iterator(chunk_size=2000)
+    if missing := [blob.pk for blob in named if not (folder / storage_name(blob)).is_file()]:
+        first = ", ".join(missing[:3])
+        raise BackupError(f"{len(missing)} files are not in the backup: {first}")
     store, n_put = blob_storage(), 0
     there = {file.name: file.size for file in store.walk()}
-    for blob in Blob.objects.only("sha256", "compressed").iterator(chunk_size=2000):
+    for blob in blobs.iterator(chunk_size=2000):
         name = storage_name(blob)
         source = folder / name
         if there.get(name) != source.stat().st_size:
@@ -107,11 +101,7 @@ class Backup:
 Tell = Callable[[str, int], object]
 
 
-def silently(_what: str, _n_files: int) -> None:
-    """Nobody wants to know."""
-
-
-def back_up(folder: Path, *, keep: int | None = None, tell: Tell = silently) -> Backup:
+def back_up(folder: Path, *, keep: int | None = None, tell: Tell = lambda *_: None) -> Backup:
     """Add a snapshot to the folder. People and workers may go on meanwhile.
 
     First the files, then the rows, then the files that are new. A file is on disk before a row
@@ -207,7 +197,7 @@ def _forget_old(folder: Path, keep: int | None) -> None:
         shutil.rmtree(left)
 
 
-def _dump() -> RowDump:
+def _dump() -> PostgresqlDump | SqliteDump:
     return PostgresqlDump() if connection.vendor == "postgresql" else SqliteDump()
 
 

@@ -8,33 +8,12 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
 
 from django.db import connection, transaction
 
 
 class BackupError(Exception):
     """The backup or its return is impossible; the message says why."""
-
-
-class RowDump(Protocol):
-    """Rows of one moment, out and in again."""
-
-    def dump(self, folder: Path) -> dict[str, int]:
-        """Write all rows as they are at one moment; how many each table has then.
-
-        Raises:
-            BackupError: it cannot be done.
-        """
-        ...
-
-    def restore(self, folder: Path) -> None:
-        """Replace everything in the database by what was dumped.
-
-        Raises:
-            BackupError: it cannot be done.
-        """
-        ...
 
 
 FOLDER = "rows"
@@ -45,6 +24,7 @@ class PostgresqlDump:
     """The database as a folder of one compressed file a table."""
 
     def dump(self, folder: Path) -> dict[str, int]:
+        """Write all rows as they are at one moment; how many each table has then."""
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             # What is counted here and what is dumped there is the same moment.
@@ -59,6 +39,7 @@ class PostgresqlDump:
             return {name: _count(name) for name in sorted(connection.introspection.table_names())}
 
     def restore(self, folder: Path) -> None:
+        """Replace everything in the database by what was dumped."""
         if not (folder / FOLDER).is_dir():
             raise BackupError(f"{folder / FOLDER} is not there")
         with connection.cursor() as cursor:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from django.apps import apps
-from django.db import connection, models
+from django.db import connection
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
@@ -230,24 +230,18 @@ def missing_constraints() -> Iterator[Violation]:
             if model._meta.label.partition(".")[0] not in ("runs", "judging"):
                 continue
             found = connection.introspection.get_constraints(cursor, model._meta.db_table)
-            for name in sorted(_named(model) - found.keys()):
+            named = {str(constraint.name) for constraint in model._meta.constraints}
+            for name in sorted(named - found.keys()):
                 yield Violation(model._meta.label, name, "the database has lost this constraint")
             unique = {
                 tuple(c["columns"]) for c in found.values() if c["unique"] or c["primary_key"]
             }
-            for column in sorted(_unique_columns(model)):
+            fields = model._meta.local_concrete_fields
+            for column in sorted(str(field.column) for field in fields if field.unique):
                 if (column,) not in unique:
                     yield Violation(model._meta.label, column, "the database lets it repeat")
     for name in missing_guards():
         yield Violation("database", name, "the trigger that guards what never changes is gone")
-
-
-def _named(model: type[models.Model]) -> set[str]:
-    return {str(constraint.name) for constraint in model._meta.constraints}
-
-
-def _unique_columns(model: type[models.Model]) -> set[str]:
-    return {str(field.column) for field in model._meta.local_concrete_fields if field.unique}
 
 
 def damaged_blobs(*, hashes: bool) -> Iterator[Violation]:

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from django.db import connection
@@ -148,12 +147,7 @@ class InTurn(Generic[Work, Result]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._waiting.clear()
 
     @property
@@ -210,14 +204,9 @@ class AtOnce(Generic[Work, Result]):
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.drop_waiting()
-        for _ in self._threads:
+        for _thread in self._threads:
             self._todo.put(None)
         for thread in self._threads:
             thread.join()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.core.exceptions import SynchronousOnlyOperation
@@ -144,7 +143,7 @@ GRACE_S = 180
 """How long a run may outlast its time limit (a last step, evidence, closing the browser)."""
 
 
-class Heartbeat:
+class Heartbeat(LeaseRenewer):
     """Renews the lease of a run, and hears of its cancellation.
 
     Once the lease is lost, the browser is killed: whatever the run waits for ends at once.
@@ -153,28 +152,12 @@ class Heartbeat:
     def __init__(self, lease: Lease) -> None:
         self.is_cancelled = False
         self._lease = lease
-        self._renewer = LeaseRenewer(
-            self._renew,
+        super().__init__(
+            self._renew_run,
             lost=LeaseLostError,
             on_lost=end_own_browsers,
             limit_s=settings.ENV.RUN_TIME_LIMIT_S + GRACE_S,
         )
-
-    def __enter__(self) -> Self:
-        self._renewer.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._renewer.__exit__(kind, error, traceback)
-
-    @property
-    def is_lost(self) -> bool:
-        return self._renewer.is_lost
 
     def should_stop(self) -> bool:
         """Whether the run is to end now, because somebody or the worker's end asks for it.
@@ -187,5 +170,5 @@ class Heartbeat:
         self.is_cancelled = self.is_cancelled or retry_write(self._lease.is_to_cancel)
         return self.is_cancelled or is_stopping()
 
-    def _renew(self) -> None:
+    def _renew_run(self) -> None:
         self.is_cancelled = self._lease.renew() or self.is_cancelled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -25,9 +25,6 @@ from runs.models.visibility import visibility_of
 from runs.viewer.timeline.step_rows import StepRow
 from runs.viewer.timeline.timeline import timeline_context
 from webagent.measures.sequence_matching import Compared, pieces
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 
 class Pair(TypedDict):
@@ -180,8 +177,7 @@ def _choices(run: Run, user: User, newest: QuerySet[Run]) -> list[Choice]:
 
 def _relation(run: Run, other: Run) -> str:
     """What the other run is to this one; nothing that would tell how either of them ended."""
-    shown = cast("ShownRun", run), cast("ShownRun", other)
-    if run.root != other.root or any(one.is_blind for one in shown):
+    if run.root != other.root or run.is_blind or other.is_blind:
         return _("another run of the task")
     if other.retry_of_id == run.pk or run.retry_of_id == other.pk:
         return _("another attempt")
@@ -246,34 +242,33 @@ def _facts(a: Run, b: Run, sides: list[dict[str, Any]]) -> list[Fact]:
 
 def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
     """What is known of a run, by name; of what is hidden, that it is hidden."""
-    shown = cast("ShownRun", run)
     hidden = _("hidden")
 
     def named(value: object) -> str:
-        return hidden if shown.is_anonymous else str(value or "—")
+        return hidden if run.is_anonymous else str(value or "—")
 
     def unblind(value: object) -> str:
-        return hidden if shown.is_blind else "—" if value is None else str(value)
+        return hidden if run.is_blind else "—" if value is None else str(value)
 
     given_up = side["n_given_up"]
     return {
         _("task"): run.task.external_id,
         _("task set"): str(run.task.task_set),
-        _("agent"): named(shown.shown_agent),
-        _("model"): named(shown.shown_model),
-        _("experiment"): named(shown.shown_experiment),
+        _("agent"): named(run.shown_agent),
+        _("model"): named(run.shown_model),
+        _("experiment"): named(run.shown_experiment),
         _("retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
         _("seed"): "—" if run.seed is None else str(run.seed),
         _("Trial, attempt"): f"{run.trial}, {run.attempt}",
         _("step limit"): str(run.max_steps or "—"),
-        _("outcome"): verdict(shown.shown_outcome),
+        _("outcome"): verdict(run.shown_outcome),
         capfirst(_("end reason")): unblind(run.get_end_reason_display()),
-        _("reward"): unblind(shown.shown_reward),
+        _("reward"): unblind(run.shown_reward),
         _("final answer"): run.final_answer or "—",
         _("steps"): str(run.n_steps),
         _("Steps abandoned"): str(given_up),
         _("time"): duration(run.seconds),
-        _("cost"): hidden if shown.is_anonymous else money(shown.shown_cost),
+        _("cost"): hidden if run.is_anonymous else money(run.shown_cost),
     }
 
 

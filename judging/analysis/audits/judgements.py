@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
 
 from django.db.models import QuerySet
 
@@ -23,9 +22,6 @@ from judging.statistics.confusion import cell
 from judging.studies.access import AUDIT
 from judging.studies.blinding import items_with_open_labels
 from runs.models import Run, User
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 
 class EvaluatorLine:
@@ -51,7 +47,7 @@ class RunJudgements:
 
     def __init__(self, run: Run, user: User, study_id: int | None = None) -> None:
         self.run = run
-        self.is_blind = is_blind = cast("ShownRun", run).is_blind
+        self.is_blind = is_blind = run.is_blind
         self.reads_audits = not is_blind and user.has_perm(AUDIT)
         self.own_labels = list(_own_labels(run, user)) if is_blind else []
         """The person's own, while they are blind."""
@@ -68,7 +64,7 @@ class RunJudgements:
 
 def shows_experiment(run: Run) -> bool:
     """Whether a run got by `visible_to(user)` has an experiment that the person may know."""
-    return run.experiment_id is not None and not cast("ShownRun", run).is_anonymous
+    return run.experiment_id is not None and not run.is_anonymous
 
 
 def opened_items(judgements: RunJudgements) -> list[StudyItem]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
+from runs.models.runs.run import hides_something
 from webagent.agents.agent import Agent
 from webagent.agents.registry import BadAgentConfig, UnknownAgent, agent_kinds, make_agent
 from webagent.agents.running import SOURCE_FORMAT
@@ -20,9 +20,6 @@ from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
 from webagent.trajectory.canonical import hashed_json, plain_json
 from webagent.trajectory.records import AgentRecord, Json
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 
 def store_agent(agent: AgentRecord, models: tuple[str, ...] = ()) -> AgentConfiguration:
@@ -161,14 +158,19 @@ def task_name(task: Task) -> str:
     return f"{task.task_set.name}.{task.external_id}"
 
 
+def own_step_limit(agent: AgentConfiguration) -> int:
+    """How many steps the configuration wants, or else as many as usual."""
+    wanted = agent.config.get("max_steps")
+    return wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS
+
+
 def why_not_runnable(run: Run, agent: str | AgentChoice | None) -> str | None:
     """What stands against running this again with that agent, or its own; None if nothing.
 
     The run must come out of `visible_to`: whoever judges a run must not learn from a rerun who
     acted in it.
     """
-    shown = cast("ShownRun", run)
-    if shown.is_blind or shown.is_anonymous:
+    if hides_something(run):
         return _("You are judging this run. It can be rerun once it is settled.")
     return problem_of(run, agent)
 

@@ -60,21 +60,6 @@ def edit_context(task: Task, rows: Any, file_form: MilestoneFileForm | None = No
     }
 
 
-def set_context(task_set: TaskSet, user: User, form: MilestoneFileForm) -> dict[str, Any]:
-    """How many tasks of a set have milestones, and the form that takes a file."""
-    counts = (
-        edited_tasks(user)
-        .filter(task_set=task_set)
-        .order_by()
-        .aggregate(
-            tasks=Count("pk", distinct=True),
-            those=Count("pk", distinct=True, filter=_IN_FORCE),
-            milestones=Count("milestones", filter=_IN_FORCE),
-        )
-    )
-    return {"task_set": task_set, "form": form, "counts": counts}
-
-
 _IN_FORCE = Q(milestones__isnull=False, milestones__removed_at__isnull=True)
 
 
@@ -182,13 +167,18 @@ def set_milestones_page(request: AppRequest, set_id: int) -> HttpResponse:
     task_set = get_object_or_404(TaskSet, pk=set_id)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = MilestoneFileForm(*sent)
+    tasks = edited_tasks(request.user).filter(task_set=task_set)
     if sent:
-        tasks = edited_tasks(request.user).filter(task_set=task_set)
         stored = take_file(form=form, tasks=tasks, user=request.user, task_set=task_set)
         if stored is not None:
             _add_messages(request, stored)
             return redirect("runs:set_milestones", task_set.pk)
-    context = set_context(task_set, request.user, form)
+    counts = tasks.order_by().aggregate(
+        tasks=Count("pk", distinct=True),
+        those=Count("pk", distinct=True, filter=_IN_FORCE),
+        milestones=Count("milestones", filter=_IN_FORCE),
+    )
+    context = {"task_set": task_set, "form": form, "counts": counts}
     return render(
         request, "runs/catalogue/set_milestones.html", context, status=422 if sent else 200
     )

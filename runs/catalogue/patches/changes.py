@@ -96,7 +96,8 @@ def apply_changes(content: Content, changes: Sequence[Change]) -> Content:
     for change in changes:
         _put(changed, change.path, _after(change, value_at(changed, change.path)))
     if content_bytes(take_back_changes(changed, changes)) != content_bytes(content):
-        raise ChangeError(f"{_paths(changes)}: the changes cannot be taken back")
+        paths = ", ".join(dict.fromkeys(change.path for change in changes))
+        raise ChangeError(f"{paths}: the changes cannot be taken back")
     return changed
 
 
@@ -192,10 +193,6 @@ def _key(holder: Any, step: str, path: str) -> Any:
 
 def _steps(path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
-
-
-def _paths(changes: Sequence[Change]) -> str:
-    return ", ".join(dict.fromkeys(change.path for change in changes))
 
 
 LARGEST_FILE = 16 * 1024 * 1024

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
@@ -18,116 +18,10 @@ from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.values import first_field_error
 
-CHUNK = 256 * 1024
-"""Characters."""
-
-_BLANKS = " \t\r\n"
-_OF_NUMBERS = "0123456789.eE+-"
-"""Holds the empty string too, which is what the end of the text reads as."""
-
-
-class ArrayError(ValueError):
-    """The file is no JSON array, or an item of it is too large."""
-
-
-def array_items(file: TextIO, *, longest: int) -> Iterator[Any]:
-    """The items of the JSON array that the file holds, in order.
-
-    Args:
-        longest: characters that one item may have.
-
-    Raises:
-        ArrayError: it is no array, breaks off, goes on after its end, or an item is too long,
-            nested too deeply or holds NaN.
-    """
-    reader = _Reader(file, longest)
-    reader.take("[")
-    if reader.peek() == "]":
-        reader.take("]")
-    else:
-        yield reader.item()
-        while reader.peek() == ",":
-            reader.take(",")
-            yield reader.item()
-        reader.take("]")
-    if reader.peek():
-        reader.fail("there is more after the end of the array")
-
-
-class _Reader:
-    def __init__(self, file: TextIO, longest: int) -> None:
-        self.file = file
-        self.longest = longest
-        self.text = ""
-        self.at = 0
-        self.count = 0
-        self.decoder = json.JSONDecoder(parse_constant=_refuse)
-
-    def peek(self) -> str:
-        """The next character that is not blank; "" at the end."""
-        while True:
-            while self.at < len(self.text) and self.text[self.at] in _BLANKS:
-                self.at += 1
-            if self.at < len(self.text):
-                return self.text[self.at]
-            if not self._more():
-                return ""
-
-    def take(self, wanted: str) -> None:
-        found = self.peek()
-        if found != wanted:
-            self.fail(f"expected {wanted!r}, found {found!r}" if found else "it breaks off")
-        self.at += 1
-
-    def item(self) -> Any:
-        """The next value. Tries with twice the text each time, so that work stays linear."""
-        if not self.peek():
-            self.fail("it breaks off")
-        while True:
-            try:
-                value, end = self.decoder.raw_decode(self.text, self.at)
-            except (json.JSONDecodeError, RecursionError) as error:
-                self._grow(error)
-                continue
-            except ValueError as error:
-                self.fail(str(error))
-            if self.text[end : end + 1] in _OF_NUMBERS and self._more():
-                continue  # a number may go on
-            self.at = end
-            self.count += 1
-            return value
-
-    def _grow(self, error: Exception) -> None:
-        """As much text again as there is, unless that cannot help."""
-        waiting = len(self.text) - self.at
-        if isinstance(error, RecursionError):
-            self.fail("it is nested too deeply")
-        if waiting > self.longest:
-            self.fail(f"it is longer than {self.longest} characters, or no JSON")
-        if not self._more(max(CHUNK, waiting)):
-            self.fail(f"it is no JSON: {error}")
-
-    def _more(self, characters: int = CHUNK) -> bool:
-        try:
-            read = self.file.read(characters)
-        except UnicodeDecodeError as error:
-            self.fail(f"it is no UTF-8: {error}")
-        self.text = self.text[self.at :] + read
-        self.at = 0
-        return bool(read)
-
-    def fail(self, reason: str) -> NoReturn:
-        where = f"item {self.count + 1}" if self.count else "the array"
-        raise ArrayError(f"{where}: {reason}")
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
-
-
+LARGEST_FILE = 256 * 1024 * 1024
+"""Bytes."""
 LONGEST_TASK = 4_000_000
 """Characters of JSON."""
-MOST_TASKS = 1_000_000
 DEEPEST = 64
 SEVERAL_URLS = " |AND| "
 
@@ -168,20 +62,21 @@ def read_task_file(path: Path, *, task_set: TaskSetRecord) -> Iterator[TaskRecor
         TaskFileError: the file is of no known kind, or a task is not as it should be.
     """
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield from _tasks(file, task_set)
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        yield from _tasks(content, task_set)
     except OSError as error:
         raise TaskFileError(f"{path}: {error.strerror or error}") from error
-    except (ArrayError, TaskFileError) as error:
+    except TaskFileError as error:
         raise TaskFileError(f"{path}: {error}") from error
 
 
-def _tasks(file: TextIO, task_set: TaskSetRecord) -> Iterator[TaskRecord]:
+def _tasks(content: bytes, task_set: TaskSetRecord) -> Iterator[TaskRecord]:
+    items = _array(content)
+    if not items:
+        raise TaskFileError("the array holds no task")
     seen: dict[int, int] = {}
-    number = 0
-    for number, item in enumerate(array_items(file, longest=LONGEST_TASK), start=1):
-        if number > MOST_TASKS:
-            raise TaskFileError(f"there are more than {MOST_TASKS} tasks")
+    for number, item in enumerate(items, start=1):
         task = _checked(item, number)
         if task.task_id in seen:
             raise TaskFileError(
@@ -190,8 +85,25 @@ def _tasks(file: TextIO, task_set: TaskSetRecord) -> Iterator[TaskRecord]:
             )
         seen[task.task_id] = number
         yield _record(task, task_set)
-    if not number:
-        raise TaskFileError("the array holds no task")
+
+
+def _array(content: bytes) -> list[Any]:
+    """The items of the JSON array. Raises TaskFileError if it is none."""
+    if len(content) > LARGEST_FILE:
+        raise TaskFileError(f"is larger than {LARGEST_FILE} bytes")
+    try:
+        items = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse)
+    except RecursionError:
+        raise TaskFileError("is nested too deeply") from None
+    except ValueError as error:
+        raise TaskFileError(f"is no JSON: {error}") from error
+    if not isinstance(items, list):
+        raise TaskFileError("is no JSON array")
+    return items
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"it holds {constant}")
 
 
 def _checked(item: Any, number: int) -> _WebArenaTask | _VerifiedTask:

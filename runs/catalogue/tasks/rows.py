@@ -271,7 +271,9 @@ def _store(
                 )
             )
         elif task.spec is None and not _clashes(task, columns, hosts):
-            filled.append(_filled(task, record))
+            # Under the id that its runs know it by.
+            same_id = record.model_copy(update={"external_id": task.external_id})
+            filled.append(_told_of(task, same_id))
         else:
             differences += _differences(task, record)
             report.already_there += 1
@@ -290,11 +292,6 @@ def _clashes(task: Task, columns: dict[str, object], hosts: dict[str, str]) -> b
     """
     goal = resolve(columns["goal"], hosts)
     return bool(task.goal) and not task.goal.startswith((str(columns["goal"]), str(goal)))
-
-
-def _filled(task: Task, record: TaskRecord) -> Task:
-    """The task as the file has it, under the id that its runs know it by."""
-    return _told_of(task, record.model_copy(update={"external_id": task.external_id}))
 
 
 def _told_of(task: Task, record: TaskRecord) -> Task:
@@ -346,7 +343,8 @@ def _differences_text(differences: list[str], task_set: TaskSet) -> str:
 
 def task_set_choices() -> list[str]:
     """What `Selection.task_set` may be: installed suites first, then stored sets."""
-    installed = {_set_label(suite_set(name)) for name in registry.suites()}
+    sets = map(suite_set, registry.suites())
+    installed = {f"{record.name} {record.version}" for record in sets}
     stored = [str(row) for row in TaskSet.objects.order_by("name", "version")]
     return [*registry.suites(), *(words for words in stored if words not in installed)]
 
@@ -355,7 +353,3 @@ def task_set_choices() -> list[str]:
 def suite_set(name: str) -> TaskSetRecord:
     """The set that the tasks of a suite belong to."""
     return registry.task_record(registry.task_names(name)[0]).task_set
-
-
-def _set_label(record: TaskSetRecord) -> str:
-    return f"{record.name} {record.version}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any
 
 import django_tables2 as tables
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
@@ -30,19 +30,6 @@ from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy
-
-if TYPE_CHECKING:
-    from django_stubs_ext import WithAnnotations
-
-    class Shown(TypedDict):
-        """What `visible_to` adds to a task."""
-
-        is_sealed: bool
-        shown_kind: str | None
-        shown_category: str | None
-        shown_infeasible: bool | None
-
-    ShownTask = WithAnnotations[Task, Shown]
 
 CATEGORIES = dict(TaskRevision.Category.choices)
 
@@ -118,10 +105,10 @@ class TaskTable(tables.Table):
     def render_site(self, record: Task) -> str:
         return ", ".join(record.sites) or record.site
 
-    def render_kind(self, record: ShownTask) -> SafeString | str:
+    def render_kind(self, record: Task) -> SafeString | str:
         return hidden() if record.is_sealed else (record.shown_kind or "").replace("+", " + ")
 
-    def render_patched(self, record: ShownTask) -> SafeString | str:
+    def render_patched(self, record: Task) -> SafeString | str:
         if record.is_sealed:
             return hidden()
         if record.shown_infeasible:
@@ -179,24 +166,22 @@ class TaskFilter(AddressFilter):
                 wanted |= Q(sites=sites)
         return queryset.filter(wanted)
 
-    def filter_kind(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
-        chosen = queryset.filter(is_sealed=False, evaluation_kind__in=value) if value else queryset
-        return cast("QuerySet[Task]", chosen)
+    def filter_kind(self, queryset: Any, name: str, value: list[str]) -> Any:
+        return queryset.filter(is_sealed=False, evaluation_kind__in=value) if value else queryset
 
-    def filter_patched(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
+    def filter_patched(self, queryset: Any, name: str, value: list[str]) -> Any:
         if not value:
-            return cast("QuerySet[Task]", queryset)
+            return queryset
         wanted = Q(revision__category__in=value)
         if YES in value:
             wanted |= Q(revision__isnull=False)
         if NO in value:
             wanted |= Q(revision__isnull=True)
-        return cast("QuerySet[Task]", queryset.filter(wanted, is_sealed=False))
+        return queryset.filter(wanted, is_sealed=False)
 
-    def filter_infeasible(self, queryset: Any, name: str, value: list[str]) -> QuerySet[Task]:
+    def filter_infeasible(self, queryset: Any, name: str, value: list[str]) -> Any:
         truths = [truth for word, truth in ((YES, True), (NO, False)) if word in value]
-        found: QuerySet[Task] = queryset.filter(shown_infeasible__in=truths) if value else queryset
-        return found
+        return queryset.filter(shown_infeasible__in=truths) if value else queryset
 
     @cached_property
     def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
@@ -235,11 +220,6 @@ class TaskFilter(AddressFilter):
         """Templates by number, with the beginning of their words."""
         words = distinct_with(Task, "template", "intent_template", MAX_OPTIONS)
         return [
-            (name, f"{name}  {_beginning(words[name])}".strip())
+            (name, f"{name}  {Truncator(words[name]).chars(TEMPLATE_CHARS)}".strip())
             for name in sorted(words, key=lambda name: (len(name), name))
         ]
-
-
-def _beginning(words: str) -> str:
-    """So much of a template as a menu has room for; most are shorter."""
-    return words if len(words) <= TEMPLATE_CHARS else Truncator(words).chars(TEMPLATE_CHARS)

@@ -90,16 +90,17 @@ def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:
     order = HintLevel.values
     for hint in sorted(hints, key=lambda each: order.index(each.level)):
         by_run.setdefault(hint.source_id, []).append(hint)
-    by_task = sorted(by_run.values(), key=lambda found: _place(found[0].source.task))
+    tasks = {run: found[0].source.task for run, found in by_run.items()}
+    in_order = sorted(tasks, key=lambda run: (str(tasks[run].task_set), tasks[run].external_id))
     problems = job.items.exclude(problem="").order_by("position")[:MOST_PROBLEMS]
     return job_context(job) | {
         "sources": [
             {
-                "run": found[0].source,
-                "hints": found,
-                "n_further": len(params.further.get(found[0].source_id, ())),
+                "run": by_run[run][0].source,
+                "hints": by_run[run],
+                "n_further": len(params.further.get(run, ())),
             }
-            for found in by_task
+            for run in in_order
         ],
         "wording": load_wording(params.wording),
         "own_parts": _own_parts(params.wording),
@@ -115,10 +116,6 @@ def _own_parts(own: HintWords | None) -> list[tuple[str, str]]:
         return []
     names = {"system": gettext("introduction"), **{str(k): str(v) for k, v in HintLevel.choices}}
     return [(names[name], text) for name, text in own.parts.items()]
-
-
-def _place(task: Task) -> tuple[str, str]:
-    return str(task.task_set), task.external_id
 
 
 def _sizes(hints: Iterable[Hint]) -> list[dict[str, Any]]:

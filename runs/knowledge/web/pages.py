@@ -59,23 +59,6 @@ class ListedSet:
         return self.knowledge_set.n_tokens > BUDGET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """How long the block is, against what agents give to it."""
-
-    tokens: int
-    budget: int
-
-    @property
-    def is_over(self) -> bool:
-        return self.tokens > self.budget
-
-    @property
-    def most(self) -> int:
-        """The longer of both, for a bar."""
-        return max(self.tokens, self.budget, 1)
-
-
 def knowledge_list_context(
     user: User, *, run: Run | None, experiment: Experiment | None, query: Any
 ) -> dict[str, Any]:
@@ -165,10 +148,12 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
         "n_hidden": knowledge_set.entries.count() - mine.count(),
         "n_off": mine.filter(is_enabled=False, problem="").count(),
         "n_left_out": mine.exclude(problem="").count(),
-        "size": Size(
-            tokens=knowledge_set.n_tokens,
-            budget=BUDGET,
-        ),
+        "size": {
+            "tokens": knowledge_set.n_tokens,
+            "budget": BUDGET,
+            "most": max(knowledge_set.n_tokens, BUDGET),
+            "is_over": knowledge_set.n_tokens > BUDGET,
+        },
         "versions": KnowledgeSet.objects.filter(
             name=knowledge_set.name, site=knowledge_set.site, kind=knowledge_set.kind
         ).select_related("created_by"),

@@ -110,14 +110,13 @@ def entry_of(row: KnowledgeEntry) -> Entry:
         raise UnfitEntryError(words % told) from None
 
 
-def _as_stored(row: KnowledgeEntry) -> Entry:
-    """For counting alone: one entry that is unfit must not keep others from being changed."""
-    return Entry.model_construct(intent=row.intent, ok=row.ok, ng=row.ng)
-
-
 def recount(knowledge_set: KnowledgeSet) -> KnowledgeSet:
     """Bring hash, number and length in line with the entries, and store them."""
-    told = [_as_stored(row) for row in knowledge_set.entries.for_agents()]
+    # Unchecked: one entry that is unfit must not keep others from being changed.
+    told = [
+        Entry.model_construct(intent=row.intent, ok=row.ok, ng=row.ng)
+        for row in knowledge_set.entries.for_agents()
+    ]
     knowledge_set.content_hash = hash_of(told)
     knowledge_set.n_entries = len(told)
     knowledge_set.n_tokens = count_tokens(framed("\n".join(entry.text for entry in told)))
@@ -161,19 +160,13 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
     return {"set": words, "sha256": hash_of(told), "entries": entries}
 
 
-def configurations_with(knowledge_set: KnowledgeSet) -> QuerySet[AgentConfiguration]:
-    """Agents that have exactly this content."""
-    return AgentConfiguration.objects.filter(
-        **{f"config__{KNOWLEDGE_KEY}__sha256": knowledge_set.content_hash}
-    )
-
-
 def runs_with(knowledge_set: KnowledgeSet, user: User) -> QuerySet[Run]:
     """Runs whose agent has this knowledge, as far as the person may know their agents."""
     shown = Run.objects.visible_to(user).not_anonymous()
+    having = {f"config__{KNOWLEDGE_KEY}__sha256": knowledge_set.content_hash}
+    agents = AgentConfiguration.objects.filter(**having)
     # As a list: mostly there is none, and the database would look at every run to find that out.
-    agents = list(configurations_with(knowledge_set).values_list("pk", flat=True))
-    return shown.filter(agent__in=agents)
+    return shown.filter(agent__in=list(agents.values_list("pk", flat=True)))
 
 
 ROWS_AT_A_TIME = 500

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import usable_models
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.knowledge.job_views import may_add, may_view
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
 from runs.knowledge.web.pages import knowledge_context, knowledge_list_context
 from runs.knowledge.web.services import (
@@ -32,7 +33,6 @@ from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, R
 from runs.models.parsing import ids_of, read_number
 from runs.queue.paid_work import WorkRefusedError
 
-may_view = permission_required("runs.view_knowledgeset", raise_exception=True)
 may_change = permission_required(
     ["runs.view_knowledgeset", "runs.change_knowledgeset"], raise_exception=True
 )
@@ -117,11 +117,6 @@ def _experiment(request: AppRequest) -> Experiment | None:
     if number is None:
         return None
     return get_object_or_404(Experiment.objects.visible_to(request.user), pk=number)
-
-
-may_add = permission_required(
-    ["runs.view_knowledgeset", "runs.add_knowledgeset"], raise_exception=True
-)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -71,12 +71,6 @@ def with_arms(
     )
 
 
-def step_limit_of(agent: AgentRecord) -> int | None:
-    """The limit that the agent's configuration names."""
-    limit = (agent.config or {}).get(LIMIT_KEY)
-    return limit if isinstance(limit, int) else None
-
-
 def _arm(agent: AgentRecord, limit: int | None, budget: object) -> AgentRecord:
     changed: dict[str, JsonValue] = {} if limit is None else {LIMIT_KEY: limit}
     if budget is None or isinstance(budget, int):

@@ -11,7 +11,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
+from runs.interface.form_inputs import offer
 from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
+from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
     Plan,
@@ -20,8 +22,10 @@ from runs.launching.experiments.plans import (
     read_seeds,
 )
 from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
+from runs.launching.experiments.services import launch_experiment, plan_problem
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, RetryPolicy, Task, User
+from runs.models.hooks import LinkedPage
 from webagent.agents.settings import MAX_STEPS
 
 NEEDED_AT_LAUNCH = ("name",)
@@ -36,6 +40,10 @@ class ExperimentForm(forms.Form):
     """Tasks, agents, trials and seeds; `token` tells one click from another."""
 
     step_limits = tuple(MAX_STEPS.values())
+    page = "experiment"
+    """In the names of the templates of its launch page."""
+    landing = LinkedPage.EXPERIMENT
+    """The page of what was launched."""
 
     name = forms.CharField(
         label=_("name"),
@@ -126,8 +134,8 @@ class ExperimentForm(forms.Form):
         options["initial"] = {"token": uuid.uuid4()} | (options.get("initial") or {})
         super().__init__(*args, **options)
         self._user = user
-        self._offer("task_set", task_set_choices())
-        self._offer("agents", experiment_agent_choices(user))
+        offer(self, "task_set", [(name, name) for name in task_set_choices()])
+        offer(self, "agents", experiment_agent_choices(user))
         # A manager with methods of its own, which the stubs take for a plain one.
         policy = self.fields["policy"]
         assert isinstance(policy, forms.ModelChoiceField)  # noqa: S101 (mypy)
@@ -139,7 +147,7 @@ class ExperimentForm(forms.Form):
         }
         for name, values in filters.items():
             if len(values) > 1:
-                self._offer(name, sorted(values))
+                offer(self, name, [(each, each) for each in sorted(values)])
             else:
                 del self.fields[name]
 
@@ -212,10 +220,26 @@ class ExperimentForm(forms.Form):
             self._user,
         )
 
-    def _offer(self, name: str, values: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
-        field.choices = [each if isinstance(each, tuple) else (each, each) for each in values]
+    def estimated(self) -> dict[str, Any]:
+        """What its page shows of the plan that the form holds; nothing without one."""
+        if self.plan is None:
+            return {}
+        return {
+            "problem": plan_problem(self.plan),
+            "estimate": estimate(self.plan, self._user),
+            "plan": self.plan,
+        }
+
+    def launch(self) -> tuple[Experiment, int]:
+        """Queue the plan of the valid form; the experiment, and how many runs it is to have.
+
+        Raises:
+            PlanError: it cannot run here, its name is taken, or a site is not ready.
+        """
+        assert self.plan is not None  # noqa: S101 (mypy; a valid form has one)
+        token = self.cleaned_data["token"]
+        launched = launch_experiment(plan=self.plan, token=token, user=self._user)
+        return launched.experiment, self.plan.n_runs
 
 
 def _selection(asked: dict[str, Any]) -> Selection:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from runs.interface.form_inputs import offer
 from runs.interface.fragments import AppRequest
 from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
@@ -26,7 +27,7 @@ from runs.launching.experiments.hint_plans import (
 from runs.launching.experiments.plans import hint_agent_choices
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import plan_problem
-from runs.launching.experiments.views import LaunchPage
+from runs.launching.experiments.views import launch_page
 from runs.launching.reruns.views import may_rerun
 from runs.models import Experiment, Hint, HintLevel, HintRelatedness, LearningJob, User
 from runs.models.hooks import LinkedPage
@@ -35,22 +36,6 @@ from webagent.llm.budget import count_tokens
 
 MOST_SHOWN = 8
 """Sources of one relatedness that are shown as an example."""
-
-
-def _estimate(form: HintExperimentForm, user: User) -> dict[str, Any]:
-    """The usual estimate is that of as many runs without hints."""
-    plan = form.hint_plan
-    if plan is None:
-        return {}
-    arms = len(plan.conditions) + 1
-    as_many = replace(plan.plan, agents=(plan.base,), trials=plan.plan.trials * arms)
-    return {
-        "problem": plan_problem(plan.plan),
-        "plan": plan,
-        "usual": estimate(as_many, user),
-        "tokens": _tokens(plan),
-        "relatednesses": [_shown(plan, each) for each in plan.found.sources],
-    }
 
 
 def _tokens(plan: HintPlan) -> dict[str, float]:
@@ -75,19 +60,15 @@ def _shown(plan: HintPlan, relatedness: Relatedness) -> dict[str, Any]:
     }
 
 
-def _launch(form: HintExperimentForm, user: User) -> tuple[Experiment, int]:
-    assert form.hint_plan is not None  # noqa: S101 (mypy; a valid form has one)
-    plan = form.hint_plan
-    launched = launch_hint_experiment(plan=plan, token=form.cleaned_data["token"], user=user)
-    return launched.experiment, plan.n_runs
-
-
 TRIALS = 3
 """Of every task in every condition, unless somebody says otherwise."""
 
 
 class HintExperimentForm(ExperimentForm):
     """Tasks, one agent, the hints, and which of them are compared."""
+
+    page = "hint_experiment"
+    landing = LinkedPage.HINT_REPORT
 
     job = forms.ChoiceField(label=_("hints"))
     levels = forms.MultipleChoiceField(
@@ -120,8 +101,8 @@ class HintExperimentForm(ExperimentForm):
         options["initial"] = {"trials": TRIALS} | (options.get("initial") or {})
         super().__init__(*args, user=user, **options)
         self._jobs = {str(job.pk): job for job in jobs_with_hints(user)}
-        self._offer("job", [(pk, job_words(job)) for pk, job in self._jobs.items()])
-        self._offer("agents", hint_agent_choices(user))
+        offer(self, "job", [(pk, job_words(job)) for pk, job in self._jobs.items()])
+        offer(self, "agents", hint_agent_choices(user))
         # One agent is compared with itself: its limits are no arms.
         self.fields["max_steps"].help_text = _(
             "Usually 30, 50 or 100. Leave empty to use the limit of the task or agent."
@@ -156,6 +137,27 @@ class HintExperimentForm(ExperimentForm):
         relatednesses = [Relatedness(each) for each in asked["relatednesses"]]
         return plan_hints(self.plan, pool, relatednesses)
 
+    def estimated(self) -> dict[str, Any]:
+        """The usual estimate is that of as many runs without hints."""
+        plan = self.hint_plan
+        if plan is None:
+            return {}
+        arms = len(plan.conditions) + 1
+        as_many = replace(plan.plan, agents=(plan.base,), trials=plan.plan.trials * arms)
+        return {
+            "problem": plan_problem(plan.plan),
+            "plan": plan,
+            "usual": estimate(as_many, self._user),
+            "tokens": _tokens(plan),
+            "relatednesses": [_shown(plan, each) for each in plan.found.sources],
+        }
+
+    def launch(self) -> tuple[Experiment, int]:
+        assert self.hint_plan is not None  # noqa: S101 (mypy; a valid form has one)
+        token = self.cleaned_data["token"]
+        launched = launch_hint_experiment(plan=self.hint_plan, token=token, user=self._user)
+        return launched.experiment, self.hint_plan.n_runs
+
 
 def job_words(job: LearningJob) -> str:
     """When hints were written, by whom, and from how many runs."""
@@ -170,15 +172,6 @@ def job_words(job: LearningJob) -> str:
     )
 
 
-_LAUNCH_PAGE = LaunchPage(
-    form=HintExperimentForm,
-    name="hint_experiment",
-    estimate=_estimate,
-    launch=_launch,
-    landing=LinkedPage.HINT_REPORT,
-)
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
 @may_rerun
@@ -186,4 +179,4 @@ _LAUNCH_PAGE = LaunchPage(
 def hint_experiment_new(request: AppRequest) -> HttpResponse:
     """The launch page, with the task set or the hints that the address names."""
     initial = {name: request.GET[name] for name in ("task_set", "job") if name in request.GET}
-    return _LAUNCH_PAGE.answer(request, initial)
+    return launch_page(request, HintExperimentForm, initial)

@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.runnable import (
-    DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     environment_problem,
+    own_step_limit,
     store_agent,
     task_name,
 )
@@ -25,7 +25,7 @@ from runs.launching.experiments.plans import Plan, demand_size
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.starting import unready_words
 from runs.launching.running import execute
-from runs.models import AgentConfiguration, Experiment, ExperimentState, Run, RunStatus, Task, User
+from runs.models import Experiment, ExperimentState, Run, RunStatus, Task, User
 from runs.queue.sweeping import ask_for_sweep, sweep_runs
 from runs.queue.workers import wake_workers
 from webagent.environment.registry import task_record
@@ -123,7 +123,11 @@ def _readiness(plan: Plan) -> tuple[ExperimentState, str]:
         PlanError: a task cannot run here, or a site is not ready and nobody wants to wait.
     """
     _demand_runnable(plan)
-    unready = unready_words(map(_specified, plan.tasks))
+    # What is not stored yet, as its suite describes it: its sites above all.
+    unready = unready_words(
+        task if task.pk else Task(**task_columns(task_record(task_name(task))))
+        for task in plan.tasks
+    )
     if not unready:
         return ExperimentState.RUNNING, ""
     if plan.waits_for_sites:
@@ -148,7 +152,9 @@ def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -
             experiment=experiment,
             seed=plan.seeds.of(token, task, trial),
             trial=trial,
-            max_steps=plan.max_steps or _longest(None if plan.has_limits else task, agent),
+            max_steps=plan.max_steps
+            or (None if plan.has_limits else task.max_steps)
+            or own_step_limit(agent),
             policy=plan.policy,
             launch=token,
             source_format=OUR_FORMAT,
@@ -163,21 +169,9 @@ def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -
     Run.objects.bulk_create(runs, batch_size=ROWS_PER_QUERY)
 
 
-def _specified(task: Task) -> Task:
-    """The task with what its suite says of it, its sites above all; not stored if it was not."""
-    return task if task.pk else Task(**task_columns(task_record(task_name(task))))
-
-
 def stored_task(task: Task) -> Task:
     """The row of a task that may come from a suite alone."""
     return task if task.pk else store_task(task_record(task_name(task)))
-
-
-def _longest(task: Task | None, agent: AgentConfiguration) -> int:
-    """The task's step limit, or else the agent's."""
-    wanted = agent.config.get("max_steps")
-    own = wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS
-    return (task.max_steps if task else None) or own
 
 
 def _change(experiment: Experiment, among: Iterable[str], state: ExperimentState) -> bool:

@@ -45,10 +45,15 @@ def budget_of(run: Run) -> Budget | None:
 
     Its batch is its experiment, as far as the same policy holds there, or else its launch.
     """
-    batch = _batch(run)
-    if run.policy is None or batch is None:
+    if run.policy is None or (limits := body_of(run.policy).batch) == BatchLimits():
         return None
-    return _budget(run.policy, batch)
+    if run.experiment_id is not None:
+        batch = Run.objects.filter(experiment=run.experiment_id, policy=run.policy)
+    elif run.launch is not None:
+        batch = Run.objects.filter(launch=run.launch, policy=run.policy)
+    else:
+        return None
+    return Budget(run.policy, limits, spent_by(batch))
 
 
 def spent_by(runs: QuerySet[Run]) -> Spent:
@@ -69,21 +74,6 @@ def spent_by(runs: QuerySet[Run]) -> Spent:
         dollars=(sums["dollars"] or Decimal(0)) + (so_far["dollars"] or Decimal(0)),
         seconds=(sums["seconds"] or 0.0) + (so_far["seconds"] or 0.0),
     )
-
-
-def _batch(run: Run) -> QuerySet[Run] | None:
-    if run.experiment_id is not None:
-        return Run.objects.filter(experiment=run.experiment_id, policy=run.policy_id)
-    if run.launch is not None:
-        return Run.objects.filter(launch=run.launch, policy=run.policy_id)
-    return None
-
-
-def _budget(policy: RetryPolicy, batch: QuerySet[Run]) -> Budget | None:
-    limits = body_of(policy).batch
-    if limits == BatchLimits():
-        return None
-    return Budget(policy, limits, spent_by(batch))
 
 
 @transaction.atomic

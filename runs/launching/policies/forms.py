@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from pydantic import JsonValue, ValidationError
 
 from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
+from runs.interface.form_inputs import offer
 from runs.launching.number_fields import AmountField, WholeNumberField
 from runs.launching.policies.rule_forms import RuleFormSet, rule_values
 from runs.models import Run
@@ -210,9 +211,7 @@ class PolicyForm(forms.Form):
     ) -> None:
         super().__init__(*args, **options)
         self.agents, self.rules = agents, rules
-        other = self.fields["other_agent"]
-        assert isinstance(other, forms.ChoiceField)  # noqa: S101 (mypy)
-        other.choices = [("", SAME_AGENT), *agents.choices]
+        offer(self, "other_agent", [("", SAME_AGENT), *agents.choices])
         if not is_new:
             self.fields["name"].disabled = True
         self.body: PolicyBody | None = None

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -26,14 +26,12 @@ from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
 from runs.models.extension import RunVerdicts, extension
 from runs.models.policies import body_of
+from runs.models.runs.run import hides_something
 from runs.queue.workers import wake_workers
 from webagent.recovery.rerunning import RunFacts, decide
 from webagent.recovery.retry_policy import PolicyBody, RerunRule
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import EndReason, Outcome
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 MOST_RUNS = 2000
 """So many runs are looked at in one dry run."""
@@ -67,7 +65,7 @@ class Planned:
     made in its family.
     """
 
-    run: ShownRun
+    run: Run
     answer: PlanOutcome
     last: Run | None = None
     rule: RerunRule | None = None
@@ -118,7 +116,7 @@ def plan_reruns(policy: RetryPolicy, runs: QuerySet[Run], user: User | None) -> 
 
 
 def _row(
-    run: ShownRun,
+    run: Run,
     last: Run | None,
     body: PolicyBody,
     known: _Known,
@@ -191,10 +189,7 @@ def _shown(runs: QuerySet[Run], user: User | None) -> QuerySet[Any]:
 
 
 def _is_hidden(run: Run, user: User | None) -> bool:
-    if user is None:
-        return False
-    shown = cast("ShownRun", run)
-    return shown.is_blind or shown.is_anonymous
+    return user is not None and hides_something(run)
 
 
 def _last_of(runs: Sequence[Run], user: User | None) -> dict[UUID, Run]:

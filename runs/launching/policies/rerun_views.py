@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -19,6 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from runs.catalogue.agents.runnable import agent_record_for
+from runs.interface.form_inputs import offer
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
@@ -32,14 +32,12 @@ from runs.launching.policies.rerun_plans import (
 )
 from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import RerunError
+from runs.launching.reruns.views import may_rerun
 from runs.models import Experiment, RetryPolicy, Run, Task, User
 from runs.models.extension import extension
 from runs.models.parsing import ids_of
 from runs.models.policies import body_of
 from webagent.trajectory.records import AgentRecord
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 SELECTED = "selected"
 STUDY, EXPERIMENT = "study", "experiment"
@@ -72,8 +70,8 @@ class DryRunForm(forms.Form):
         self.initial = {"policy": data.get("policy"), "source": data.get("source")}
         self._user = user
         self._policies = {str(row.pk): row for row in with_rules}
-        self._choose("policy", [(pk, str(row)) for pk, row in self._policies.items()])
-        self._choose("source", self._sources(data.get("source", "")))
+        offer(self, "policy", [(pk, str(row)) for pk, row in self._policies.items()])
+        offer(self, "source", self._sources(data.get("source", "")))
 
     @property
     def asked(self) -> RetryPolicy:
@@ -114,11 +112,6 @@ class DryRunForm(forms.Form):
         if self.selected:
             return [(SELECTED, _("the selected runs")), *grouped]
         return grouped
-
-    def _choose(self, name: str, choices: list[tuple[str, Any]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
-        field.choices = choices
 
 
 def _offered(kind: str, rows: QuerySet[Any], asked: str) -> list[tuple[str, str]]:
@@ -175,7 +168,7 @@ WORDS = {
 class DryRunRow:
     """One run with words for what becomes of it."""
 
-    run: ShownRun
+    run: Run
     planned: Planned
     words: str
     rule: str
@@ -208,9 +201,6 @@ def row_in_words(row: Planned) -> DryRunRow:
     if row.answer is PlanOutcome.CANNOT:
         words = _("%(label)s: %(value)s") % {"label": words, "value": row.why}
     return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
-
-
-may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
+from runs.interface.form_inputs import offer
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Run
 from runs.models.extension import extension
@@ -68,11 +69,9 @@ class RuleForm(forms.Form):
         return cleaned
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
         kept = self.initial.get(name)
         beside = [(kept, kept)] if kept and kept not in dict(choices) else []
-        field.choices = [*choices, *beside]
+        offer(self, name, [*choices, *beside])
 
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -23,6 +22,7 @@ from runs.launching.policies.rerun_views import policy_numbered
 from runs.launching.policies.rule_forms import one_more_rule, rule_forms
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import Saving, in_words, lines, saving_in
+from runs.launching.reruns.views import may_rerun
 from runs.models import RetryPolicy, Run, RunStatus, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
@@ -145,9 +145,6 @@ def _usage(runs: QuerySet[Any]) -> dict[str, Any]:
         "stopped": stopped,
         "saved": saved,
     }
-
-
-may_rerun = permission_required("runs.rerun_run", raise_exception=True)
 
 
 @require_safe

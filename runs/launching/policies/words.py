@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django import forms
 from django.utils import formats
@@ -31,9 +31,6 @@ from webagent.recovery.retry_policy import (
     RunLimits,
 )
 from webagent.trajectory.faults import Fault
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 
 class PartInWords(NamedTuple):
@@ -157,9 +154,9 @@ class Saving:
         return Saving(self.steps + other.steps, sum(known, Decimal(0)) if known else None)
 
 
-def saving_of(run: ShownRun) -> Saving | None:
+def saving_of(run: Run) -> Saving | None:
     """What the early stop of the run saved; None where it was not stopped, or is hidden."""
-    if run.is_blind or run.is_anonymous or run.end_reason != Run.EndReason.HARNESS_LOOP_STOP:
+    if hides_something(run) or run.end_reason != Run.EndReason.HARNESS_LOOP_STOP:
         return None
     extra = run.record.get("extra")
     recovery = extra.get("recovery") if isinstance(extra, dict) else None
@@ -187,7 +184,7 @@ def policy_facts(run: Run) -> dict[str, Any]:
     return {
         "policy": run.policy,
         "rerun_rule": _rule_of(run),
-        "saving": saving_of(cast("Any", run)),
+        "saving": saving_of(run),
     }
 
 

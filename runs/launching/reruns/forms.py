@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import OfferedAgents
+from runs.interface.form_inputs import offer
 from runs.launching.number_fields import WholeNumberField
 from runs.launching.reruns.services import RerunRequest
 from runs.models import RetryPolicy, User
@@ -74,17 +75,11 @@ class RerunForm(forms.Form):
         choices = self.offered.choices
         # Where the own agent cannot run, nobody is taken by accident.
         choices.insert(0, (SAME, same_words or gettext("choose one")))
-        agent = self.fields["agent"]
-        assert isinstance(agent, forms.ChoiceField)  # noqa: S101 (mypy)
-        agent.choices = choices
-        agent.required = same_words is None
-        policy = self.fields["policy"]
-        assert isinstance(policy, forms.ChoiceField)  # noqa: S101 (mypy)
-        policy.choices = [
-            (SAME, _("as before")),
-            (NO_POLICY, _("default settings")),
-            *((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions()),
-        ]
+        offer(self, "agent", choices)
+        self.fields["agent"].required = same_words is None
+        policies = ((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions())
+        usual = [(SAME, _("as before")), (NO_POLICY, _("default settings"))]
+        offer(self, "policy", [*usual, *policies])
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

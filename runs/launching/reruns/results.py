@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from django.db.models import TextChoices
@@ -13,9 +12,6 @@ from django.utils.translation import gettext_lazy
 
 from runs.models import Run, User
 from runs.models.extension import extension
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 OUTCOMES = {Run.Outcome.SUCCESS.value: True, Run.Outcome.FAILURE.value: False}
 Verdicts = Mapping[str, bool]
@@ -47,11 +43,7 @@ def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
         runs: of `visible_to`. Those on which the person is blind are left out, and so are reruns
             of runs that are hidden from them.
     """
-    reruns = [
-        run
-        for run in runs
-        if run.rerun_of_id and run.ended_at and not cast("ShownRun", run).is_blind
-    ]
+    reruns = [run for run in runs if run.rerun_of_id and run.ended_at and not run.is_blind]
     if not reruns:
         return {}
     keys = [run.rerun_of_id for run in reruns if run.rerun_of_id]
@@ -84,6 +76,6 @@ def _verdicts(runs: Iterable[Run], user: User) -> dict[UUID, Verdicts]:
     for run in runs:
         said = known[run.pk].evaluators if run.pk in known else {}
         verdicts = {name: passed for name, passed in said.items() if name in of_success}
-        outcome = OUTCOMES.get(cast("ShownRun", run).shown_outcome or "")
+        outcome = OUTCOMES.get(run.shown_outcome or "")
         found[run.pk] = verdicts if outcome is None else verdicts | {_("outcome"): outcome}
     return found

@@ -15,6 +15,7 @@ from runs.catalogue.agents.runnable import (
     DEFAULT_MAX_STEPS,
     OUR_FORMAT,
     agent_for,
+    own_step_limit,
     policy_problem,
     store_agent,
     why_not_runnable,
@@ -40,7 +41,7 @@ from webagent.agents.registry import BadAgentConfig, UnknownAgent, make_agent
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record as environment_task_record
 from webagent.recovery.retry_policy import AgentChoice
-from webagent.trajectory.records import AgentRecord, Json
+from webagent.trajectory.records import Json
 
 MAX_NEW_RUNS = 500
 MOST_BY_HAND = 5
@@ -151,8 +152,7 @@ def queue_run(
     """
     try:
         record = environment_task_record(task)
-        described = make_agent(agent, with_knowledge(agent_config or {})).describe()
-        row = store_agent(described)
+        row = store_agent(make_agent(agent, with_knowledge(agent_config or {})).describe())
     except (UnknownTask, UnknownAgent, BadAgentConfig, UnknownKnowledgeError) as error:
         raise RerunError(worded(str(error))) from None
     if why := _policy_problem(policy):
@@ -165,7 +165,7 @@ def queue_run(
         experiment=gathered,
         seed=seed,
         trial=trial,
-        max_steps=max_steps or record.max_steps or _own_max_steps(described) or DEFAULT_MAX_STEPS,
+        max_steps=max_steps or record.max_steps or own_step_limit(row),
         policy=policy,
         source_format=OUR_FORMAT,
         created_by=user,
@@ -263,12 +263,6 @@ def _policy_for(run: Run, rerun_request: RerunRequest) -> RetryPolicy | None:
 def _policy_problem(policy: RetryPolicy | None) -> str | None:
     """Why runs under this policy could not be carried out here; None if they can."""
     return policy_problem(body_of(policy)) if policy else None
-
-
-def _own_max_steps(agent: AgentRecord) -> int | None:
-    """How many steps the agent's configuration wants, if it says so."""
-    wanted = (agent.config or {}).get("max_steps")
-    return wanted if isinstance(wanted, int) else None
 
 
 def _demand_room(experiment: Experiment | None, ids: Sequence[UUID | None]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -44,9 +44,6 @@ from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
 
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
-
 PER_PAGE = 50
 MOST_LISTED = 10_000
 QUEUED_HERE = Q(queued_at__isnull=False) | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
@@ -58,7 +55,7 @@ them, and pushed ones are listed only while they go on. Found by the index `run_
 class RerunRow:
     """One run on the live page. Lengths are in seconds; None is unknown or hidden."""
 
-    run: ShownRun
+    run: Run
     status: str
     thumbnail: str | None
     elapsed: float | None
@@ -132,28 +129,27 @@ def counts_of(user: User) -> dict[str, int]:
 
 
 def _row(run: Run, usual: float | None, against: RerunResult | None, now: datetime) -> RerunRow:
-    shown = cast("ShownRun", run)
     elapsed = None
     if run.started_at:
         elapsed = ((run.ended_at or now) - run.started_at).total_seconds()
     left = None
     # How long an agent usually takes tells which agent it is.
-    if usual is not None and run.is_active and not shown.is_anonymous:
+    if usual is not None and run.is_active and not run.is_anonymous:
         left = max(usual - (elapsed or 0), 0)
     waits = None
     if run.status == RunStatus.QUEUED and run.not_before and run.not_before > now:
         waits = (run.not_before - now).total_seconds()
     ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
     return RerunRow(
-        run=shown,
+        run=run,
         # That a run broke is its outcome, which a blind person does not see.
-        status=RunStatus.FINISHED if shown.is_blind and ended_badly else run.status,
+        status=RunStatus.FINISHED if run.is_blind and ended_badly else run.status,
         thumbnail=run.last_picture,  # type: ignore[attr-defined]  # annotated by the query above
         elapsed=elapsed,
         left=left,
         waits=waits,
         can_cancel=run.is_active and run.cancel_requested_at is None,
-        can_retry=ended_badly and not shown.is_blind,
+        can_retry=ended_badly and not run.is_blind,
         against=against,
     )
 
@@ -279,7 +275,7 @@ def _launched(request: AppRequest, launch: Launch) -> HttpResponse:
 
 def _ended(runs: Iterable[Run]) -> str:
     """Which ended runs a page shows, and the minute: verdicts on them that come late show then."""
-    shown = [(run.pk, cast("ShownRun", run).is_blind) for run in runs if not run.is_active]
+    shown = [(run.pk, run.is_blind) for run in runs if not run.is_active]
     return sha256(f"{timezone.now():%H:%M} {shown}".encode()).hexdigest()[:16]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, TypedDict, cast
+from decimal import Decimal
 
 from django.conf import settings
 from django.db import models
@@ -186,6 +186,20 @@ class Run(models.Model):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
 
+    is_blind: bool
+    """This and the following only `RunQuerySet.visible_to` adds, for the person it was read for."""
+    is_anonymous: bool
+    shown_status: str
+    shown_outcome: str | None
+    shown_reward: float | None
+    shown_end_reason: str | None
+    shown_fault: str | None
+    shown_anomaly: bool | None
+    shown_agent: str | None
+    shown_model: str | None
+    shown_experiment: str | None
+    shown_cost: Decimal | None
+
     objects = RunQuerySet.as_manager()
 
     class Meta:
@@ -278,31 +292,6 @@ class Run(models.Model):
         return self.status in RunStatus.active()
 
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from django_stubs_ext import WithAnnotations
-
-    class Shown(TypedDict):
-        """What `visible_to` adds to a run."""
-
-        is_blind: bool
-        is_anonymous: bool
-        shown_status: str
-        shown_outcome: str | None
-        shown_reward: float | None
-        shown_end_reason: str | None
-        shown_fault: str | None
-        shown_anomaly: bool | None
-        shown_agent: str | None
-        shown_model: str | None
-        shown_experiment: str | None
-        shown_cost: Decimal | None
-
-    ShownRun = WithAnnotations[Run, Shown]
-
-
 def hides_something(run: Run) -> bool:
     """Whether the viewer that the run was read for is blinded to it, or names are hidden."""
-    shown = cast("ShownRun", run)
-    return shown.is_blind or shown.is_anonymous
+    return run.is_blind or run.is_anonymous

@@ -199,11 +199,16 @@ class _Quiet(WSGIRequestHandler):
         """Scrapes are no news."""
 
 
+def holds_token(given: str) -> bool:
+    """Whether a request's authorization is the token of the settings; none is where none is set."""
+    token = settings.ENV.METRICS_TOKEN
+    return bool(token) and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+
+
 def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """The counts of these processes, for whoever holds the token if there is one."""
-    token = settings.ENV.METRICS_TOKEN
     given = str(environ.get("HTTP_AUTHORIZATION", ""))
-    if token and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+    if settings.ENV.METRICS_TOKEN and not holds_token(given):
         start_response("404 Not Found", [])
         return []
     start_response("200 OK", [("Content-Type", CONTENT_TYPE)])

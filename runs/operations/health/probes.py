@@ -7,7 +7,6 @@ sessions are read, since that needs the database, which may be away. See
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address, ip_network
 
@@ -25,7 +24,7 @@ from runs.operations.health.checks import (
     check_workers,
     examiner,
 )
-from runs.operations.health.metrics import CONTENT_TYPE, exposition
+from runs.operations.health.metrics import CONTENT_TYPE, exposition, holds_token
 from runs.queue.workers import beat_ages
 
 
@@ -34,13 +33,7 @@ def may_watch(request: HttpRequest) -> bool:
 
     Where neither is set nobody may.
     """
-    return _holds_token(request) or _comes_from_within(request)
-
-
-def _holds_token(request: HttpRequest) -> bool:
-    token = settings.ENV.METRICS_TOKEN
-    given = request.headers.get("Authorization", "")
-    return bool(token) and hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+    return holds_token(request.headers.get("Authorization", "")) or _comes_from_within(request)
 
 
 def _comes_from_within(request: HttpRequest) -> bool:

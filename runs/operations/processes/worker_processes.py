@@ -177,16 +177,12 @@ class SignsOfLife(threading.Thread):
         try:
             waiting = sorted(neglected().intersection(self._queues))
             # Another process would hear as little from a broker that is away.
-            return f"work waits for {', '.join(waiting)}" if waiting and is_heard() else ""
+            is_heard = bool(waiting) and check_broker() == OK
+            return f"work waits for {', '.join(waiting)}" if is_heard else ""
         except DatabaseError:
             return ""
         finally:
             connection.close()
-
-
-def is_heard() -> bool:
-    """Whether messages can be sent and taken."""
-    return check_broker() == OK
 
 
 _alive: Alive = lambda: None  # noqa: E731 (a default)

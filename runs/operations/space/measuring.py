@@ -158,12 +158,7 @@ def measure() -> None:
 def measure_when_due() -> None:
     """Ask for a measurement now and then; one whose message is lost is asked for again later."""
     if is_due():
-        ask_for_measurement()
-
-
-def ask_for_measurement() -> None:
-    """Have the store measured soon, if there is a broker."""
-    ask_for(MEASURE)
+        ask_for(MEASURE)
 
 
 @swept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,14 +15,12 @@ from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.models import Attachment, Blob, Experiment, Run, Step
-from runs.models.runs.queries import RunQuerySet
 from runs.operations.blob_checks import references
 from runs.operations.space.retention import (
     archive_runs,
@@ -105,51 +102,34 @@ EXACTLY = 500
 BLOBS_AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class RunsSize:
-    """Some runs: how many, and what their files take."""
+def preview(experiment: Experiment, now: datetime) -> dict[str, Any]:
+    """Of the experiment's runs: which could go, which are archived, what keeps the others.
 
-    runs: int
-    steps: int
-    size: int
-    freed: int | None
-    """Bytes of files that no other run has; None where that is not worked out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """An experiment's runs: which could go, which are archived, what keeps the others."""
-
-    here: RunsSize
-    away: RunsSize
-    kept: list[tuple[str | Promise, int]]
-    first_due: datetime | None
-    """When the first of those that are archived may be deleted."""
-    due: int
-    """How many of them may be by now."""
-
-
-def preview(experiment: Experiment, now: datetime) -> Preview:
-    """What could go of the experiment, and what would not."""
+    Of those that are archived, when the first may be deleted, and how many may be by now.
+    """
     runs = Run.objects.filter(experiment=experiment)
     here = runs.filter(archived_at=None)
     away = unkept(runs.filter(archived_at__isnull=False))
     grace = timedelta(days=settings.ENV.ARCHIVE_GRACE_DAYS)
     since = away.aggregate(at=Min("archived_at"))["at"]
-    return Preview(
-        here=_going(unkept(here)),
-        away=_going(away),
-        kept=kept_by(runs),
-        first_due=since + grace if since else None,
-        due=away.filter(archived_at__lte=now - grace).count(),
-    )
+    return {
+        "here": _going(unkept(here)),
+        "away": _going(away),
+        "kept": kept_by(runs),
+        "first_due": since + grace if since else None,
+        "due": away.filter(archived_at__lte=now - grace).count(),
+    }
 
 
-def _going(runs: QuerySet[Run]) -> RunsSize:
+def _going(runs: QuerySet[Run]) -> dict[str, int | None]:
+    """How many, and what their files take; what no other run has is worked out for few alone."""
     n_runs = runs.count()
-    steps = runs.aggregate(n=Coalesce(Sum("n_steps"), 0))["n"]
-    freed = freed_bytes(runs) if n_runs <= EXACTLY else None
-    return RunsSize(n_runs, steps, bytes_of(runs), freed)
+    return {
+        "runs": n_runs,
+        "steps": runs.aggregate(n=Coalesce(Sum("n_steps"), 0))["n"],
+        "size": bytes_of(runs),
+        "freed": freed_bytes(runs) if n_runs <= EXACTLY else None,
+    }
 
 
 def freed_bytes(runs: QuerySet[Run]) -> int:
@@ -187,7 +167,9 @@ AT_ONCE = 1000
 def retention(request: AppRequest, experiment_id: int) -> HttpResponse:
     """What of the experiment could go, what could not and why, and its limits."""
     experiment = _experiment(request, experiment_id)
-    return _page(request, experiment, LimitsForm.of(experiment), _deletion(experiment))
+    return _page(
+        request, experiment, LimitsForm.of(experiment), DeletionForm(experiment=experiment)
+    )
 
 
 @require_POST
@@ -197,7 +179,7 @@ def retention_limits(request: AppRequest, experiment_id: int) -> HttpResponse:
     experiment = _experiment(request, experiment_id)
     form = LimitsForm(request.POST)
     if not form.is_valid():
-        return _page(request, experiment, form, _deletion(experiment))
+        return _page(request, experiment, form, DeletionForm(experiment=experiment))
     set_limits(experiment=experiment, **form.limits)
     return redirect("runs:retention", experiment.pk)
 
@@ -207,9 +189,9 @@ def retention_limits(request: AppRequest, experiment_id: int) -> HttpResponse:
 def retention_archive(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Archive all its runs that nothing keeps."""
     experiment = _experiment(request, experiment_id)
-    n = archive_runs(runs=_runs(experiment), why=experiment.name)
-    _say(request, n, ngettext("%(n)d run was archived.", "%(n)d runs were archived.", n))
-    return redirect("runs:retention", experiment.pk)
+    n = archive_runs(runs=Run.objects.filter(experiment=experiment), why=experiment.name)
+    words = ngettext("%(n)d run was archived.", "%(n)d runs were archived.", n)
+    return _done(request, experiment, words % {"n": n})
 
 
 @require_POST
@@ -217,9 +199,9 @@ def retention_archive(request: AppRequest, experiment_id: int) -> HttpResponse:
 def retention_restore(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Take all back that was archived."""
     experiment = _experiment(request, experiment_id)
-    n = restore_runs(runs=_runs(experiment), why=experiment.name)
-    _say(request, n, ngettext("%(n)d run was restored.", "%(n)d runs were restored.", n))
-    return redirect("runs:retention", experiment.pk)
+    n = restore_runs(runs=Run.objects.filter(experiment=experiment), why=experiment.name)
+    words = ngettext("%(n)d run was restored.", "%(n)d runs were restored.", n)
+    return _done(request, experiment, words % {"n": n})
 
 
 @require_POST
@@ -231,14 +213,13 @@ def retention_delete(request: AppRequest, experiment_id: int) -> HttpResponse:
     if not form.is_valid():
         return _page(request, experiment, LimitsForm.of(experiment), form)
     gone = delete_archived(
-        runs=_runs(experiment),
+        runs=Run.objects.filter(experiment=experiment),
         reason=form.cleaned_data["reason"],
         user=request.user,
         at_most=AT_ONCE,
     )
-    n = len(gone)
-    _say(request, n, ngettext("%(n)d run was deleted.", "%(n)d runs were deleted.", n))
-    return redirect("runs:retention", experiment.pk)
+    words = ngettext("%(n)d run was deleted.", "%(n)d runs were deleted.", len(gone))
+    return _done(request, experiment, words % {"n": len(gone)})
 
 
 def _page(
@@ -258,13 +239,6 @@ def _experiment(request: AppRequest, experiment_id: int) -> Experiment:
     return get_object_or_404(Experiment.objects.visible_to(request.user), pk=experiment_id)
 
 
-def _runs(experiment: Experiment) -> RunQuerySet[Run]:
-    return Run.objects.filter(experiment=experiment)
-
-
-def _deletion(experiment: Experiment) -> DeletionForm:
-    return DeletionForm(experiment=experiment)
-
-
-def _say(request: AppRequest, n: int, words: str) -> None:
-    messages.success(request, words % {"n": n})
+def _done(request: AppRequest, experiment: Experiment, words: str) -> HttpResponse:
+    messages.success(request, words)
+    return redirect("runs:retention", experiment.pk)

@@ -22,7 +22,8 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.interface.fragments import AppRequest
 from runs.interface.pictures import as_picture, drawing
 from runs.models import Experiment, Run, SpaceMeasurement, User
-from runs.operations.space.measuring import ask_for_measurement, measure_when_due
+from runs.operations.space.measuring import MEASURE, measure_when_due
+from runs.queue.workers import ask_for
 from runs.storage.file_storage import blob_storage
 from runs.storage.usage import KINDS
 
@@ -179,7 +180,7 @@ def space(request: AppRequest) -> HttpResponse:
 @may_manage
 def space_measure(request: AppRequest) -> HttpResponse:
     """Have it measured again, in the background."""
-    ask_for_measurement()
+    ask_for(MEASURE)
     messages.info(
         request, _("Storage is being measured in the background. This page updates by itself.")
     )

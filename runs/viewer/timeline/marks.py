@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import groupby
-from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,9 +14,6 @@ from runs.interface.words import money
 from runs.models import Event, Run, Step
 from runs.models.runs.run import hides_something
 from runs.viewer.timeline.step_rows import StepRow, shortened
-
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
 
 GIVEN_UP = "given_up"
 SWITCH_BACK = "switch_back"
@@ -66,7 +63,7 @@ class Final(TypedDict):
 def events_shown(run: Run) -> list[Event]:
     """What happened to the run, without what its viewer may not know. One query."""
     events = run.events.all()
-    if cast("ShownRun", run).is_blind:
+    if run.is_blind:
         events = events.exclude(kind__in=HIDDEN_FROM_BLIND)
     return list(events)
 
@@ -91,7 +88,7 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     }
     if run.is_active:
         return final
-    if cast("ShownRun", run).is_blind:
+    if run.is_blind:
         return final | {"words": _("end of the run")}
     words = [_("ended: %(reason)s") % {"reason": run.get_end_reason_display()}]
     if run.fault:
@@ -275,11 +272,7 @@ def _ways_back(events: Sequence[Event]) -> int:
 
 def _is_rescued(run: Run, events: Sequence[Event]) -> bool:
     """Whether it succeeded after a recovery, as far as the viewer may know."""
-    return (
-        not cast("ShownRun", run).is_blind
-        and run.outcome == Run.Outcome.SUCCESS
-        and _ways_back(events) > 0
-    )
+    return not run.is_blind and run.outcome == Run.Outcome.SUCCESS and _ways_back(events) > 0
 
 
 def _why_ended(run: Run, events: Sequence[Event]) -> str:

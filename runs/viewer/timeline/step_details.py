@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,7 +20,6 @@ from webagent.agents.screen.reply import as_commands
 
 if TYPE_CHECKING:
     from runs.models import Attachment
-    from runs.models.runs.run import ShownRun
 
 
 MAX_BYTES = 2_000_000
@@ -182,7 +181,7 @@ def step_details(step: Step, run: Run) -> StepDetails:
         files=[] if is_hidden else _files(step),
         requests=[] if is_hidden else _requests(record),
         rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
-        shows_reward=not cast("ShownRun", run).is_blind,
+        shows_reward=not run.is_blind,
     )
 
 

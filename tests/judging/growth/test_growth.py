@@ -37,9 +37,9 @@ from runs.launching.policies import views as policy_pages
 from runs.launching.reruns import views as rerun_page
 from runs.models import User
 from runs.operations.health import infrastructure
-from runs.viewer.run_list import facets as run_facets
 from runs.viewer.run_list import filters as run_filters
 from runs.viewer.run_list import tables as run_tables
+from runs.viewer.run_list import views as run_facets
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
 from tests.judging.growth.offered import fields_of, offered_queries

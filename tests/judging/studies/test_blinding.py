@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import pytest
 from django.http import QueryDict
@@ -32,9 +32,6 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_run, make_user
 
-if TYPE_CHECKING:
-    from runs.models.runs.run import ShownRun
-
 pytestmark = pytest.mark.django_db
 
 
@@ -60,10 +57,9 @@ def seen(user: User, run: Run) -> tuple[bool, bool] | None:
         return None
     degrees = set()
     for each in (found, alone):
-        shown = cast("ShownRun", each)
-        assert shown.is_blind == (shown.shown_outcome is None) == (shown.shown_reward is None)
-        assert shown.is_anonymous == (shown.shown_agent is None) == (shown.shown_model is None)
-        degrees.add((shown.is_blind, shown.is_anonymous))
+        assert each.is_blind == (each.shown_outcome is None) == (each.shown_reward is None)
+        assert each.is_anonymous == (each.shown_agent is None) == (each.shown_model is None)
+        degrees.add((each.is_blind, each.is_anonymous))
     [(is_blind, is_anonymous)] = degrees
     listed = StudyPolicy().blind_runs(again)
     assert is_blind == (listed is not None and listed.filter(pk=run.pk).exists())

@@ -242,14 +242,15 @@ def test_without_a_policy_the_settings_decide() -> None:
 def test_limits_only_tighten_what_was_asked_for() -> None:
     policy = make_policy(run={"steps": 8, "seconds": 10**6, "tokens": 5, "dollars": "1.5"})
     terms = terms_of(make_run(policy=policy, max_steps=20, pictures=False))
-    assert (terms.max_steps, terms.max_tokens, terms.max_cost) == (8, 5, Decimal("1.5"))
-    assert terms.time_limit_s == settings.ENV.RUN_TIME_LIMIT_S
-    assert terms_of(make_run(policy=policy, max_steps=4, pictures=False)).max_steps == 4
+    limits = (terms["max_steps"], terms["max_tokens"], terms["max_cost"])
+    assert limits == (8, 5, Decimal("1.5"))
+    assert terms["time_limit_s"] == settings.ENV.RUN_TIME_LIMIT_S
+    assert terms_of(make_run(policy=policy, max_steps=4, pictures=False))["max_steps"] == 4
 
 
 def test_who_takes_over_is_made_for_the_run_or_it_cannot_run() -> None:
     policy = make_policy(recovery={}, other_agent={"name": "oracle"})
-    other = terms_of(make_run(policy=policy, pictures=False)).other_agent
+    other = terms_of(make_run(policy=policy, pictures=False))["other_agent"]
     assert other is not None
     assert other.describe().name == "oracle"
     gone = make_policy("Gone", recovery={}, other_agent={"name": "GenericAgent"})

@@ -111,12 +111,12 @@ class TestMeasuring:
 
 class TestRetention:
     def test_the_preview_says_what_goes_and_what_is_kept(self, engineer, experiment):
-        found = preview(experiment, timezone.now())
-        assert (found.here.runs, found.here.steps) == (2, 4)
+        found = preview(experiment, timezone.now())["here"]
+        assert (found["runs"], found["steps"]) == (2, 4)
         spaces = RunSpace.objects.filter(run__study_items=None)
-        assert found.here.size == sum(space.total for space in spaces)
+        assert found["size"] == sum(space.total for space in spaces)
         own = Blob.objects.exclude(pk__in=_of_judged(experiment))
-        assert found.here.freed == sum(blob.stored_size or 0 for blob in own)
+        assert found["freed"] == sum(blob.stored_size or 0 for blob in own)
         page = engineer.get(address("retention", experiment)).content.decode()
         assert "part of a study" in page
         assert "Archive" in page

@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from runs.models import Run, User
 from runs.models.visibility import visibility_of
-from runs.viewer.run_list import facets
+from runs.viewer.run_list import views as facets
 from runs.viewer.run_list.filters import RunFilter
 from tests.judging.factories import annotators_of, make_label, make_study
 from tests.runs.factories import (

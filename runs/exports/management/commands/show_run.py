@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from decimal import Decimal
+from json import dumps
 from typing import Any
 from uuid import UUID
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def handle(self, *, run: str, json: bool, **_: Any) -> None:
         shown = run_json(_find(run))
         if json:
-            self.stdout.write(_as_json(shown))
+            self.stdout.write(dumps(shown, ensure_ascii=False, indent=2))
         else:
             self._print(shown)
 
@@ -74,10 +74,6 @@ def _find(given: str) -> Run:
         return Run.objects.select_related("task__task_set", "agent", "experiment").get(pk=given)
     except (Run.DoesNotExist, ValidationError):
         raise CommandError(f"there is no run {given}") from None
-
-
-def _as_json(shown: dict[str, Any]) -> str:
-    return json.dumps(shown, ensure_ascii=False, indent=2)
 
 
 def _short(text: str | None) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from runs.interface.terminal import experiment_named
+from runs.interface.terminal import dollars, experiment_named
 from runs.knowledge.learning import carry_out
 from runs.knowledge.web.services import start_extraction, start_summary
 from runs.models import KnowledgeSet, LearningJob, Run, TaskSet
@@ -30,12 +30,12 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="", help="of the sets")
         parser.add_argument("--model", required=True, help="entry of the file of models")
         parser.add_argument("--limit", type=int, help="maximum number of runs, oldest first")
-        parser.add_argument("--max-cost", help="US dollars a job")
+        parser.add_argument("--max-cost", type=dollars, help="US dollars a job")
         parser.add_argument("--summarise", action="store_true", help="also summarise")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        max_cost = _dollars(options["max_cost"])
+        max_cost = options["max_cost"]
         try:
             if options["set"]:
                 raw = _set(options["set"])
@@ -99,18 +99,6 @@ def _set(words: str) -> KnowledgeSet:
             return row
     known = ", ".join(map(str, KnowledgeSet.objects.filter(kind=KnowledgeSet.Kind.RAW)))
     raise CommandError(f"There is no raw set {words!r}. There is: {known or 'none'}.")
-
-
-def _dollars(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    try:
-        limit = Decimal(text)
-    except InvalidOperation:
-        limit = Decimal(0)
-    if not limit.is_finite() or limit <= 0:
-        raise CommandError("--max-cost: a number of dollars above 0.")
-    return limit
 
 
 def _job_summary(job: LearningJob) -> dict[str, Any]:

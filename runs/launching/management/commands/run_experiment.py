@@ -15,7 +15,7 @@ from runs.launching.experiments.arms import read_budgets, read_step_limits, with
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
-from runs.launching.experiments.services import launch_experiment, plan_problem
+from runs.launching.experiments.services import active_runs, launch_experiment, plan_problem
 from runs.launching.management.commands.rerun_by_policy import named_policy
 from runs.models import Experiment, ExperimentState, Run, RunStatus, User
 
@@ -86,7 +86,7 @@ class Command(BaseCommand):
     def _wait(self, experiment: Experiment, *, is_quiet: bool) -> None:
         """Wait until no run is left, also while the experiment is paused."""
         shown = ""
-        while active := _active(experiment):
+        while active := active_runs(experiment).count():
             line = f"{active} runs to go"
             if line != shown and not is_quiet:
                 self.stderr.write(line)
@@ -159,10 +159,6 @@ def read_plan(options: dict[str, Any], agents: Sequence[str], user: User | None)
         in_background=options.get("background", False),
         waits_for_sites=options.get("wait_for_sites", False),
     )
-
-
-def _active(experiment: Experiment) -> int:
-    return Run.objects.filter(experiment=experiment, status__in=RunStatus.active()).count()
 
 
 def _summary(experiment: Experiment) -> dict[str, Any]:
