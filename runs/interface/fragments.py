@@ -1,10 +1,13 @@
 """What all views need: whole page or fragment, and the frame around every page."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import URLPattern, path
 from django_htmx.middleware import HtmxDetails
 
 from runs.models import User
@@ -27,6 +30,11 @@ def wants_partial(request: HttpRequest) -> bool:
     if htmx is None or not htmx:
         return False
     return not htmx.boosted and not htmx.history_restore_request
+
+
+def view_at(route: str, view: Callable[..., HttpResponseBase]) -> URLPattern:
+    """The address of a view, which is named as the view."""
+    return path(route, view, name=view.__name__)
 
 
 def redirect_whole(request: AppRequest, address: str) -> HttpResponse:
