@@ -33,10 +33,10 @@ from runs.interface.words import money
 from runs.models import Run, RunStatus, User
 from runs.models.visibility import run_policy
 from runs.queue.paid_work_services import check_limits, limit_to_resume
+from webagent.llm.budget import price_of
 from webagent.llm.registry import ModelEntry
 
 SAMPLE = 24
-_MILLION = Decimal(1_000_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def estimate(evaluator: Evaluator, run_ids: Sequence[UUID], entry: ModelEntry | 
         n_asking=round(share * sum(given > 0 for given, _ in tokens)),
         input_tokens=taken,
         output_tokens=written,
-        cost=cost_of(taken, written, entry),
+        cost=price_of(taken, written, entry),
     )
 
 
@@ -89,13 +89,6 @@ def _spread(ids: Sequence[UUID], most: int) -> list[UUID]:
     if len(ids) <= most:
         return list(ids)
     return [ids[place * len(ids) // most] for place in range(most)]
-
-
-def cost_of(input_tokens: int, output_tokens: int, entry: ModelEntry) -> Decimal | None:
-    """What so many tokens cost in US dollars; None where the model's price is unknown."""
-    if entry.prices is None:
-        return None
-    return (input_tokens * entry.prices.input + output_tokens * entry.prices.output) / _MILLION
 
 
 def estimate_in_words(expected: Estimate) -> str:

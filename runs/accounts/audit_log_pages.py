@@ -22,7 +22,6 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from runs.accounts.audit_log import record_entry
-from runs.interface.form_inputs import offer
 from runs.interface.fragments import AppRequest
 from runs.interface.words import escape_formula
 from runs.models import AuditEntry, User
@@ -82,7 +81,8 @@ class AuditLogFilter(forms.Form):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
         kinds = sorted(KINDS.values(), key=lambda kind: kind.name)
-        offer(self, "did", [("", _("all")), *((kind.name, kind.words) for kind in kinds)])
+        choices = [("", _("all")), *((kind.name, kind.words) for kind in kinds)]
+        self.fields["did"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
     @property
     def are_log_ins(self) -> bool:

@@ -193,14 +193,9 @@ def _guarded(view: View) -> View:
 
 
 def _check_address(request: HttpRequest) -> None:
-    if "\0" in request.path or any(
-        "\0" in part for pair in request.GET.lists() for part in _flat(pair)
-    ):
+    said = (text for name, values in request.GET.lists() for text in (name, *map(str, values)))
+    if "\0" in request.path or any("\0" in text for text in said):
         raise Problem(400, "The address holds a NUL character.", kind="malformed")
-
-
-def _flat(pair: tuple[str, list[Any]]) -> list[str]:
-    return [pair[0], *map(str, pair[1])]
 
 
 def _nowhere(_request: HttpRequest) -> HttpResponse:

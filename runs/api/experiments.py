@@ -197,7 +197,9 @@ def _plan(request: ApiRequest, asked: ExperimentIn) -> Plan:
         **asked.model_dump(exclude={"agents", "max_steps", "knowledge_tokens"}, exclude_none=True),
         "tasks": " ".join(asked.tasks),
         "agents": [],
-        "more_agents": "\n".join(map(_line, asked.agents)),
+        "more_agents": "\n".join(
+            f"{each.agent}:{json.dumps(each.config)}" for each in asked.agents
+        ),
         "max_steps": " ".join(map(str, asked.max_steps)),
         "budgets": " ".join(
             NO_BUDGET if each is None else str(each) for each in asked.knowledge_tokens
@@ -208,10 +210,6 @@ def _plan(request: ApiRequest, asked: ExperimentIn) -> Plan:
     if not form.is_valid() or form.plan is None:
         raise invalid(*((_NAMES.get(field, field), why) for field, why in form_errors(form)))
     return form.plan
-
-
-def _line(agent: AgentIn) -> str:
-    return f"{agent.agent}:{json.dumps(agent.config)}"
 
 
 def _out(progress: Progress) -> ExperimentOut:

@@ -140,6 +140,7 @@ def _response(status: int, body: str, location: str) -> HttpResponse:
 AT_A_TIME = 1000
 
 
+@swept
 def forget_old_answers() -> int:
     """Delete answers older than they are promised to be kept, so many at a time; how many."""
     old = ApiAnswer.objects.filter(created_at__lt=timezone.now() - ANSWERS_KEPT)
@@ -147,6 +148,3 @@ def forget_old_answers() -> int:
         pk__in=list(old.values_list("pk", flat=True)[:AT_A_TIME])
     ).delete()
     return n
-
-
-swept(forget_old_answers)

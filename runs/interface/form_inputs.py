@@ -1,12 +1,11 @@
-"""Inputs of forms as Django writes them, without a template for each, and what fields offer."""
+"""Inputs of forms as Django writes them, without a template for each: a page may have dozens."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from django import forms
 from django.forms.renderers import DjangoTemplates
 from django.http import HttpRequest
 from django.utils.safestring import mark_safe
@@ -17,7 +16,7 @@ _OPTIONS = {f"django/forms/widgets/{kind}_option.html" for kind in ("radio", "ch
 
 
 class InputRenderer(DjangoTemplates):
-    """Django's own, but for inputs that are one tag: a page may have dozens."""
+    """Django's own, but for inputs that are one tag."""
 
     def render(
         self, template_name: str, context: Mapping[str, Any], request: HttpRequest | None = None
@@ -38,10 +37,3 @@ def _attributes(given: Mapping[str, Any]) -> list[str]:
         for name, value in given.items()
         if value is not False
     ]
-
-
-def offer(form: forms.Form, name: str, choices: Sequence[Any]) -> None:
-    """Have a field of the form offer these choices."""
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
-    field.choices = choices

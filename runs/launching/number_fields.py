@@ -1,11 +1,12 @@
-"""Form fields for numbers that say themselves what can be entered.
+"""Form fields for numbers that say themselves what can be entered, and what fields offer.
 
-They are plain text fields for the browser: of what is no number a field of its own kind sends
-nothing, which then looks like "no limit".
+Those for numbers are plain text fields for the browser: of what is no number a field of its own
+kind sends nothing, which then looks like "no limit".
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -58,3 +59,10 @@ class AmountField(_BoundedField, forms.DecimalField):
 
     def _words(self) -> str:
         return _("Enter a number from %(low)s to %(high)s.")
+
+
+def offer(form: forms.Form, name: str, choices: Sequence[Any]) -> None:
+    """Have a field of the form offer these choices."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+    field.choices = choices

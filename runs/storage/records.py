@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 from runs.models import Attachment, Event, Step
@@ -43,37 +43,8 @@ _MAX_COST = Decimal(10**8)
 _MICRO = Decimal("0.000001")
 
 
-class RunColumns(TypedDict):
-    """The columns of `Run` that follow from its record."""
-
-    goal: str
-    seed: int | None
-    trial: int
-    attempt: int
-    max_steps: int | None
-    outcome: str
-    end_reason: str
-    reward: float | None
-    final_answer: str | None
-    final_url: str | None
-    error_message: str
-    error_origin: str
-    fault: str
-    evidence: Any
-    has_anomaly: bool
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: Decimal | None
-    seconds: float | None
-    started_at: datetime | None
-    ended_at: datetime | None
-    source_format: str
-    superseded: bool
-    record: dict[str, Any]
-
-
-def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> RunColumns:
-    """Columns of a run. Steps are counted and links resolved by the caller."""
+def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> dict[str, Any]:
+    """The columns of `Run` that follow from its record; the caller counts steps, resolves links."""
     return {
         "goal": goal_text(run.goal or task_goal),
         "seed": _fitting(run.seed, -MAX_BIGINT, MAX_BIGINT),

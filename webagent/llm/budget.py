@@ -195,11 +195,15 @@ def estimate_cost(
     Args:
         output_tokens: how long the reply is expected to be; None: as long as it may.
     """
+    said = request.max_tokens if output_tokens is None else output_tokens
+    return price_of(count_request(request, entry), said, entry)
+
+
+def price_of(input_tokens: int, output_tokens: int, entry: ModelEntry) -> Decimal | None:
+    """What so many tokens cost in US dollars; None where the model's price is unknown."""
     if entry.prices is None:
         return None
-    said = request.max_tokens if output_tokens is None else output_tokens
-    tokens = count_request(request, entry)
-    return (tokens * entry.prices.input + said * entry.prices.output) / _MILLION
+    return (input_tokens * entry.prices.input + output_tokens * entry.prices.output) / _MILLION
 
 
 def most_cost(request: Request, entry: ModelEntry) -> Decimal | None:

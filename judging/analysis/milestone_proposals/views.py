@@ -26,7 +26,6 @@ from judging.analysis.milestone_proposals.services import (
     request_for,
     start_proposals,
 )
-from judging.evaluating.services import cost_of
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings
 from judging.models import ReferenceVerdict
@@ -36,6 +35,7 @@ from runs.interface.fragments import AppRequest
 from runs.knowledge.learning import cancel_learning
 from runs.models import LearningJob, Run, RunStatus, Task, User
 from runs.queue.paid_work import WorkRefusedError
+from webagent.llm.budget import price_of
 from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
 
 
@@ -139,7 +139,7 @@ def _offers(task: Task, runs: Sequence[UUID]) -> tuple[list[Offer], str]:
     if not usable:
         return [], missing
     tokens = tokens_of([request_for(task, runs, usable[0].name)])
-    return [Offer(name=each.name, cost=cost_of(*tokens, each.entry)) for each in usable], ""
+    return [Offer(name=each.name, cost=price_of(*tokens, each.entry)) for each in usable], ""
 
 
 PERMISSIONS = ["runs.change_task", "judging.view_audit", "judging.add_evaluation"]

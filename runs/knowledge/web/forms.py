@@ -13,7 +13,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import ModelOffer
-from runs.interface.form_inputs import offer
 from runs.knowledge.web.sets import runs_to_learn_from
 from runs.models import Experiment, Run, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
@@ -35,9 +34,11 @@ class LearnForm(forms.Form):
     def __init__(self, *args: Any, models: Sequence[ModelOffer], **options: Any) -> None:
         super().__init__(*args, **options)
         usable = [offer.name for offer in models]
-        offer(self, "model", [(name, name) for name in usable])
+        field = self.fields["model"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = [(name, name) for name in usable]
         if settings.ENV.JUDGE_MODEL in usable:
-            self.fields["model"].initial = settings.ENV.JUDGE_MODEL
+            field.initial = settings.ENV.JUDGE_MODEL
         self.has_model = bool(usable)
 
 
@@ -63,7 +64,9 @@ class ExtractForm(LearnForm):
         super().__init__(*args, **options)
         self._user = user
         self._run_ids = list(run_ids)
-        offer(self, "source", self._sources())
+        field = self.fields["source"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        field.choices = self._sources()
 
     def runs(self) -> list[UUID]:
         """The runs that are meant; the form's source must be valid."""

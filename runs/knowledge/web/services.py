@@ -27,7 +27,7 @@ from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge import extraction, summarising
 from webagent.knowledge.entries import Entry
 from webagent.knowledge.extraction import load_wording
-from webagent.llm.budget import count_request
+from webagent.llm.budget import count_request, price_of
 from webagent.llm.interface import Request
 from webagent.llm.registry import ModelEntry
 
@@ -36,7 +36,6 @@ SAMPLE = 20
 MOST_RUNS = 5000
 COPIED = ("position", "intent", "ok", "ng", "is_enabled", "problem", "is_edited")
 """What an entry takes along into the next version of its set."""
-_MILLION = Decimal(1_000_000)
 
 
 class LeakingEntryError(Exception):
@@ -254,7 +253,5 @@ def _estimate(
     share = n_items / len(requests) if requests else 0
     given = round(share * sum(count_request(request, entry) for request in requests))
     said = n_items * most_said
-    cost = None
-    if entry.prices is not None:
-        cost = (given * entry.prices.input + said * entry.prices.output) / _MILLION
+    cost = price_of(given, said, entry)
     return Estimate(n_items=n_items, input_tokens=given, output_tokens=said, cost=cost)

@@ -11,7 +11,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.tasks.rows import task_set_choices
-from runs.interface.form_inputs import offer
 from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.plans import (
@@ -23,7 +22,7 @@ from runs.launching.experiments.plans import (
 )
 from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
 from runs.launching.experiments.services import launch_experiment, plan_problem
-from runs.launching.number_fields import WholeNumberField
+from runs.launching.number_fields import WholeNumberField, offer
 from runs.models import Experiment, RetryPolicy, Task, User
 from runs.models.hooks import LinkedPage
 from webagent.agents.settings import MAX_STEPS

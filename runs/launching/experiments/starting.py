@@ -100,6 +100,7 @@ def refuse_beyond_budget(run: Run, lease: Lease) -> bool:
     return True
 
 
+@swept
 def start_ready_experiments() -> None:
     """Let every experiment run whose sites have become ready; note what the others wait for."""
     waiting = Experiment.objects.filter(state=ExperimentState.WAITING)
@@ -152,6 +153,3 @@ def _give_up(run: Run, lease: Lease, why: str) -> None:
         error_message=why,
     )
     announce(run.pk)
-
-
-swept(start_ready_experiments)

@@ -10,8 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import OfferedAgents
-from runs.interface.form_inputs import offer
-from runs.launching.number_fields import WholeNumberField
+from runs.launching.number_fields import WholeNumberField, offer
 from runs.launching.reruns.services import RerunRequest
 from runs.models import RetryPolicy, User
 from webagent.agents.settings import MAX_STEPS

@@ -75,21 +75,6 @@ def run_keyset(
     )
 
 
-OPTIONAL_COLUMNS = {
-    "picture": _("last screenshot"),
-    "task_set": _("task set"),
-    "site": _("site"),
-    "experiment": _("experiment"),
-    "agent": _("agent"),
-    "model": _("model"),
-    "outcome": _("outcome"),
-    "anomalies": _("anomalies"),
-    "status": _("state"),
-    "n_steps": _("steps"),
-    "seconds": _("time"),
-    "cost": _("cost"),
-    "created": _("added"),
-}
 DEFAULT_COLUMNS = (
     "picture",
     "site",
@@ -350,8 +335,9 @@ def anomalies_of(runs: list[UUID]) -> dict[UUID, list[str]]:
 
 def all_columns() -> dict[str, Any]:
     """Columns that may be shown or not, with their words."""
-    extra = {name: column.verbose_name for name, column in extension().run_list.columns()}
-    return OPTIONAL_COLUMNS | extra
+    columns = [*RunTable.base_columns.items(), *extension().run_list.columns()]
+    always = ("selected", "goal")
+    return {name: column.verbose_name for name, column in columns if name not in always}
 
 
 def chosen_columns(user: User) -> list[str]:
