@@ -13,10 +13,10 @@ On SQLite `REPLACE` deletes rows, and asks triggers only where a connection has 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections, models
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from runs.models import (
     AuditEntry,
@@ -59,36 +59,60 @@ NOT_CONTENT = {
     "cancel_requested_at",
 }
 OF_HINTS: tuple[type[models.Model], ...] = (Hint, HintSource, HintSet, HintChoice)
-GUARDED: tuple[type[models.Model], ...] = (Run, Step, RetryPolicy, AuditEntry, *OF_HINTS)
-MESSAGE = "a finished run never changes"
-MESSAGE_OF_POLICIES = "a policy never changes: save the next version"
-MESSAGE_OF_HINTS = "a hint never changes: have another one written"
-MESSAGE_OF_DELETIONS = "an ended run is deleted only once it is named among the deleted"
-AUDIT_LOG_MESSAGE = "an audit entry never changes and is never deleted"
+OF_RUNS = "a finished run never changes"
+OF_POLICIES = "a policy never changes: save the next version"
+HINT_KEPT = "a hint never changes: have another one written"
+UNNAMED = "an ended run is deleted only once it is named among the deleted"
+ENTRY_KEPT = "an audit entry never changes and is never deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A trigger that refuses an event.
+
+    Attributes:
+        ending: of its name, after that of the table.
+        when: for which rows it does, in SQL; every one where empty.
+    """
+
+    model: type[models.Model]
+    ending: str
+    event: str
+    message: str
+    when: str = ""
+
+    @property
+    def table(self) -> str:
+        return self.model._meta.db_table
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}_{self.ending}"
 
 
 def install_guards(using: str = "default", **_: Any) -> None:
     """Make the triggers, or make them anew."""
     connection = connections[using]
     remove_guards(using)
-    if len(_tables(connection)) < len(GUARDED):
+    guards = _guards(connection.vendor)
+    if not {guard.table for guard in guards} <= set(connection.introspection.table_names()):
         return  # migrated back to before they existed
+    statements = _for_sqlite if connection.vendor == "sqlite" else _for_postgresql
     with connection.cursor() as cursor:
-        for statement in _statements(connection):
-            cursor.execute(statement)
+        for guard in guards:
+            for statement in statements(guard):
+                cursor.execute(statement)
 
 
 def remove_guards(using: str = "default", **_: Any) -> None:
     """Drop the triggers where there are any."""
     connection = connections[using]
-    tables = _tables(connection)
+    tables = connection.introspection.table_names()
     with connection.cursor() as cursor:
-        for model in GUARDED:
-            table = model._meta.db_table
-            on = "" if connection.vendor == "sqlite" else f" ON {table}"
-            if table in tables:
-                for name in _trigger_names(model, connection.vendor):
-                    cursor.execute(f"DROP TRIGGER IF EXISTS {name}{on}")
+        for guard in _guards(connection.vendor):
+            on = "" if connection.vendor == "sqlite" else f" ON {guard.table}"
+            if guard.table in tables:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {guard.name}{on}")
 
 
 def missing_guards(using: str = "default") -> list[str]:
@@ -101,19 +125,15 @@ def missing_guards(using: str = "default") -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(names[connection.vendor])
         found = {name for (name,) in cursor.fetchall()}
-    wanted = {name for model in GUARDED for name in _trigger_names(model, connection.vendor)}
-    return sorted(wanted - found)
+    return sorted({guard.name for guard in _guards(connection.vendor)} - found)
 
 
-def _tables(connection: BaseDatabaseWrapper) -> set[str]:
-    return {model._meta.db_table for model in GUARDED} & set(connection.introspection.table_names())
-
-
-def _statements(connection: BaseDatabaseWrapper) -> list[str]:
+def _guards(vendor: str) -> list[Guard]:
+    is_sqlite = vendor == "sqlite"
+    differs = "IS NOT" if is_sqlite else "IS DISTINCT FROM"
+    no, yes = ("0", "1") if is_sqlite else ("FALSE", "TRUE")
     runs, entries = Run._meta.db_table, AuditEntry._meta.db_table
-    differs = "IS NOT" if connection.vendor == "sqlite" else "IS DISTINCT FROM"
     ended = ", ".join(f"'{status}'" for status in RunStatus.ended())
-    no, yes = ("0", "1") if connection.vendor == "sqlite" else ("FALSE", "TRUE")
     same = (f'NOT (OLD."{name}" {differs} NEW."{name}")' for name in KEPT_WHEN_COMPLETED)
     # Once: what is whole does not become a stub again.
     becomes_whole = f"OLD.is_stub = {yes} AND NEW.is_stub = {no} AND NEW.status IN ({ended})"
@@ -124,86 +144,34 @@ def _statements(connection: BaseDatabaseWrapper) -> list[str]:
     step_changes = f"{of_ended_run} AND ({_any_change(Step, set(), differs)})"
     # Who made a policy may be forgotten with their account.
     policy_changes = _any_change(RetryPolicy, {"created_by"}, differs)
-    refused: list[tuple[type[models.Model], str, str]] = [
-        (Run, run_changes, MESSAGE),
-        (Step, step_changes, MESSAGE),
-        (RetryPolicy, policy_changes, MESSAGE_OF_POLICIES),
-        *((model, _any_change(model, set(), differs), MESSAGE_OF_HINTS) for model in OF_HINTS),
-    ]
     # Named since it came here: the same run may have been deleted and imported again.
     deleted, named = DeletedRun._meta.db_table, "d.deleted_at >= r.created_at"
     named = f"EXISTS (SELECT 1 FROM {deleted} d WHERE d.run_id = r.id AND {named})"  # noqa: S608 (our own)
     goes_unnamed = f"EXISTS (SELECT 1 FROM {runs} r WHERE r.id = OLD.{{}} AND r.status IN ({ended}) AND NOT {named})"  # noqa: S608, E501 (our own words)
-    kept: list[tuple[type[models.Model], str]] = [
-        (Run, goes_unnamed.format("id")),
-        (Step, goes_unnamed.format("run_id")),
+    guards = [
+        Guard(Run, "never_changes", "UPDATE", OF_RUNS, run_changes),
+        Guard(Run, "never_goes", "DELETE", UNNAMED, goes_unnamed.format("id")),
+        Guard(Step, "never_changes", "UPDATE", OF_RUNS, step_changes),
+        Guard(Step, "never_goes", "DELETE", UNNAMED, goes_unnamed.format("run_id")),
+        Guard(RetryPolicy, "never_changes", "UPDATE", OF_POLICIES, policy_changes),
     ]
-    if connection.vendor == "sqlite":
-        is_there = f"EXISTS (SELECT 1 FROM {entries} WHERE id = NEW.id)"  # noqa: S608 (our own words)
-        return (
-            [
-                f"CREATE TRIGGER {_trigger_names(model)[1]} BEFORE DELETE ON {model._meta.db_table}"
-                f" WHEN {goes} BEGIN SELECT RAISE(ABORT, '{MESSAGE_OF_DELETIONS}'); END"
-                for model, goes in kept
-            ]
-            + [
-                f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
-                f" WHEN {change} BEGIN SELECT RAISE(ABORT, '{message}'); END"
-                for model, change, message in refused
-            ]
-            + [
-                f"CREATE TRIGGER {name} BEFORE {event} ON {entries}"
-                f" BEGIN SELECT RAISE(ABORT, '{AUDIT_LOG_MESSAGE}'); END"
-                for name, event in zip(
-                    _trigger_names(AuditEntry), ("UPDATE", "DELETE"), strict=True
-                )
-            ]
-            + [
-                # REPLACE deletes without asking the triggers of DELETE.
-                f"CREATE TRIGGER {replaced} BEFORE INSERT ON {entries} WHEN {is_there}"
-                f" BEGIN SELECT RAISE(ABORT, '{AUDIT_LOG_MESSAGE}'); END"
-                for replaced in _trigger_names(AuditEntry, connection.vendor)[2:]
-            ]
-        )
-    # A condition on a row of another table cannot stand in WHEN.
-    of_deletions = [
-        statement
-        for model, unnamed in kept
-        for name in (_trigger_names(model)[1],)
-        for statement in (
-            f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF {unnamed} THEN"
-            f" RAISE EXCEPTION '{MESSAGE_OF_DELETIONS}' USING ERRCODE = 'check_violation';"
-            f" END IF; RETURN OLD; END $$",
-            f"CREATE TRIGGER {name} BEFORE DELETE ON {model._meta.db_table}"
-            f" FOR EACH ROW EXECUTE FUNCTION {name}()",
-        )
-    ]
-    changes, goes = _trigger_names(AuditEntry)
-    of_acts = [
-        f"CREATE OR REPLACE FUNCTION {changes}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        f" RAISE EXCEPTION '{AUDIT_LOG_MESSAGE}' USING ERRCODE = 'check_violation'; END $$",
-        f"CREATE TRIGGER {changes} BEFORE UPDATE OR DELETE ON {entries}"
-        f" FOR EACH ROW EXECUTE FUNCTION {changes}()",
-        f"CREATE TRIGGER {goes} BEFORE TRUNCATE ON {entries}"
-        f" FOR EACH STATEMENT EXECUTE FUNCTION {changes}()",
-    ]
-    return (
-        of_acts
-        + of_deletions
-        + [
-            statement
-            for model, change, message in refused
-            for statement in (
-                f"CREATE OR REPLACE FUNCTION {_trigger_name(model)}() RETURNS trigger"
-                f" LANGUAGE plpgsql AS $$ BEGIN IF {change} THEN"
-                f" RAISE EXCEPTION '{message}' USING ERRCODE = 'check_violation';"
-                f" END IF; RETURN NEW; END $$",
-                f"CREATE TRIGGER {_trigger_name(model)} BEFORE UPDATE ON {model._meta.db_table}"
-                f" FOR EACH ROW EXECUTE FUNCTION {_trigger_name(model)}()",
-            )
+    for model in OF_HINTS:
+        changes = _any_change(model, set(), differs)
+        guards.append(Guard(model, "never_changes", "UPDATE", HINT_KEPT, changes))
+    if not is_sqlite:
+        return [
+            *guards,
+            Guard(AuditEntry, "never_changes", "UPDATE OR DELETE", ENTRY_KEPT),
+            Guard(AuditEntry, "never_goes", "TRUNCATE", ENTRY_KEPT),
         ]
-    )
+    is_there = f"EXISTS (SELECT 1 FROM {entries} WHERE id = NEW.id)"  # noqa: S608 (our own words)
+    return [
+        *guards,
+        Guard(AuditEntry, "never_changes", "UPDATE", ENTRY_KEPT),
+        Guard(AuditEntry, "never_goes", "DELETE", ENTRY_KEPT),
+        # REPLACE deletes without asking the triggers of DELETE.
+        Guard(AuditEntry, "never_replaced", "INSERT", ENTRY_KEPT, is_there),
+    ]
 
 
 def _any_change(model: type[models.Model], ignored: set[str], differs: str) -> str:
@@ -211,16 +179,23 @@ def _any_change(model: type[models.Model], ignored: set[str], differs: str) -> s
     return " OR ".join(f'OLD."{column}" {differs} NEW."{column}"' for column in columns)
 
 
-def _trigger_name(model: type[models.Model]) -> str:
-    return f"{model._meta.db_table}_never_changes"
+def _for_sqlite(guard: Guard) -> list[str]:
+    when = f" WHEN {guard.when}" if guard.when else ""
+    return [
+        f"CREATE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table}{when}"
+        f" BEGIN SELECT RAISE(ABORT, '{guard.message}'); END"
+    ]
 
 
-def _trigger_names(model: type[models.Model], vendor: str = "") -> list[str]:
-    """All triggers of a model; of some also those against their going and being replaced."""
-    goes = [f"{model._meta.db_table}_never_goes"] if model in (AuditEntry, Run, Step) else []
-    replaced = (
-        [f"{model._meta.db_table}_never_replaced"]
-        if model is AuditEntry and vendor == "sqlite"
-        else []
-    )
-    return [_trigger_name(model), *goes, *replaced]
+def _for_postgresql(guard: Guard) -> list[str]:
+    """The condition is asked by the function: one on another table cannot stand in WHEN."""
+    each = "STATEMENT" if guard.event == "TRUNCATE" else "ROW"
+    kept = "OLD" if guard.event == "DELETE" else "NEW"
+    return [
+        f"CREATE OR REPLACE FUNCTION {guard.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF {guard.when or 'TRUE'} THEN"
+        f" RAISE EXCEPTION '{guard.message}' USING ERRCODE = 'check_violation';"
+        f" END IF; RETURN {kept}; END $$",
+        f"CREATE TRIGGER {guard.name} BEFORE {guard.event} ON {guard.table}"
+        f" FOR EACH {each} EXECUTE FUNCTION {guard.name}()",
+    ]
