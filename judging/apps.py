@@ -16,10 +16,10 @@ class JudgingConfig(AppConfig):
         """Listen to what happens to runs; keep roles and what is derived in every database."""
         import_module("judging.evaluating.tasks")
         # Models are loaded only now.
-        from judging.extension import JudgingExtension
+        from judging.extension import EXTENSION
         from runs.models.extension import register
 
-        register(JudgingExtension())
+        register(EXTENSION)
         roles = import_module("judging.studies.access")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
         ages = import_module("judging.studies.disputes.services")

@@ -45,16 +45,12 @@ from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
 from runs.interface.filters import WordsFilter
 from runs.interface.words import verdict
 from runs.models import Run, User
-from runs.models.extension import Reason, RunVerdicts
-from runs.models.hooks import LinkedPage
-from runs.models.invariants import Invariant
+from runs.models.extension import Extension, Reason, RunVerdicts
 from runs.viewer.run_list.tables import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
     from django_filters import Filter
 
-    from runs.models import Run
     from runs.models.runs.queries import RunQuerySet
 
 
@@ -217,37 +213,17 @@ def deletion_reasons() -> list[Reason]:
     ]
 
 
-ADDRESSES = {
-    LinkedPage.HOME: "judging:home",
-    LinkedPage.PALETTE: "judging:palette",
-    LinkedPage.API_REFERENCE: "judging:api_reference",
-    LinkedPage.STUDIES: "judging:study_list",
-    LinkedPage.NEW_STUDY: "judging:study_create",
-    LinkedPage.AUDITS: "judging:audit_home",
-    LinkedPage.EVALUATE_RUNS: "judging:runs_evaluate",
-    LinkedPage.RUN_JUDGEMENTS: "judging:run_judgements",
-    LinkedPage.REPLICATIONS: "judging:replication_list",
-    LinkedPage.EXPERIMENT: "judging:experiment_detail",
-    LinkedPage.HINT_REPORT: "judging:hint_report",
-    LinkedPage.WRITE_HINTS: "judging:hint_write",
-    LinkedPage.IMPORT_LABELS: "judging:label_import_list",
-    LinkedPage.MILESTONE_PROPOSALS: "judging:milestone_proposals",
-}
+def address(page: str, args: Sequence[object]) -> str:
+    """Where a page of this app lies."""
+    return reverse(f"judging:{page}", args=args)
 
 
-class JudgingExtension:
-    """The `runs.models.extension.Extension` of this app."""
-
-    policy = StudyPolicy()
-    verdicts = StoredVerdicts()
-    run_list = ReferenceVerdictColumn()
-    judgements = RerunFacts()
-
-    def address(self, page: LinkedPage, *args: object) -> str:
-        return reverse(ADDRESSES[page], args=args)
-
-    def deletion_reasons(self) -> Sequence[Reason]:
-        return deletion_reasons()
-
-    def invariants(self) -> Sequence[Invariant]:
-        return list(invariants())
+EXTENSION = Extension(
+    policy=StudyPolicy(),
+    verdicts=StoredVerdicts(),
+    run_list=ReferenceVerdictColumn(),
+    judgements=RerunFacts(),
+    address=address,
+    deletion_reasons=deletion_reasons,
+    invariants=invariants,
+)

@@ -170,7 +170,7 @@ def _cell(name: str, language: str | None) -> SafeString:
 
 @register.simple_tag
 def extension_url(page: str, *args: object) -> str:
-    """The address of a `LinkedPage`, such as `{% extension_url 'experiment' experiment.pk %}`."""
+    """The address of a `LinkedPage`, such as `{% extension_url 'hint_report' experiment.pk %}`."""
     return address_above(LinkedPage(page), *args)
 
 

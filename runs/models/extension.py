@@ -6,7 +6,7 @@ to a run to the verdicts in an export, they ask of this object.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,9 +15,9 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.functional import Promise
 
-from runs.models.hooks import Hook, LinkedPage, addresses_hook
+from runs.models.hooks import above, registered
 from runs.models.invariants import Invariant
-from runs.models.visibility import RunPolicy, policy_hook
+from runs.models.visibility import RunPolicy
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
@@ -141,52 +141,32 @@ class Reason:
     holds: Q
 
 
-class Extension(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
     """Everything that the app above answers for."""
 
-    @property
-    def policy(self) -> RunPolicy:
-        """Who may see what of a run."""
-        ...
-
-    @property
-    def verdicts(self) -> VerdictStore:
-        """Verdicts of runs that are imported or exported."""
-        ...
-
-    @property
-    def run_list(self) -> RunListExtension:
-        """Columns and filters of the runs table."""
-        ...
-
-    @property
-    def judgements(self) -> Judgements:
-        """Verdicts that retry policies ask for, and the studies that gather runs."""
-        ...
-
-    def address(self, page: LinkedPage, *args: object) -> str:
-        """Where a page lies to which pages of runs link."""
-        ...
-
-    def deletion_reasons(self) -> Sequence[Reason]:
-        """Why runs may not be archived and deleted."""
-        ...
-
-    def invariants(self) -> Sequence[Invariant]:
-        """What holds of the app's rows at any moment."""
-        ...
-
-
-_hook: Hook[Extension] = Hook("studies, labels and evaluators")
+    policy: RunPolicy
+    """Who may see what of a run."""
+    verdicts: VerdictStore
+    """Verdicts of runs that are imported or exported."""
+    run_list: RunListExtension
+    """Columns and filters of the runs table."""
+    judgements: Judgements
+    """Verdicts that retry policies ask for, and the studies that gather runs."""
+    address: Callable[[str, Sequence[object]], str]
+    """Where a page lies to which pages of runs link, by its name and the arguments of its view."""
+    deletion_reasons: Callable[[], Iterable[Reason]]
+    """Why runs may not be archived and deleted."""
+    invariants: Callable[[], Iterable[Invariant]]
+    """What holds of the app's rows at any moment."""
 
 
 def register(given: Extension) -> None:
     """Have the object answer from now on."""
-    _hook.use(given)
-    addresses_hook.use(given.address)
-    policy_hook.use(given.policy)
+    above[:] = [given]
 
 
 def extension() -> Extension:
     """The object that answers."""
-    return _hook.get()
+    given: Extension = registered()
+    return given

@@ -1,6 +1,6 @@
-"""What passes between this app and the one above: news by signals, answers by hooks.
+"""What passes between this app and the one above: news by signals, answers by one object.
 
-Hooks are empty until the app above registers (`runs.models.extension`).
+Models ask the object here, without its type, which names them (`runs.models.extension`).
 """
 
 from __future__ import annotations
@@ -8,76 +8,54 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.dispatch import Signal
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-class Hook(Generic[T]):
-    """One thing that runs ask of the app above.
-
-    Args:
-        question: what it answers, for the error where nothing is registered.
-    """
-
-    def __init__(self, question: str) -> None:
-        self._question = question
-        self._answers: list[T] = []
-
-    def use(self, answer: T) -> None:
-        """Have it answer from now on."""
-        self._answers[:] = [answer]
-
-    def get(self) -> T:
-        """What was registered.
-
-        Raises:
-            LookupError: nothing was.
-        """
-        if not self._answers:
-            raise LookupError(f"nothing is registered that knows {self._question}")
-        return self._answers[0]
 
 
 class LinkedPage(StrEnum):
-    """Pages of the app above to which pages of runs link."""
+    """Pages of the app above to which pages of runs link, by the names of its addresses."""
 
     HOME = "home"
     PALETTE = "palette"
     API_REFERENCE = "api_reference"
-    STUDIES = "studies"
-    NEW_STUDY = "new_study"
-    AUDITS = "audits"
-    EVALUATE_RUNS = "evaluate_runs"
+    STUDIES = "study_list"
+    NEW_STUDY = "study_create"
+    AUDITS = "audit_home"
+    EVALUATE_RUNS = "runs_evaluate"
     RUN_JUDGEMENTS = "run_judgements"
     """Of the run with this id."""
-    REPLICATIONS = "replications"
-    EXPERIMENT = "experiment"
+    REPLICATIONS = "replication_list"
+    EXPERIMENT = "experiment_detail"
     """The figures of the experiment with this id."""
     HINT_REPORT = "hint_report"
     """What hints changed in the experiment with this id."""
-    WRITE_HINTS = "write_hints"
-    IMPORT_LABELS = "import_labels"
+    WRITE_HINTS = "hint_write"
+    IMPORT_LABELS = "label_import_list"
     MILESTONE_PROPOSALS = "milestone_proposals"
     """For the task with this id."""
 
 
-class Addresses(Protocol):
-    """Where the pages lie."""
-
-    def __call__(self, page: LinkedPage, *args: object) -> str: ...
+above: list[Any] = []
 
 
-addresses_hook: Hook[Addresses] = Hook("where the pages of the app above lie")
+def registered() -> Any:
+    """The `runs.models.extension.Extension` of the app above.
+
+    Raises:
+        LookupError: none was registered.
+    """
+    if not above:
+        raise LookupError("nothing is registered that knows studies, labels and evaluators")
+    return above[0]
 
 
 def address_above(page: LinkedPage, *args: object) -> str:
     """The address of a page of the app above."""
-    return addresses_hook.get()(page, *args)
+    return str(registered().address(page, args))
 
 
 runs_ended = Signal()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db.models import Q, QuerySet
 
-from runs.models.hooks import Hook
+from runs.models.hooks import registered
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -61,12 +61,10 @@ class RunPolicy(Protocol):
         ...
 
 
-policy_hook: Hook[RunPolicy] = Hook("who may see what of a run")
-
-
 def run_policy() -> RunPolicy:
     """The policy of the app above."""
-    return policy_hook.get()
+    policy: RunPolicy = registered().policy
+    return policy
 
 
 @dataclass(frozen=True, slots=True)
