@@ -22,5 +22,5 @@ class JudgingConfig(AppConfig):
         register(EXTENSION)
         roles = import_module("judging.studies.access")
         post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
-        ages = import_module("judging.studies.disputes.services")
-        post_migrate.connect(ages.date_verdicts, sender=self, dispatch_uid="judging.date_verdicts")
+        ages = import_module("judging.studies.ages")
+        post_migrate.connect(ages.date_rows, sender=self, dispatch_uid="judging.date_rows")

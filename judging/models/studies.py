@@ -151,6 +151,9 @@ class StudyItem(models.Model):
     status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
     n_labels = models.PositiveSmallIntegerField(default=0)
     """Submitted labels (hidden repeats apart); kept by the services, never above the protocol's."""
+    run_created_at = models.DateTimeField(null=True, editable=False)
+    """The run's own `created_at`, which never changes: the newest runs of somebody who sees only
+    those of their studies are found by it. None: stored by an older version."""
 
     objects = StudyItemQuerySet.as_manager()
 
@@ -164,6 +167,16 @@ class StudyItem(models.Model):
             models.Index(fields=["study", "position"], name="item_by_position"),
             models.Index(
                 fields=["study"], name="item_in_dispute", condition=models.Q(status="disputed")
+            ),
+            models.Index(
+                fields=["study", "-run_created_at", "-run"],
+                name="item_by_age_of_run",
+                condition=~models.Q(status="open"),
+            ),
+            models.Index(
+                fields=["study"],
+                name="item_without_age",
+                condition=models.Q(run_created_at=None),
             ),
         ]
 

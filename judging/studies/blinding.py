@@ -11,7 +11,8 @@ Other people's labels open earlier, when a dispute opens, to its annotators and 
 but never to somebody who still owes the same run a label in another study.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -20,7 +21,7 @@ from django.db.models.functions import Coalesce
 from judging.models import Assignment, Dispute, Label, Study, StudyItem, StudyMember
 from judging.models.labels import DisputeQuerySet
 from runs.models import Run, User
-from runs.models.visibility import Visibility, visibility_of
+from runs.models.visibility import NewestRuns, Visibility, visibility_of
 
 LOOKED_UP = 500
 """Runs that are written into a condition one by one; of more, the database works them out."""
@@ -43,25 +44,34 @@ class StudyPolicy:
         """
         if user.has_perm("runs.view_run"):
             return Q() if only is None else Q(pk__among=list(only))
-        present = StudyMember.objects.filter(user=user, left_at=None)
-        assigned = Assignment.objects.filter(user=user, item__study__in=present.values("study"))
-        labelled = Label.objects.filter(annotator=user, item__study__in=present.values("study"))
-        adjudicated = StudyItem.objects.filter(
-            study__in=present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
-        ).exclude(status=StudyItem.Status.OPEN)
-        if only is not None:
-            assigned = assigned.filter(item__run__among=only)
-            labelled = labelled.filter(item__run__among=only)
-            adjudicated = adjudicated.filter(run__among=only)
+        own = [
+            (places if only is None else places.filter(**{f"{run}__among": only})).values(run)
+            for run, places in _own_places(user)
+        ]
         # One list and no choice between lists, which would have the database look at every run.
-        listed = assigned.order_by().values("item__run")
-        own = labelled.order_by().values("item__run"), adjudicated.order_by().values("run")
-        own_runs = listed.union(*own, all=True)
+        own_runs = own[0].union(*own[1:], all=True)
         if only is not None and len(only) > 1:
             # Looked up now: as part of a query, PostgreSQL goes through a whole study for each.
             return Q(pk__among=sorted({run for (run,) in own_runs.values_list("item__run")}))
         own_q = Q(pk__in=own_runs)
         return own_q if only is None else Q(pk__among=list(only)) & own_q
+
+    def newest(self, user: User, most: int) -> NewestRuns | None:
+        """Of somebody's own work the newest runs, by the ages that items keep."""
+        if user.has_perm("runs.view_run"):
+            return None
+        undated = StudyItem.objects.filter(run_created_at=None, study__members__user=user)
+        # An older version, at work beside this one, stores none.
+        kept = "__created_at" if undated.exists() else "_created_at"
+        found, oldest = set(), []
+        for run, places in _own_places(user):
+            age = f"{run}{kept}"
+            rows = list(places.order_by(f"-{age}", f"-{run}_id").values_list(age, run)[:most])
+            found.update(rows)
+            oldest += rows[most - 1 :]
+        # Beyond the end of a list that goes on, runs of it are missing.
+        newest = [run for when, run in found if not oldest or (when, run) >= max(oldest)]
+        return NewestRuns(newest, has_older=bool(oldest))
 
     def blind(self, user: User) -> Q | None:
         """Runs under judgement, their retries and reruns, and what they were retried or rerun of.
@@ -133,6 +143,21 @@ class StudyPolicy:
         firsts = Run.objects.filter(pk__in=first).order_by()
         tasks = items.values_list("run__task", flat=True)
         return set(tasks.union(kin.values("task"), firsts.values("task")))
+
+
+def _own_places(user: User) -> Iterator[tuple[str, QuerySet[Any]]]:
+    """Where runs stand that a person opens for their own work: the path to the run, and rows.
+
+    What was assigned to them, what they labelled elsewhere (an import brought the label), and what
+    is in dispute or settled where they adjudicate; in studies of which they are part.
+    """
+    present = StudyMember.objects.filter(user=user, left_at=None)
+    adjudicates = present.filter(part=StudyMember.Part.ADJUDICATOR).values("study")
+    ours = {"item__study__in": present.values("study")}
+    yield "item__run", Assignment.objects.filter(user=user, **ours).order_by()
+    yield "item__run", Label.objects.filter(annotator=user, **ours).order_by()
+    items = StudyItem.objects.filter(study__in=adjudicates).order_by()
+    yield "run", items.exclude(status=StudyItem.Status.OPEN)
 
 
 def visibility_while_labelling(assignment: Assignment, user: User) -> Visibility:

@@ -82,9 +82,13 @@ class Places:
         position = self._free.get(study.pk) or study.items.count() + 1
         self._free[study.pk] = position + 1
         if (study.pk, run.pk) in self._met:
-            return StudyItem.objects.create(study=study, run=run, position=position)
+            return StudyItem.objects.create(
+                study=study, run=run, position=position, run_created_at=run.created_at
+            )
         item, is_new = StudyItem.objects.get_or_create(
-            study=study, run=run, defaults={"position": position}
+            study=study,
+            run=run,
+            defaults={"position": position, "run_created_at": run.created_at},
         )
         self._free[study.pk] = position + is_new
         item.study = study

@@ -50,8 +50,14 @@ _no_verdict = _never(ReferenceVerdict, "verdict", "origin")
 _no_evaluation = _never(Evaluation, "verdict")
 
 
+# None where an older version, at work during an upgrade, stored it: lists allow for that.
+DATED_OTHERWISE = Q(run_created_at__isnull=False) & ~Q(run_created_at=F("run__created_at"))
+NOT_DATED_AS_RUN = "it is not dated as its run is: `migrate` does that anew"
+
+
 def items() -> Iterator[Invariant]:
     """What holds of a run in a study. That it is in each once, the database itself keeps."""
+    yield _no_item(DATED_OTHERWISE, NOT_DATED_AS_RUN)
     yield _no_item(~Q(status__in=Status.values), "state {status} is none", "status")
     first_looks = Label.objects.independent()
     yield Invariant(
@@ -151,10 +157,7 @@ def verdicts() -> Iterator[Invariant]:
     yield _no_verdict(~Q(verdict__in=ReferenceVerdict.Verdict.values), "{verdict} is no verdict")
     yield _no_verdict(~Q(origin__in=Origin.values), "origin {origin} is none")
     yield _no_verdict(~Q(run=F("item__run")), "it is of another run than its place in the study")
-    # None where an older version, at work during an upgrade, stored it: lists allow for that.
-    dated = Q(run_created_at__isnull=False)
-    other = dated & ~Q(run_created_at=F("run__created_at"))
-    yield _no_verdict(other, "it is not dated as its run is: `migrate` does that anew")
+    yield _no_verdict(DATED_OTHERWISE, NOT_DATED_AS_RUN)
     # What came with a file stands as it was decided elsewhere.
     decided = Q(record={})
     yield _no_verdict(

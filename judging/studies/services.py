@@ -97,8 +97,9 @@ def create_study(
         created_by=created_by,
         is_demo=is_demo,
     )
+    ages = dict(Run.objects.filter(pk__among=run_ids).order_by().values_list("pk", "created_at"))
     StudyItem.objects.bulk_create(
-        StudyItem(study=study, run_id=run_id, position=position)
+        StudyItem(study=study, run_id=run_id, position=position, run_created_at=ages.get(run_id))
         for position, run_id in enumerate(run_ids, start=1)
     )
     record_entry(STUDY_MADE, about=study, words=name, after=f"{len(run_ids)} runs", user=created_by)

@@ -7,7 +7,7 @@ through `RunQuerySet.visible_to(user)`, which applies them in the database.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db.models import Q, QuerySet
@@ -29,6 +29,13 @@ class RunPolicy(Protocol):
 
         Args:
             only: the runs that will be asked about, where they are few; no other is visible then.
+        """
+        ...
+
+    def newest(self, user: User, most: int) -> NewestRuns | None:
+        """The newest runs that the person may open, about so many.
+
+        None where that is no quicker than going through all: for who may open every run.
         """
         ...
 
@@ -67,6 +74,18 @@ def run_policy() -> RunPolicy:
     return policy
 
 
+NEWEST = 300
+"""Runs that a list looks at first, for somebody who sees only part of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewestRuns:
+    """The newest runs that somebody may open, and whether there may be older ones."""
+
+    runs: Collection[UUID]
+    has_older: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """What one person may see of runs. Asked once for a page that asks for runs several times.
@@ -80,11 +99,20 @@ class Visibility:
     blind: Q | None
     """Of those, the runs whose outcome is hidden; it holds nothing where those are all."""
     anonymous: Q | None
+    newest: NewestRuns | None = None
+    """The newest of the visible runs, where they were looked up."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the person sees all of every run."""
         return not self.visible and self.blind is None and self.anonymous is None
+
+    def of_newest(self) -> Visibility:
+        """For somebody who sees only part: of the newest runs alone, found without the others."""
+        newest = self.newest or run_policy().newest(self.user, NEWEST)
+        if newest is None:
+            return self
+        return replace(self, visible=Q(pk__among=newest.runs), newest=newest)
 
 
 def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibility:

@@ -45,7 +45,10 @@ class Judging:
             ("id", "run", "evaluator", "verdict", "score", "reason", "details", "task")
             + ("seconds", "created_at"),
         )
-        self._items = Bulk(StudyItem, ("id", "study", "run", "position", "status", "n_labels"))
+        self._items = Bulk(
+            StudyItem,
+            ("id", "study", "run", "position", "status", "n_labels", "run_created_at"),
+        )
         self._labels = Bulk(
             Label,
             ("id", "item", "annotator", "success", "rationale", "seconds", "guideline")
@@ -123,7 +126,7 @@ class Judging:
         ):
             state = "settled" if settled else drawn
             n_labels = random.randrange(2) if state == "open" else 2
-            items.append((item, study.pk, run.id, position, state, n_labels))
+            items.append((item, study.pk, run.id, position, state, n_labels, run.created_at))
             agree = state == "settled" and random.random() < shares.AGREEING
             truth = "success" if run.outcome == "success" else "failure"
             other = truth if agree else "failure" if truth == "success" else "success"

@@ -26,7 +26,7 @@ from judging.analysis.counting import tally
 from judging.evaluators.matchers import RewardEvaluator
 from judging.models import Evaluation, EvaluatorVersion, ReferenceVerdict
 from runs.interface import stored_sentences as words
-from runs.interface.paging import count_rows
+from runs.interface.paging import COUNTED_AT_ONCE, count_rows
 
 REWARD, REFERENCE, EVALUATOR = "reward", "reference", "evaluator:"
 SUCCESS, FAILURE = "success", "failure"
@@ -192,12 +192,12 @@ def choices_among(counted: QuerySet[Any]) -> list[Choice]:
 
 
 def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
-    """The same without reading all that was ever said: each counts as `count_rows` does."""
+    """The same without reading all that was ever said: each up to `COUNTED_AT_ONCE`."""
     said_of = Exists(counted.order_by().filter(pk=OuterRef("run")))
-    settled = Exists(ReferenceVerdict.objects.filter(run=OuterRef("pk"), **_SETTLED))
+    settled = ReferenceVerdict.objects.filter(said_of, **_SETTLED)
     found = [
         _bounded(Source(), counted.filter(_REWARDED)),
-        _bounded(Source(is_reference=True), counted.filter(settled)),
+        _bounded(Source(is_reference=True), settled),
     ]
     for version in in_order(_versions()):
         spoken = Evaluation.objects.filter(said_of, evaluator=version, **_SPOKEN)
@@ -206,7 +206,7 @@ def choices_up_to_a_bound(counted: QuerySet[Any]) -> list[Choice]:
 
 
 def _bounded(source: Source, rows: QuerySet[Any]) -> Choice:
-    counted = count_rows(rows)
+    counted = count_rows(rows, most=COUNTED_AT_ONCE)
     return Choice(source=source, verdicts=counted.number, is_more=counted.is_more)
 
 

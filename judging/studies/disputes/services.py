@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
-from typing import Any
 
-from django.db import connections, transaction
-from django.db.models import F, OuterRef, Subquery
+from django.db import transaction
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -91,35 +89,6 @@ def verdict_row(
         is_authoritative=not authoritative.exists(),
         run_created_at=created_at,
     )
-
-
-AT_ONCE = 2_000
-"""Verdicts that are changed in one transaction, so that nobody waits long for one of them."""
-
-
-def date_verdicts(using: str = "default", **_options: Any) -> None:
-    """Give each verdict its run's `created_at` where it has another or none.
-
-    Called after every `migrate`: an older version, at work beside this one, stores none.
-    """
-    if not _has_ages(using):
-        return  # migrated back to before there were any
-    verdicts = ReferenceVerdict.objects.using(using)
-    wrong = verdicts.exclude(run_created_at=F("run__created_at")).order_by()
-    created_at = Run.objects.filter(pk=OuterRef("run")).order_by().values("created_at")
-    keys = list(wrong.values_list("pk", flat=True))
-    for start in range(0, len(keys), AT_ONCE):
-        some = verdicts.filter(pk__in=keys[start : start + AT_ONCE])
-        some.update(run_created_at=Subquery(created_at))
-
-
-def _has_ages(using: str) -> bool:
-    database, table = connections[using], ReferenceVerdict._meta.db_table
-    if table not in database.introspection.table_names():
-        return False
-    with database.cursor() as cursor:
-        columns = database.introspection.get_table_description(cursor, table)
-    return "run_created_at" in {column.name for column in columns}
 
 
 Verdict = ReferenceVerdict.Verdict

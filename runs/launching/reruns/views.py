@@ -45,7 +45,7 @@ from runs.models.visibility import visibility_of
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT
 
 PER_PAGE = 50
-MOST_LISTED = 10_000
+MOST_LISTED = 1_000
 QUEUED_HERE = Q(queued_at__isnull=False) | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
 """Ended runs that went through this installation's queue. Imported ones never did, whoever made
 them, and pushed ones are listed only while they go on. Found by the index `run_made_here`."""

@@ -219,6 +219,9 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
             models.Index(fields=["experiment", "-created_at"], name="run_by_experiment"),
+            models.Index(
+                fields=["experiment", "superseded", "status", "outcome"], name="run_counted"
+            ),
             models.Index(fields=["outcome", "-created_at"], name="run_by_outcome"),
             models.Index(fields=["task", "agent"], name="run_by_task_agent"),
             # The orders of the list, each read forwards and backwards.

@@ -134,7 +134,7 @@ def _worst_first(rates: Iterable[ErrorRate]) -> tuple[ErrorRate, ...]:
     return tuple(sorted(rates, key=lambda rate: (-(rate.share or 0), rate.name)))
 
 
-MOST_ATTEMPTS = 10_000
+MOST_ATTEMPTS = 2_000
 """The newest attempts, which rates are taken of."""
 
 

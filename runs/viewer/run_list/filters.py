@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import or_
@@ -11,7 +10,7 @@ from typing import Any
 
 import django_filters
 from django.db import connection
-from django.db.models import BooleanField, Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import BooleanField, Exists, OuterRef, QuerySet, Subquery, Value
 from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -29,8 +28,6 @@ from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
 
 MAX_OPTIONS = 300
-NEWEST = 300
-"""Of so many runs, the newest, somebody who sees only part of all is offered the names."""
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 HERE, MISSING = "here", "missing"
@@ -229,9 +226,7 @@ def _names_of_newest(
     visibility: Visibility, sets: list[tuple[str, str]]
 ) -> dict[str, list[tuple[str, Any]]]:
     """The same for somebody who sees only part: what the newest of their runs show."""
-    runs = Run.objects.filter(visibility.visible).order_by("-created_at", "-pk")
-    newest = Q(pk__among=list(runs.values_list("pk", flat=True)[:NEWEST]))
-    shown: Any = Run.objects.visible_with(replace(visibility, visible=newest)).order_by()
+    shown: Any = Run.objects.visible_with(visibility.of_newest()).order_by()
     found = list(
         shown.values_list(
             *("is_anonymous", "task__task_set", "task__site"),

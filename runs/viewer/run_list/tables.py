@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -217,15 +217,26 @@ class RunTable(tables.Table):
             **options,
         )
 
-    def turn_to(self, query: QueryDict) -> None:
-        """Read the page that the address names, and how many rows there are on all."""
+    def turn_to(self, query: QueryDict) -> bool:
+        """Read the page that the address names, and how many rows there are on all.
+
+        Returns whether it is that page: where the table has the newest runs alone, older ones may
+        belong there.
+        """
         visibility = self.visibility
         rows, every = self.data.data, self.data.every
-        order = str(self.order_by[0]) if self.order_by else self._meta.order_by[0]
+        newest_first = self._meta.order_by[0]
+        order = str(self.order_by[0]) if self.order_by else newest_first
         listed = run_keyset(rows, every, order, anonymous=visibility.anonymous)
         cursor = read_cursor(query)
+        has_older = visibility.newest is not None and visibility.newest.has_older
+        if has_older and (cursor or order != newest_first):
+            return False
         if visibility.visible and cursor is None:
             found, self.count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
+            if has_older and found.next is None:
+                return False
+            self.count = replace(self.count, is_more=self.count.is_more or has_older)
         else:
             self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
             found = listed.page(cursor, PER_PAGE)
@@ -238,6 +249,7 @@ class RunTable(tables.Table):
             previous_query=found.query(query, back=True),
             next_query=found.query(query, back=False),
         )
+        return True
 
     def _rows_of(self, keys: Sequence[UUID]) -> list[Any]:
         """The runs of a page, in no order, as flat rows of what the columns read."""

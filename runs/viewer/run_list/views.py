@@ -62,11 +62,14 @@ def run_list(request: AppRequest) -> HttpResponse:
     if own and not request.GET and not wants_partial(request):
         return redirect(f"{request.path}?{own.query}")
     visibility = visibility_of(request.user)
-    runs = Run.objects.visible_with(visibility)
-    run_filter = RunFilter(request.GET, queryset=runs, visibility=visibility)
-    table = RunTable(run_filter.qs, run_filter.queryset, visibility)
-    RequestConfig(request, paginate=False).configure(table)
-    table.turn_to(request.GET)
+    of_newest = visibility.of_newest()
+    for seen in (of_newest, visibility):
+        runs = Run.objects.visible_with(seen)
+        run_filter = RunFilter(request.GET, queryset=runs, visibility=of_newest)
+        table = RunTable(run_filter.qs, run_filter.queryset, seen)
+        RequestConfig(request, paginate=False).configure(table)
+        if table.turn_to(request.GET):
+            break
     shows_any = bool(table.page.object_list)
     context = {
         "table": table,

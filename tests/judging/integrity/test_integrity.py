@@ -22,7 +22,8 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.studies.disputes.services import add_message, date_verdicts, decide
+from judging.studies.ages import date_rows
+from judging.studies.disputes.services import add_message, decide
 from judging.studies.labels.assignment import skip
 from runs.models import Run
 from runs.operations.integrity import all_invariants
@@ -150,7 +151,7 @@ def test_a_verdict_that_is_not_dated_as_its_run(study: Study, written: datetime 
     wrong = ["it is not dated as its run is: `migrate` does that anew"]
     # An older version at work during an upgrade dates none.
     assert plant(verdict, run_created_at=written) == (wrong if written else [])
-    date_verdicts()
+    date_rows()
     assert found(verdict) == []
     verdict.refresh_from_db()
     assert verdict.run_created_at == verdict.run.created_at

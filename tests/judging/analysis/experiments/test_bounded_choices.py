@@ -2,6 +2,7 @@
 
 import pytest
 
+from judging.analysis.experiments import sources
 from judging.analysis.experiments.sources import (
     Choice,
     Source,
@@ -9,7 +10,6 @@ from judging.analysis.experiments.sources import (
     choices_up_to_a_bound,
 )
 from judging.analysis.hint_effects.source_runs import SourceRunQuery
-from runs.interface import paging
 from runs.models import Run
 from tests.judging.analysis import audited
 
@@ -26,7 +26,7 @@ def test_bounded_choices_are_the_same_up_to_the_bound(monkeypatch):
     assert choices_up_to_a_bound(runs) == choices_among(runs)
     assert Choice(source=Source(version), verdicts=3) in choices_among(runs)
 
-    monkeypatch.setattr(paging, "COUNTED", 2)
+    monkeypatch.setattr(sources, "COUNTED_AT_ONCE", 2)
     assert choices_up_to_a_bound(runs) == [
         Choice(source=Source(), verdicts=2, is_more=True),
         Choice(source=Source(is_reference=True), verdicts=0),
