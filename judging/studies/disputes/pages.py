@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from django import forms
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -32,6 +32,8 @@ from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
 
 MAX_TEXT = 5000
+LOOKED_THROUGH = 10
+"""For each decided dispute that is listed, so many of the latest are looked through."""
 
 
 class MessageForm(forms.Form):
@@ -181,30 +183,36 @@ def dispute_context(
 
 def own_disputes(user: User) -> DisputeQuerySet:
     """Disputes over the person's own labels, or in studies that they adjudicate."""
+    return disputes_open_to(user).filter(item__in=_own_items(user))
+
+
+def _own_items(user: User) -> QuerySet[Any, Any]:
     labelled = Label.objects.independent().filter(annotator=user)
     judged = StudyMember.objects.filter(user=user, part=StudyMember.Part.ADJUDICATOR, left_at=None)
     in_judged = Dispute.objects.filter(item__study__in=judged.values("study"))
     # A list of the person's own, and no choice between two: that would be asked of every dispute.
-    own = labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
-    return disputes_open_to(user).filter(item__in=own)
+    return labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
 
 
 def waiting_disputes(user: User, most: int) -> DisputeQuerySet:
     """Disputes that wait and that the person may open, the oldest first.
 
     Args:
-        most: for whoever may open those of all studies, so many of the oldest are looked through.
+        most: so many of the oldest are looked through.
     """
+    waiting = Dispute.objects.waiting()
     if not user.has_perm(AUDIT):
-        return own_disputes(user).waiting()
-    keys = list(Dispute.objects.waiting().values_list("pk", flat=True)[:most])
+        waiting = waiting.filter(item__in=_own_items(user))
+    keys = list(waiting.values_list("pk", flat=True)[:most])
     return disputes_open_to(user).filter(pk__among=keys).order_by("opened_at")
 
 
 def decided_disputes(user: User, most: int) -> DisputeQuerySet:
     """The latest decided ones that the person may open, at most so many."""
     if not user.has_perm(AUDIT):
-        return own_disputes(user).decided()[:most]
+        own = Dispute.objects.decided().filter(item__in=_own_items(user))
+        keys = list(own.values_list("pk", flat=True)[: LOOKED_THROUGH * most])
+        return disputes_open_to(user).filter(pk__among=keys).decided()[:most]
     # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
     of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
     latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
@@ -218,15 +226,18 @@ def overruled_labels(user: User) -> LabelQuerySet:
 
     Only of runs to which no other study blinds them.
     """
-    seen = Run.objects.filter(run_policy().visible(user), pk=OuterRef("item__run"))
     # First, since of each that is left the database asks the rest.
     contradicted = (
         Label.objects.independent()
         .filter(annotator=user, item__status=StudyItem.Status.SETTLED)
         .exclude(success=F("item__verdict__verdict"))
     )
+    runs = dict(contradicted.order_by().values_list("pk", "item__run"))
+    seen = Run.objects.filter(
+        run_policy().visible(user, set(runs.values())), pk=OuterRef("item__run")
+    )
     return (
-        Label.objects.filter(Exists(seen), pk__in=contradicted.order_by().values("pk"))
+        Label.objects.filter(Exists(seen), pk__among=runs)
         .exclude(is_blinded_to("item__run", user))
         .select_related(
             "item__run__task", "item__study", "item__verdict__decided_by", "item__dispute"
