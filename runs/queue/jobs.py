@@ -24,7 +24,7 @@ from runs.models.leased_work import WorkState as State
 from runs.models.visibility import visibility_of
 
 SHOWN = 30
-LOOKED_THROUGH = 1_000
+LOOKED_THROUGH = 100
 
 
 class Jobs(NamedTuple):
@@ -52,11 +52,12 @@ def jobs_in_progress(user: User) -> Jobs:
     For who sees only part, the runs that wait longest are looked through: going through all that
     they see would take far longer, and what is judged has ended.
     """
-    active = Run.objects.filter(status__in=RunStatus.active())
     visibility = visibility_of(user)
     if visibility.visible:
-        longest = active.order_by("created_at").values_list("pk", flat=True)
-        visibility = visibility_of(user, list(longest[:LOOKED_THROUGH]))
+        # One status at a time, by its index.
+        waiting = (Run.objects.filter(status=status) for status in RunStatus.active())
+        longest = (runs.order_by("created_at").values_list("pk", flat=True) for runs in waiting)
+        visibility = visibility_of(user, [run for runs in longest for run in runs[:LOOKED_THROUGH]])
     runs = Run.objects.visible_with(visibility).filter(status__in=RunStatus.active())
     rows = runs.named(visibility).for_list().order_by("created_at")
     asked_for = [kind.objects.active().filter(created_by=user) for kind in kinds_of_work()]

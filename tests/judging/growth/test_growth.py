@@ -23,6 +23,7 @@ from django.utils import timezone
 from judging import extension
 from judging.analysis.audits import population
 from judging.analysis.audits.comparing import study_views
+from judging.analysis.experiments import sources as experiment_sources
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import forms as hint_forms
 from judging.portability.label_imports import views as label_import_views
@@ -35,8 +36,9 @@ from runs.knowledge.web import pages as knowledge_pages
 from runs.launching.policies import rerun_views
 from runs.launching.policies import views as policy_pages
 from runs.launching.reruns import views as rerun_page
-from runs.models import User
+from runs.models import User, visibility
 from runs.operations.health import infrastructure
+from runs.queue import jobs
 from runs.viewer.run_list import filters as run_filters
 from runs.viewer.run_list import tables as run_tables
 from runs.viewer.run_list import views as run_facets
@@ -135,6 +137,9 @@ BOUNDS = (
     (paging, "COUNTED", 60),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),
+    (experiment_sources, "COUNTED_AT_ONCE", 60),
+    (jobs, "LOOKED_THROUGH", 20),
+    (visibility, "NEWEST", 60),
     (run_facets, "COUNTED", 60),
     (run_facets, "MOST_CHOSEN", 60),
     (policy_pages, "MOST_COUNTED", 20),
@@ -152,7 +157,6 @@ BOUNDS = (
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),
-    (run_filters, "NEWEST", 40),
     (task_filters, "MAX_OPTIONS", 15),
     (task_filters, "LOOKED_AT", 200),
 )
