@@ -105,7 +105,6 @@ GROWING = {
         ("runs:task_list", "site"): SORTED,
         ("runs:run_matching", "q"): SORTED,
         ("api:list_runs", "q"): PLANNED,
-        ("runs:run_count", "status"): PLANNED,
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
         ("judging:audit_home", ""): PLANNED,

@@ -76,8 +76,10 @@ def test_a_list_shows_the_same_whether_it_begins_with_them_or_not(
     make_study(runs=runs, adjudicators=[adjudicator]).items.update(status=StudyItem.Status.SETTLED)
     client = client_of(adjudicator)
     monkeypatch.setattr(tables, "PER_PAGE", 3)
-    queries = ("", "?site=gitlab", "?site=reddit", "?sort=n_steps", "?sort=created", "?q=none")
-    queries += (f"?after={runs[7].pk}", f"?site=gitlab&after={runs[4].pk}")
+    queries = [
+        *("", "?site=gitlab", "?site=reddit", "?sort=n_steps", "?sort=created", "?q=none"),
+        *(f"?after={runs[7].pk}", f"?site=gitlab&after={runs[4].pk}"),
+    ]
     whole = [keys_of(client, query) for query in queries]
     assert [len(keys) for keys in whole[:3]] == [3, 3, 2]
     for most in (2, 4, 6):
