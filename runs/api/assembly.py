@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -154,7 +154,7 @@ class Api(NinjaAPI):
         """The description of every endpoint, as OpenAPI 3.1."""
         if path_prefix is None:
             path_prefix = self.get_root_path(path_params or {})
-        return Description(self, path_prefix)
+        return _described(self, path_prefix)
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         """An endpoint is called as its function."""
@@ -166,6 +166,12 @@ class Api(NinjaAPI):
         for pattern in patterns:
             pattern.callback = _guarded(pattern.callback)
         return [*patterns, re_path("", _guarded(_nowhere), name="nowhere")]
+
+
+@cache
+def _described(api: Api, path_prefix: str) -> Description:
+    """Made once: it takes half a second, and nothing changes it."""
+    return Description(api, path_prefix)
 
 
 def _guarded(view: View) -> View:
