@@ -43,6 +43,8 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    # Imports and supervisors freeze and thaw, and collect in between: all of it, every time.
+    gc.unfreeze = lambda: None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,6 +16,7 @@ NOT_INSTALLED = frozenset({"webagent.vision.network", "webagent.vision.train"})
 METHODS = frozenset({"match", "search", "fullmatch", "finditer", "findall", "split", "sub", "subn"})
 # Searches a task's wording for the pattern that it is given.
 HANDS_ON = "asks"
+_CALLS = re.compile(rf"\.(?:compile|{HANDS_ON}|{'|'.join(METHODS)})\(")
 # Stands for a name that only a function knows, where a pattern is built around it.
 SAMPLE = "one two-3"
 
@@ -49,8 +50,10 @@ def patterns() -> tuple[tuple[Pattern, ...], tuple[str, ...]]:
     used: list[Pattern] = []
     unread: list[str] = []
     for module in modules():
-        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        source = Path(str(module.__file__)).read_text(encoding="utf-8")
+        if not _CALLS.search(source):
+            continue
+        for call in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)):
             if not isinstance(call.func, ast.Attribute):
                 continue
             owner, method = call.func.value, call.func.attr

@@ -15,10 +15,11 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.forms import BaseForm
+from django.http import HttpRequest
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
@@ -55,6 +56,8 @@ def root() -> User:
     person = make_user("admin", "root")
     person.is_superuser = person.is_staff = True
     person.save()
+    # Every form that offers permissions draws all of them; a few stand for hundreds.
+    Permission.objects.exclude(pk__in=Permission.objects.order_by("pk").values("pk")[:3]).delete()
     return person
 
 
@@ -111,6 +114,12 @@ def pages_of(name: str) -> Iterator[tuple[ModelAdmin[Any], str]]:
         yield admin.site.get_model_admin(model), page
 
 
+def asked_by(person: User) -> HttpRequest:
+    request = RequestFactory().get("/admin/")
+    request.user = person
+    return request
+
+
 def test_no_key_in_an_address_breaks_it(client: Client) -> None:
     known = list(routes())
     assert len([route for route in known if "<" in route]) > len(MODELS)
@@ -123,7 +132,9 @@ def test_no_key_in_an_address_breaks_it(client: Client) -> None:
     assert broken(client, tries) == []
 
 
-def test_no_query_breaks_a_list(client: Client) -> None:
+def test_no_query_breaks_a_list(client: Client, root: User) -> None:
+    asked = asked_by(root)
+
     def tries() -> Iterator[tuple[str, None]]:
         for page, path in pages_of("changelist"):
             names = ["q", "o", "p", "all", "e", "_facets", "_popup", "_to_field", "ot"]
@@ -131,9 +142,12 @@ def test_no_query_breaks_a_list(client: Client) -> None:
                 yield f"{path}?{urlencode({name: value})}", None
             for field in each_kind(page.model._meta.get_fields(), type):
                 lookups: Iterable[str] = getattr(field, "get_lookups", dict)()
-                kinds = ["", *(f"__{lookup}" for lookup in lookups), "__id__exact", "__id__in"]
-                for kind, value in product(kinds, FEW):
-                    yield f"{path}?{urlencode({field.name + kind: value})}", None
+                kinds = ["", *(f"__{name}" for name in lookups), "__id__exact", "__id__in"]
+                for lookup in (field.name + kind for kind in kinds):
+                    # What a page does not let anybody ask, it refuses whatever the value.
+                    is_let = page.lookup_allowed(lookup, FEW[0], asked)
+                    for value in FEW if is_let else FEW[:1]:
+                        yield f"{path}?{urlencode({lookup: value})}", None
 
     assert broken(client, tries()) == []
 
@@ -156,8 +170,7 @@ def test_no_query_breaks_a_form_or_a_search(client: Client) -> None:
 
 
 def test_no_choice_of_rows_breaks_an_action(client: Client, root: User) -> None:
-    asked = RequestFactory().get("/admin/")
-    asked.user = root
+    asked = asked_by(root)
 
     def tries() -> Iterator[tuple[str, dict[str, Any]]]:
         for page, path in pages_of("changelist"):

@@ -95,8 +95,7 @@ def _with_queries(
     for whole in filled:
         by_first.setdefault(next(iter(whole.values()), None), []).append(whole)
     for group in by_first.values():
-        for row in range(max(len(queries), len(group)) if queries else 0):
-            yield group[row % len(group)], queries[row % len(queries)]
+        yield from zip(cycle(group), queries, strict=False)
 
 
 def _paths(name: str, *paths: str) -> None:
