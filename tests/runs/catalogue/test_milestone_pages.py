@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 
 from runs.catalogue.milestones.definitions import definitions_of, digest_of_task
 from runs.catalogue.milestones.services import set_milestones
@@ -217,14 +216,3 @@ class TestWhoMay:
         path = f"/tasks/sets/{task.task_set_id}/milestones"
         assert "zq-cart" not in client.get(f"{path}.json").content.decode()
         assert client.get(f"{path}/").context["counts"]["milestones"] == 0
-
-    @pytest.mark.parametrize("role", ["annotator", "adjudicator"])
-    def test_others_are_turned_away(self, role: str):
-        task = make_task()
-        client = client_of(make_user(role))
-        for path in (f"{task.pk}/milestones/", f"sets/{task.task_set_id}/milestones.json"):
-            assert client.get(f"/tasks/{path}").status_code == 403
-
-    def test_strangers_log_in_first(self):
-        response = Client().get(f"/tasks/{make_task().pk}/milestones/")
-        assert response["Location"].startswith("/login/")

@@ -158,14 +158,6 @@ class TestJobs:
         assert "not yours" not in client_of(make_user("annotator")).get("/jobs/").content.decode()
 
     @pytest.mark.parametrize("url", URLS)
-    def test_anonymous(self, url):
-        assert Client().get(url).status_code == 302
-
-    @pytest.mark.parametrize("url", URLS)
-    def test_wrong_method(self, url):
-        assert client_of(make_user()).post(url).status_code == 405
-
-    @pytest.mark.parametrize("url", URLS)
     def test_query_count_does_not_grow(self, url, django_assert_max_num_queries):
         client = client_of(make_user())
 

@@ -21,7 +21,7 @@ from runs.models import Experiment, Hint, LearningJob, Run
 from runs.operations.space.retention import unkept
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study
-from tests.runs.factories import client_of, make_user
+from tests.runs.factories import client_of
 from tests.runs.knowledge.lever_world import base, hints_from, inhabited, successes
 from tests.webagent.llm.stub import LLMStub
 from webagent.knowledge.entries import Level
@@ -168,16 +168,6 @@ def test_hints_are_as_hidden_as_the_outcome_of_their_source(job: LearningJob) ->
     assert client.get(reverse("runs:hint_detail", args=[hint.pk])).status_code == 404
     assert client.get(reverse("runs:hint_job", args=[job.pk])).status_code == 404
     assert str(job.pk) not in text(client, "runs:hint_list")
-
-
-@pytest.mark.parametrize(
-    "name", ["runs:hint_list", "runs:hint_experiment_new", "judging:hint_write"]
-)
-def test_only_those_who_may_come_in(name: str) -> None:
-    client = Client()
-    assert client.get(reverse(name)).status_code == 302
-    client.force_login(make_user("annotator"))
-    assert client.get(reverse(name)).status_code == 403
 
 
 def test_without_a_model_the_page_says_how_to_configure_one(

@@ -202,19 +202,6 @@ def test_without_a_model_the_form_says_what_to_do(page: Client, monkeypatch: pyt
     assert "disabled" in said
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/knowledge/", "/knowledge/extract/", "/knowledge/{set}/", "/knowledge/entries/{entry}/"],
-)
-def test_only_those_with_the_role_may_look(client: Client, path: str):
-    kept = made(make_run(pictures=False))
-    entry = KnowledgeEntry.objects.get()
-    path = path.format(set=kept.pk, entry=entry.pk)
-    assert client.get(path).status_code == 302
-    client.force_login(make_user("annotator"))
-    assert client.get(path).status_code == 403
-
-
 def test_queries_do_not_grow_with_sets_and_entries(page: Client, django_assert_max_num_queries):
     run = make_run(pictures=False)
     for number in range(1, 9):

@@ -67,31 +67,6 @@ def address(experiment: Experiment, verb: str) -> str:
     return reverse(f"runs:experiment_{verb}", args=[experiment.pk])
 
 
-ADDRESSES = [
-    ("get", "list"),
-    ("get", "new"),
-    ("post", "new"),
-    ("get", "progress"),
-    ("post", "pause"),
-    ("post", "resume"),
-    ("post", "cancel"),
-]
-
-
-@pytest.mark.parametrize(("method", "name"), ADDRESSES)
-@pytest.mark.parametrize("role", [None, "annotator"])
-def test_only_engineers_get_in(method: str, name: str, role: str | None):
-    client = Client() if role is None else browser_of(role)
-    args = () if name in ("list", "new") else (make_experiment().pk,)
-    response = getattr(client, method)(reverse(f"runs:experiment_{name}", args=args))
-    assert response.status_code == (302 if role is None else 403)
-
-
-@pytest.mark.parametrize("verb", ["pause", "resume", "cancel"])
-def test_verbs_are_posts(engineer: Client, verb: str):
-    assert engineer.get(address(make_experiment(), verb)).status_code == 405
-
-
 def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
     form = sent(launch="1")
     first, again = engineer.post(NEW, form), engineer.post(NEW, form)

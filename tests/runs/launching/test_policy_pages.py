@@ -54,28 +54,6 @@ def filled(policy: RetryPolicy | None = None, **changes: Any) -> dict[str, Any]:
     return {"name": "Mine", "save": 1, **sent, **changes}
 
 
-ADDRESSES = ["policy_list", "policy_new", "policy_preview", "policy_detail", "policy_edit"]
-
-
-def address(name: str) -> str:
-    has_key = name in ("policy_detail", "policy_edit")
-    return reverse(f"runs:{name}", args=[make_policy("A").pk] if has_key else ())
-
-
-@pytest.mark.parametrize("name", ADDRESSES)
-def test_it_takes_the_permission(name: str) -> None:
-    url, annotator = address(name), Client()
-    assert annotator.post(url).status_code == 302
-    annotator.force_login(make_user("annotator"))
-    assert annotator.post(url).status_code in (403, 405)
-    assert annotator.get(url).status_code in (403, 405)
-
-
-@pytest.mark.parametrize(("method", "name"), [("get", "policy_preview"), ("post", "policy_list")])
-def test_wrong_methods_are_refused(method: str, name: str, engineer: Client) -> None:
-    assert getattr(engineer, method)(address(name)).status_code == 405
-
-
 def test_unknown_policies_are_not_found(engineer: Client) -> None:
     for name in ("policy_detail", "policy_edit"):
         assert engineer.get(reverse(f"runs:{name}", args=[10**9])).status_code == 404

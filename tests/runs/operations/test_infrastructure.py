@@ -105,10 +105,3 @@ def test_work_that_no_worker_takes_is_named(
     assert "no worker takes" not in client.get(address).content.decode()
     monkeypatch.setattr(infrastructure, "neglected", lambda: {"judge"})
     assert "Work waits that no worker takes: judge." in client.get(address).content.decode()
-
-
-def test_the_page_is_for_people_who_may_rerun(client: Client) -> None:
-    client.force_login(make_user("annotator"))
-    assert client.get(reverse("runs:infrastructure")).status_code == 403
-    client.logout()
-    assert client.get(reverse("runs:infrastructure")).status_code == 302

@@ -150,25 +150,6 @@ class TestRetention:
         assert 'value="1.5"' in engineer.get(address("retention", experiment)).content.decode()
         assert engineer.post(url, {"max_runs": "-1"}).status_code == 422
 
-    @pytest.mark.parametrize("role", ["annotator", "adjudicator", None])
-    def test_who_may_not(self, client, experiment, role):
-        if role:
-            client.force_login(make_user(role))
-        status = 403 if role else 302
-        assert client.get("/storage/").status_code == status
-        assert client.post("/storage/measure/").status_code == status
-        assert client.get(address("retention", experiment)).status_code == status
-        for verb in ("limits", "archive", "restore", "delete"):
-            url = address(f"retention_{verb}", experiment)
-            assert client.post(url, {}).status_code == status
-        assert not Run.objects.exclude(archived_at=None).exists()
-
-    def test_wrong_method(self, engineer, experiment):
-        assert engineer.post("/storage/").status_code == 405
-        assert engineer.post(address("retention", experiment)).status_code == 405
-        for verb in ("limits", "archive", "restore", "delete"):
-            assert engineer.get(address(f"retention_{verb}", experiment)).status_code == 405
-
 
 def _of_judged(experiment: Experiment) -> set[str]:
     """Files of the run that stays, thumbnail included."""

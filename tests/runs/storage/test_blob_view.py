@@ -126,21 +126,9 @@ def test_a_lost_file_is_not_found(client_of_engineer, run):
     assert client_of_engineer.get(url(run, blob)).status_code == 404
 
 
-def test_anonymous(run):
-    assert Client().get(url(run, picture_of(run))).status_code == 302
-
-
-def test_stranger(run):
-    assert client_of(make_user("annotator")).get(url(run, picture_of(run))).status_code == 404
-
-
 def test_no_such_run(client_of_engineer, run):
     address = url(run, picture_of(run)).replace(str(run.pk), str(uuid4()))
     assert client_of_engineer.get(address).status_code == 404
-
-
-def test_wrong_method(client_of_engineer, run):
-    assert client_of_engineer.post(url(run, picture_of(run))).status_code == 405
 
 
 class TestBlinding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from runs.models import User
@@ -82,8 +81,6 @@ def test_nobody_deletes_the_view_of_another(engineer: User) -> None:
     save(engineer, is_shared="on")
     address = reverse("runs:view_delete", args=[engineer.saved_views.get().pk])
     assert client_of(make_user("engineer")).post(address).status_code == 404
-    assert Client().post(address).status_code == 302
-    assert client_of(engineer).get(address).status_code == 405
     assert engineer.saved_views.count() == 1
 
 
