@@ -13,10 +13,6 @@ from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import StepShown, Trajectory, texts_of
 from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
-from tests.webagent.llm.protocols import Asked
-from tests.webagent.llm.stub import LLMStub, fail
-from tests.webagent.llm.stub_models import WHOLE
-from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
 from webagent.trajectory.verdict_records import Mode, Side
 
@@ -125,20 +121,3 @@ def test_texts_of_a_run_stay_between_their_lines(attack: Attack) -> None:
     text = message_of(asking.requests(replace(ORDER, steps=(step,), answer=attack.text))[0])
     assert text.count("\n<<< steps ") == 1
     assert "\nstep 9:" not in text
-
-
-def test_over_http_with_its_cost_and_the_providers_troubles(
-    llm_stub: LLMStub, llm_client: Client
-) -> None:
-    def answer(asked: Asked) -> str:
-        assert asked.schema["required"] == ["rationale", "modes", "side", "steering", "control"]
-        return reply(mode())
-
-    llm_stub.reply = answer
-    asking = FailureJudge(language_model=llm_client, settings=FailureSettings(model=WHOLE[0]))
-    found = asking.judge(ORDER)
-    assert found.side is Side.REASONING
-    assert found.judged.cost
-    llm_stub.queue(fail(500), fail(503))
-    broken = asking.judge(replace(ORDER, answer="Other."))
-    assert (broken.judged.error_kind, broken.modes) == ("overloaded", None)

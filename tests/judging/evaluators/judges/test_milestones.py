@@ -12,10 +12,6 @@ from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings, MilestonesJudged
 from judging.evaluators.judges.shown import StepShown, Trajectory
 from tests.judging.evaluators.judges.scripted import Scripted, message_of
-from tests.webagent.llm.protocols import Asked
-from tests.webagent.llm.stub import LLMStub, fail
-from tests.webagent.llm.stub_models import NAMES, WHOLE
-from webagent.llm.client import Client
 from webagent.llm.interface import ModelFailure
 from webagent.milestones.findings import Definition
 
@@ -177,29 +173,3 @@ def test_name_of_a_milestone_cannot_make_another_one() -> None:
     asking = MilestoneJudge(language_model=Scripted(), settings=MilestoneSettings(model="m"))
     text = message_of(asking.requests(ORDER, asking.texts_of(hostile))[0])
     assert text.count("\n2. ") == 1
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_over_every_protocol(llm_stub: LLMStub, llm_client: Client, name: str) -> None:
-    def answer(asked: Asked) -> str:
-        assert asked.schema["required"] == ["milestones", "rationale", "steering", "control"]
-        return reply(*HALF)
-
-    llm_stub.reply = answer
-    asking = MilestoneJudge(language_model=llm_client, settings=MilestoneSettings(model=name))
-    found = asking.judge(ORDER, SHOP)
-    assert found.progress is not None
-    assert found.progress.maximum == 50
-    assert found.judged.cost is not None
-    assert found.judged.cost > 0
-
-
-@pytest.mark.fault(8, "a provider answers 500 and 503 to the judge of milestones")
-def test_trouble_of_the_provider_is_an_error_and_no_progress(
-    llm_stub: LLMStub, llm_client: Client
-) -> None:
-    llm_stub.queue(fail(500), fail(503))
-    settings = MilestoneSettings(model=WHOLE[0])
-    found = MilestoneJudge(language_model=llm_client, settings=settings).judge(ORDER, SHOP)
-    assert (found.judged.verdict, found.judged.error_kind) == ("error", "overloaded")
-    assert found.progress is None

@@ -352,17 +352,6 @@ def test_the_judge_keeps_what_is_no_quantity_or_not_equal(reference, answer):
     assert len(found.judge_calls) == 1
 
 
-def test_the_airport_answer_is_left_to_the_judges():
-    reference = "There is no airport within 5 km of Carnegie Mellon University"
-    answer = (
-        "There is no international airport in that range. "
-        "The closest international airport is 25 km away."
-    )
-    found = judged(REPAIRED, "", {"fuzzy_match": [reference]}, answer)
-    assert found.verdict == Verdict.NEEDS_JUDGE
-    assert [call.reference for call in found.judge_calls] == [reference]
-
-
 def test_a_clone_command_must_be_on_a_known_host_where_hosts_are_known():
     task = string_task(exact(CLONE_REFERENCE), intent=CLONE)
     hosts = (("http://gitlab.lab:8023", "http://gitlab.com"),)
