@@ -129,8 +129,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
             )
     evaluators = _evaluators()
     for evaluator in evaluators:
-        for _tally in evaluate_study(study=study, evaluator=evaluator):
-            pass
+        evaluate_study(study, evaluator)
     _tag_errors(study, runs, evaluators, people["engineer"])
     try:
         lessons.write_lessons(runs, people["engineer"])

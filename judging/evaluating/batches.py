@@ -17,6 +17,7 @@ from judging.evaluating.evaluating import (
     BATCH,
     Again,
     evaluation_of,
+    in_order,
     runs_of,
     runs_to_evaluate,
     store_evaluations,
@@ -125,10 +126,7 @@ class _BatchWorker(Worker[EvaluationBatch, Run, Evaluation]):
     def items(self) -> Iterator[Run]:
         waiting = self.work.items.filter(is_done=False)
         ids = list(waiting.order_by("position").values_list("run_id", flat=True))
-        for start in range(0, len(ids), BATCH):
-            part = ids[start : start + BATCH]
-            found = Run.objects.select_related("task__task_set").in_bulk(part)
-            yield from (found[run_id] for run_id in part if run_id in found)
+        return in_order(ids)
 
     def do(self, item: Run) -> Evaluation:
         return evaluation_of(item, self._evaluator, self.work.evaluator)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -42,10 +43,6 @@ class Tally:
     @property
     def made(self) -> int:
         return self.verdicts.total()
-
-    def add(self, other: Tally) -> None:
-        self.verdicts.update(other.verdicts)
-        self.already += other.already
 
 
 def version_of(evaluator: Evaluator) -> EvaluatorVersion:
@@ -90,41 +87,33 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
     return runs
 
 
-def evaluate_study(
-    *,
-    study: Study,
-    evaluator: Evaluator,
-    limit: int | None = None,
-    again: Again = Again.NEVER,
-) -> Iterator[Tally]:
-    """Evaluate the study's runs, at most `limit` of them; yields the result of each part.
+def in_order(run_ids: Sequence[UUID]) -> Iterator[Run]:
+    """These runs as far as they are still there, with what evaluators read, some at a time."""
+    for start in range(0, len(run_ids), BATCH):
+        part = run_ids[start : start + BATCH]
+        found = Run.objects.select_related("task__task_set").in_bulk(part)
+        yield from (found[run_id] for run_id in part if run_id in found)
 
-    Every part is stored before it is yielded, so that interrupted work is resumed, not redone.
+
+def evaluate_study(study: Study, evaluator: Evaluator) -> EvaluatorVersion:
+    """Evaluate the study's runs but those that are evaluated already; the evaluator's version.
+
+    Every part is stored before the next, so that interrupted work is resumed, not redone.
     """
     version = version_of(evaluator)
-    runs = runs_of(study)
-    chosen = runs_to_evaluate(version, runs, again)
-    if again == Again.NEVER:
-        yield Tally(already=runs.count() - chosen.count())
-    ids = list(chosen.values_list("pk", flat=True)[:limit])
-    for start in range(0, len(ids), BATCH):
-        part = Run.objects.filter(pk__in=ids[start : start + BATCH]).select_related("task")
-        yield evaluate_runs(part, evaluator, version, again=again)
+    missing = list(runs_without(version, runs_of(study)).values_list("pk", flat=True))
+    for start in range(0, len(missing), BATCH):
+        evaluate_runs(in_order(missing[start : start + BATCH]), evaluator, version)
+    return version
 
 
-def evaluate_runs(
-    runs: Sequence[Run] | QuerySet[Run],
-    evaluator: Evaluator,
-    version: EvaluatorVersion,
-    *,
-    again: Again = Again.NEVER,
-) -> Tally:
-    """Evaluate and store in one transaction; a run evaluated meanwhile by another keeps that."""
+def evaluate_runs(runs: Iterable[Run], evaluator: Evaluator, version: EvaluatorVersion) -> Tally:
+    """Evaluate and store in one transaction; a run that has an evaluation keeps that."""
     given = list(runs)
     ready = having_read(evaluator, given)
     rows = [evaluation_of(run, ready, version) for run in given]
     with transaction.atomic():
-        return store_evaluations(rows, version, again=again)
+        return store_evaluations(rows, version, again=Again.NEVER)
 
 
 def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> Evaluation:

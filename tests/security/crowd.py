@@ -19,7 +19,7 @@ from django.utils import timezone
 from judging.analysis.audits.verdict_sources import STEPS
 from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.services import draw_sample, tag_cause
-from judging.evaluating.evaluating import evaluate_study, version_of
+from judging.evaluating.evaluating import evaluate_study
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch, FailureCause, LabelImport, Replication, Study
 from judging.studies.labels.assignment import skip
@@ -222,9 +222,7 @@ def _compared(to: Crowd) -> None:
         audited.evaluation(item.run, judge, "passed", details=SAID, reason="r", cost="0.1")
     to.spared += Run.objects.filter(study_items__study=made.study)  # their answers decide
     for name in ("webarena-strict", "webarena-repaired"):
-        for _ in evaluate_study(study=made.study, evaluator=evaluator_named(name)):
-            pass
-        to.spared.append(version_of(evaluator_named(name)))
+        to.spared.append(evaluate_study(made.study, evaluator_named(name)))
     strict, study = to.spared[-2], made.study
     for name in ("audit", "audit_agreement", "audit_people", "audit_pairs"):
         to.show(f"judging:{name}", study.pk)

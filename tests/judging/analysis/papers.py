@@ -12,7 +12,7 @@ from typing import Any
 
 from judging.evaluating.evaluating import evaluate_study
 from judging.evaluators.registry import evaluator_named
-from judging.models import EvaluatorVersion, Study
+from judging.models import EvaluatorVersion
 from runs.models import Run, Task, User
 from tests.judging.analysis import audited
 
@@ -166,13 +166,8 @@ def _study(
         item = world.add(reference, labels, of=run)
         _judge(item.run, case, reference)
     for matcher in ("webarena-strict", "webarena-repaired"):
-        _evaluate(world.study, matcher)
+        evaluate_study(world.study, evaluator_named(matcher))
     return world
-
-
-def _evaluate(study: Study, name: str) -> None:
-    for _tally in evaluate_study(study=study, evaluator=evaluator_named(name)):
-        pass
 
 
 def _judge(run: Run, case: Case, reference: str) -> None:

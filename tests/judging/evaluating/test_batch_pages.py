@@ -109,7 +109,7 @@ class TestStarting:
         assert alone["Location"] == reverse("runs:run_list")
 
     def test_nothing_left_starts_nothing(self, world: audited.Audited) -> None:
-        list(evaluate_study(study=world.study, evaluator=evaluator_named("imported-reward")))
+        evaluate_study(world.study, evaluator_named("imported-reward"))
         path = address("audit_evaluate", world.study.pk)
         answer = send(client_of(audited.auditor()), path, "webarena-strict", "imported-reward")
         assert answer.status_code == 422
@@ -328,10 +328,8 @@ class TestWhoMay:
 
 
 def test_history_of_a_version_stands_beside_the_run(world: audited.Audited) -> None:
-    evaluator = evaluator_named("imported-reward")
-    for again in (Again.NEVER, Again.ALL, Again.ALL):
-        list(evaluate_study(study=world.study, evaluator=evaluator, again=again))
-    text = page(
-        client_of(audited.auditor()), address("run_judgements", world.items[0].run_id), **FRAGMENT
-    )
+    run, version = world.items[0].run, version_of(evaluator_named("imported-reward"))
+    for is_current in (False, False, True):
+        audited.evaluation(run, version, "passed", is_current=is_current)
+    text = page(client_of(audited.auditor()), address("run_judgements", run.pk), **FRAGMENT)
     assert "2 earlier evaluations" in text

@@ -156,11 +156,14 @@ def test_run_that_somebody_else_evaluated_meanwhile_keeps_that() -> None:
 
 def test_replacing_appends_and_keeps_the_old_ones() -> None:
     world = asked_study(3)
+    world.add(of=audited.run(reward=None))
     done(batch_of(world, "imported-reward"))
     assert counts(done(batch_of(world, "imported-reward"))) == {}
+    unanswered = done(batch_of(world, "imported-reward", again=Again.NO_VERDICT))
+    assert counts(unanswered) == {"total": 1, "done": 1, "not_applicable": 1}
     done(batch_of(world, "imported-reward", again=Again.ALL))
-    assert Evaluation.objects.count() == 6
-    assert Evaluation.objects.filter(is_current=True).count() == 3
+    assert Evaluation.objects.count() == 4 + 1 + 4
+    assert Evaluation.objects.filter(is_current=True).count() == 4
 
 
 def test_evaluator_that_breaks_on_a_run_stops_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:

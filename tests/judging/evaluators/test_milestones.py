@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from judging.evaluating.evaluating import Again, evaluate_runs, version_of
+from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluating.tasks import evaluate_task, retire_progress
 from judging.evaluators.contract import having_read
 from judging.evaluators.matchers import PLACEHOLDER
@@ -168,7 +168,7 @@ class TestReports:
 class TestStale:
     def evaluated(self, run: Run) -> Evaluation:
         version = version_of(MechanicalMilestones())
-        evaluate_runs([run], MechanicalMilestones(), version, again=Again.NEVER)
+        evaluate_runs([run], MechanicalMilestones(), version)
         return Evaluation.objects.get(run=run, is_current=True)
 
     @pytest.fixture

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
 from judging.evaluating.batch_asking import BatchAsking, Collected, StillWaitingError
 from judging.evaluating.batches import StoredReplies, carry_out
-from judging.evaluating.evaluating import BATCH, Again, runs_of, runs_without
+from judging.evaluating.evaluating import Again, in_order, runs_of, runs_without
 from judging.evaluating.services import (
     chosen_runs,
     estimate_batch,
@@ -33,7 +31,6 @@ from judging.models import EvaluationBatch, Study
 from judging.studies.management.arguments import study_named
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.interface.terminal import at_most, dollars, interruptible, progress_bar
-from runs.models import Run
 from runs.queue.jobs import cost_in_words
 from runs.queue.paid_work import Watcher, WorkRefusedError
 from runs.queue.paid_work_services import check_limits
@@ -155,7 +152,7 @@ class Command(BaseCommand):
                 max_cost=options["max_cost"],
                 tell=self.stdout.write,
             )
-            asked = asking.ask(lambda: _runs(chosen), batch_id=options["batch_id"])
+            asked = asking.ask(lambda: in_order(chosen), batch_id=options["batch_id"])
         failed = f", {len(asked.failures)} failed and are asked alone" if asked.failures else ""
         self.stdout.write(f"{name}: {asked.n_replies} replies by batch{failed}")
         return asked
@@ -180,12 +177,6 @@ def _slept(signals: list[int], seconds: float) -> bool:
     while not signals and time.monotonic() < until:
         time.sleep(min(0.5, seconds))
     return not signals
-
-
-def _runs(chosen: list[UUID]) -> Iterator[Run]:
-    for start in range(0, len(chosen), BATCH):
-        part = chosen[start : start + BATCH]
-        yield from Run.objects.filter(pk__in=part).select_related("task__task_set")
 
 
 def _check_batch(evaluators: list[Evaluator], options: dict[str, Any]) -> None:

@@ -51,10 +51,7 @@ def make_world(runs: list[tuple[str, str, str]] = RUNS) -> audited.Audited:
 
 
 def evaluated(world: audited.Audited, name: str) -> EvaluatorVersion:
-    evaluator = evaluator_named(name)
-    for _ in evaluate_study(study=world.study, evaluator=evaluator):
-        pass
-    return version_of(evaluator)
+    return evaluate_study(world.study, evaluator_named(name))
 
 
 @pytest.fixture
@@ -97,9 +94,7 @@ class TestMatchers:
         repaired = evaluated(world, "webarena-repaired")
         setting = read_setting(repaired, {"off": "hedging.diacritics"})
         compared = compare(world.study, setting)
-        for _ in evaluate_study(study=world.study, evaluator=setting.evaluator()):
-            pass
-        saved = version_of(setting.evaluator())
+        saved = evaluate_study(world.study, setting.evaluator())
         assert compare(world.study, setting_of(saved)).now == compared.then
         assert saved.name == repaired.name
         assert saved.config_hash != repaired.config_hash
@@ -179,9 +174,7 @@ class TestTasks:
             "not_applicable",
             "the task is infeasible",
         )
-        for _ in evaluate_study(study=world.study, evaluator=setting.evaluator()):
-            pass
-        saved = version_of(setting.evaluator())
+        saved = evaluate_study(world.study, setting.evaluator())
         assert saved.config["tasks"] == "patched"
         assert setting_of(saved).tasks is TaskVersion.PATCHED
         assert compare(world.study, setting_of(saved)).now == compared.then
