@@ -93,7 +93,7 @@ def published(said: float | Published, unit: Unit) -> Amount:
 
 
 def _between(low: float, high: float, scale: float = 1.0) -> Interval:
-    return Interval(low=low * scale, high=high * scale, level=LEVEL, method="")
+    return Interval(low=low * scale, high=high * scale, method="")
 
 
 def _of_share(value: float, total: int, unit: Unit) -> Interval | None:

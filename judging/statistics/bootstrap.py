@@ -104,8 +104,8 @@ def bootstrap_interval(
     """The percentile interval of `statistic` when whole clusters are drawn with replacement.
 
     Runs of one task are not independent, so the task is what is drawn. The same seed gives the
-    same interval. Resamples in which the figure is undefined are left out, and their share is
-    returned; where more than half are, there is no interval.
+    same interval. Resamples in which the figure is undefined are left out; where more than half
+    are, there is no interval.
 
     Args:
         totals: shape (clusters, cells), as `totals_by_cluster` gives it.
@@ -116,7 +116,7 @@ def bootstrap_interval(
     drawn = resampled_totals(totals, seed=seed, resamples=resamples)
     if isinstance(drawn, Undefined):
         return drawn
-    return percentile_interval(statistic(drawn), seed=seed)
+    return percentile_interval(statistic(drawn))
 
 
 def resampled_totals(
@@ -177,21 +177,13 @@ def _times_drawn(chosen: NDArray[np.uint32]) -> Floats:
     return times.reshape(size, clusters).astype(np.float64)
 
 
-def percentile_interval(figures: Floats, *, seed: int) -> Interval | Undefined:
+def percentile_interval(figures: Floats) -> Interval | Undefined:
     """The middle 95 % of resampled figures, shape (resamples,); nan where undefined."""
     defined = figures[~np.isnan(figures)]
     if len(defined) * 2 < len(figures):
         return Undefined(Reason.NEVER_DEFINED)
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(
-        low=float(low),
-        high=float(high),
-        level=LEVEL,
-        method="bootstrap by task",
-        seed=seed,
-        resamples=len(figures),
-        undefined_share=1 - len(defined) / len(figures),
-    )
+    return Interval(low=float(low), high=float(high), method="bootstrap by task")
 
 
 def divide(dividend: Floats, divisor: Floats) -> Floats:

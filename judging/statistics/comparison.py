@@ -9,7 +9,6 @@ from math import inf, sqrt
 
 from judging.statistics.confusion import Cell, cell
 from judging.statistics.figures import (
-    LEVEL,
     Figure,
     Interval,
     Reason,
@@ -96,9 +95,8 @@ def difference_of_shares(first: Share, second: Share) -> Difference:
     if isinstance(two, Undefined) or isinstance(of_second, Undefined):
         return Difference(value=Undefined(second.reason), interval=Undefined(second.reason))
     low, high = ends_of_difference(one, of_first, two, of_second)
-    return Difference(
-        value=two - one, interval=Interval(low=low, high=high, level=LEVEL, method="Newcombe")
-    )
+    interval = Interval(low=low, high=high, method="Newcombe")
+    return Difference(value=two - one, interval=interval)
 
 
 def ends_of_difference(

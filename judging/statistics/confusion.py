@@ -224,7 +224,7 @@ def evaluator_intervals(
     kinds = np.array([[getattr(each, cell) for cell in Cell] for each in tasks], dtype=float)
     kinds = kinds.reshape(-1, len(Cell))
     drawn = resampled_kinds(kinds, list(tasks.values()), seed=seed, resamples=resamples)
-    return _intervals(drawn, figures, seed)
+    return _intervals(drawn, figures)
 
 
 def intervals_by_task(
@@ -235,17 +235,14 @@ def intervals_by_task(
     Args:
         tasks: shape (tasks, cells): the runs of each in every `Cell`, in the order of its members.
     """
-    return _intervals(resampled_totals(tasks, seed=seed), figures, seed)
+    return _intervals(resampled_totals(tasks, seed=seed), figures)
 
 
 def _intervals(
-    drawn: Floats | Undefined, figures: Sequence[str], seed: int
+    drawn: Floats | Undefined, figures: Sequence[str]
 ) -> Mapping[str, Interval | Undefined]:
     if isinstance(drawn, Undefined):
         return dict.fromkeys(figures, drawn)
     tp, fn, tn, fp = drawn[:, 0], drawn[:, 1], drawn[:, 2], drawn[:, 3]
     runs = drawn.sum(axis=1)
-    return {
-        name: percentile_interval(_FIGURES[name](tp, fn, tn, fp, runs), seed=seed)
-        for name in figures
-    }
+    return {name: percentile_interval(_FIGURES[name](tp, fn, tn, fp, runs)) for name in figures}

@@ -60,7 +60,7 @@ def _with_interval(r: float, pairs: int, weight: float) -> Correlation:
     else:
         half = normal_quantile(LEVEL) / sqrt(weight)
         low, high = tanh(atanh(r) - half), tanh(atanh(r) + half)
-    interval = Interval(low=low, high=high, level=LEVEL, method="Fisher")
+    interval = Interval(low=low, high=high, method="Fisher")
     return Correlation(r=r, interval=interval, pairs=pairs)
 
 
@@ -89,16 +89,14 @@ def intraclass(first: Sequence[float], second: Sequence[float]) -> Correlation:
 class Differences:
     """Differences second − first: their mean (bias), mean size (MAE) and 95 % limits.
 
-    Each with its own 95 % interval, pairs taken as independent.
+    The bias with its 95 % interval, pairs taken as independent.
     """
 
     bias: Figure
     bias_interval: Interval | Undefined
     mean_absolute_error: Figure
     lower_limit: Figure
-    lower_interval: Interval | Undefined
     upper_limit: Figure
-    upper_interval: Interval | Undefined
     pairs: int
 
 
@@ -107,8 +105,7 @@ def differences(
 ) -> Differences:
     """Bias, mean absolute error and Bland-Altman limits of agreement, bias ± 1.96·s.
 
-    Intervals by Student's t with n − 1 degrees of freedom: bias ± t·s/√n, and for either limit
-    ± t·s·√(3/n).
+    The bias's interval by Student's t with n − 1 degrees of freedom: bias ± t·s/√n.
 
     Args:
         largest: no difference is larger, either way, so the bias's interval ends there. Limits of
@@ -125,20 +122,15 @@ def differences(
         return replace(none, bias=gap, mean_absolute_error=abs(gap)) if count else none
     bias, spread = float(gaps.mean()), float(gaps.std(ddof=1))
     half = normal_quantile(LEVEL) * spread
-    quantile = student_quantile(LEVEL, count - 1)
-
-    def around(value: float, error: float, most: float = inf) -> Interval:
-        low, high = max(-most, value - quantile * error), min(most, value + quantile * error)
-        return Interval(low=low, high=high, level=LEVEL, method="Student")
-
+    error = student_quantile(LEVEL, count - 1) * spread / sqrt(count)
     return Differences(
         bias=bias,
-        bias_interval=around(bias, spread / sqrt(count), largest),
+        bias_interval=Interval(
+            low=max(-largest, bias - error), high=min(largest, bias + error), method="Student"
+        ),
         mean_absolute_error=float(np.abs(gaps).mean()),
         lower_limit=bias - half,
-        lower_interval=around(bias - half, spread * sqrt(3 / count)),
         upper_limit=bias + half,
-        upper_interval=around(bias + half, spread * sqrt(3 / count)),
         pairs=count,
     )
 
@@ -146,7 +138,7 @@ def differences(
 def differences_of_equals(first: Sequence[float], second: Sequence[float]) -> Differences:
     """The same of pairs in which neither comes first: no bias, and limits around 0.
 
-    Limits ±1.96·s, s² = Σ(y − x)²/n, each ± t·1.96·s/√(2n) with n degrees of freedom.
+    Limits ±1.96·s, s² = Σ(y − x)²/n.
 
     Source: Bland and Altman (1999), Statistical Methods in Medical Research 8, on repeatability.
     """
@@ -156,16 +148,11 @@ def differences_of_equals(first: Sequence[float], second: Sequence[float]) -> Di
         return _undefined(Reason.NO_RUNS, 0)
     gaps = y - x
     limit = normal_quantile(LEVEL) * sqrt(float(gaps @ gaps) / count)
-    half = student_quantile(LEVEL, count) * limit / sqrt(2 * count)
     return replace(
         _undefined(Reason.NO_ORDER, count),
         mean_absolute_error=float(np.abs(gaps).mean()),
         lower_limit=-limit,
-        lower_interval=Interval(
-            low=-limit - half, high=-limit + half, level=LEVEL, method="Student"
-        ),
         upper_limit=limit,
-        upper_interval=Interval(low=limit - half, high=limit + half, level=LEVEL, method="Student"),
     )
 
 
@@ -176,9 +163,7 @@ def _undefined(reason: Reason, pairs: int) -> Differences:
         bias_interval=none,
         mean_absolute_error=none,
         lower_limit=none,
-        lower_interval=none,
         upper_limit=none,
-        upper_interval=none,
         pairs=pairs,
     )
 

@@ -52,19 +52,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """An interval with its level (0.95 for 95 %) and the method that gave it.
-
-    For a bootstrap also the seed, the number of resamples, and the share of them in which the
-    figure was undefined and so left out.
-    """
+    """An interval of `LEVEL` with the method that gave it."""
 
     low: float
     high: float
-    level: float
     method: str
-    seed: int | None = None
-    resamples: int | None = None
-    undefined_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +89,7 @@ def wilson_interval(count: int, total: int) -> Interval | Undefined:
     if not total:
         return Undefined(Reason.NO_RUNS)
     low, high = wilson_bounds(count, total, LEVEL)
-    return Interval(low=low, high=high, level=LEVEL, method="Wilson")
+    return Interval(low=low, high=high, method="Wilson")
 
 
 LEAST_INFORMEDNESS = 0.2
@@ -166,7 +158,6 @@ def rogan_gladen_interval(
     return Interval(
         low=min(1.0, max(0.0, truth + shift - half)),
         high=max(0.0, min(1.0, truth + shift + half)),
-        level=LEVEL,
         method="Lang and Reiczigel",
     )
 

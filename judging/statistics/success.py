@@ -97,7 +97,6 @@ def mean_interval(found: Mean, *, low: float = -inf, high: float = inf) -> Inter
     return Interval(
         low=float(max(low, found.value - half)),
         high=float(min(high, found.value + half)),
-        level=LEVEL,
         method="Student" if found.clusters is None else "Student, by task",
     )
 

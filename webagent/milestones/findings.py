@@ -102,10 +102,6 @@ class Progress:
         """Whether all milestones held at the end."""
         return self.final == 100.0
 
-    def truncated(self, n_steps: int) -> Progress:
-        """The progress had the run been stopped after so many steps."""
-        return _progress(self.by_step[:n_steps])
-
 
 def track(findings: Sequence[Finding], weights: Mapping[str, float], n_steps: int) -> Progress:
     """100 times the weight that was achieved over the whole weight, after each step.
@@ -127,12 +123,11 @@ def track(findings: Sequence[Finding], weights: Mapping[str, float], n_steps: in
     steps = [step for one in findings for span in one.spans for step in span if step is not None]
     if max(steps, default=-1) >= n_steps:
         raise ValueError(f"the run has no step {max(steps)}")
-    return _progress(
-        tuple(
-            100.0 * (math.fsum(weights[one.name] for one in findings if one.holds_at(k)) / whole)
-            for k in range(n_steps)
-        )
+    by_step = tuple(
+        100.0 * (math.fsum(weights[one.name] for one in findings if one.holds_at(k)) / whole)
+        for k in range(n_steps)
     )
+    return Progress(by_step, max(by_step, default=0.0), by_step[-1] if by_step else 0.0)
 
 
 def in_order(findings: Sequence[Finding], milestones: Sequence[Definition]) -> tuple[Finding, ...]:
@@ -168,10 +163,6 @@ def _from(finding: Finding, since: int | None) -> Finding:
     return replace(
         finding, achieved_at=start, lost_at=end, regained=tuple(later), evidence_step=start
     )
-
-
-def _progress(by_step: tuple[float, ...]) -> Progress:
-    return Progress(by_step, max(by_step, default=0.0), by_step[-1] if by_step else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

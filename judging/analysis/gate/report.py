@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.decision import Decision, Finding, Metric, TaskLine, Trials
 from judging.analysis.gate.reading import Contestant
+from judging.statistics.figures import LEVEL
 
 SCHEMA = "crosscheck-regression-gate/1"
 """Members may be added under this name; none is taken away or given another meaning."""
@@ -51,7 +52,7 @@ class Report:
         return (
             f"{self.metric_name} {percent(made.means[0])} -> {percent(made.means[1])}, "
             f"a drop of {points(made.drop)} points "
-            f"({100 * made.interval.level:g} % interval {low} to {high}), "
+            f"({100 * LEVEL:g} % interval {low} to {high}), "
             f"{100 * made.rule.max_drop:g} allowed"
         )
 
@@ -152,7 +153,7 @@ def write_json(report: Report) -> str:
         "interval": {
             "low": made.interval.low,
             "high": made.interval.high,
-            "level": made.interval.level,
+            "level": LEVEL,
             "method": made.interval.method,
         },
         "cannot_rule_out_max_drop": made.cannot_rule_out,

@@ -240,16 +240,13 @@ def test_intervals_hold_their_figure_and_repeat_by_seed(figure):
     tasks = [index // 2 for index in range(len(pairs))]
     found = interval_of(figure, pairs, tasks, seed=7)
     again = interval_of(figure, pairs, tasks, seed=7)
-    other = interval_of(figure, pairs, tasks, seed=8)
     assert isinstance(found, Interval)
     assert found == again
-    assert found != other
     matrix = ConfusionMatrix.of(pairs)
     value = getattr(matrix, figure)
     value = value.value if isinstance(value, Share) else value
     assert isinstance(value, float)
     assert found.low < value < found.high
-    assert (found.seed, found.resamples) == (7, 2000)
 
 
 def test_bootstrap_of_single_trials_is_close_to_wilson():

@@ -57,8 +57,6 @@ def test_figures_of_bland_and_altman() -> None:
     spread = (number(found.upper_limit) - number(found.lower_limit)) / (2 * 1.959964)
     assert spread == pytest.approx(38.8, abs=0.05)
     assert number(found.bias) - 2 * spread == pytest.approx(-79.7, abs=0.1)
-    low, high = ends(found.upper_interval)
-    assert (high - low) / 2 == pytest.approx((110.1 - 40.9) / 2, abs=0.1)
     assert number(pearson(MINI, WRIGHT).r) == pytest.approx(0.94, abs=0.005)
 
 
@@ -151,15 +149,13 @@ def test_people_have_no_order_between_them(rows: list[tuple[float, float]]) -> N
 
 
 def test_limits_of_people_lie_around_0() -> None:
-    """Gaps 1, -1, 2: s² = 6/3, and t with 3 degrees of freedom is 3.18244631."""
+    """Gaps 1, -1, 2: s² = 6/3."""
     found = differences_of_equals([1, 3, 2], [2, 2, 4])
     limit = 1.959964 * 2**0.5
     assert found.bias == Undefined(Reason.NO_ORDER)
     assert number(found.upper_limit) == pytest.approx(limit, rel=1e-6)
     assert number(found.lower_limit) == pytest.approx(-limit, rel=1e-6)
     assert number(found.mean_absolute_error) == pytest.approx(4 / 3)
-    low, high = ends(found.upper_interval)
-    assert (high - low) / 2 == pytest.approx(3.18244631 * limit / 6**0.5, rel=1e-6)
     assert intraclass([], []).r == Undefined(Reason.NO_RUNS)
     assert intraclass([1, 1], [1, 1]).r == Undefined(Reason.NO_SPREAD)
     assert differences_of_equals([], []).upper_limit == Undefined(Reason.NO_RUNS)
@@ -246,7 +242,6 @@ def test_adjusted_score_without_failures_or_without_their_progress() -> None:
     half = adjusted([task(1, 0, 0.5), task(1, 0)]).interval
     assert isinstance(half, Interval)
     assert (half.low, half.high) == pytest.approx((0.15, 0.15))
-    assert half.undefined_share == pytest.approx(0.25, abs=0.05)
     assert adjusted([]).value == Undefined(Reason.NO_RUNS)
     assert adjusted([task(1, 0, 0.4)], k=2).value == Undefined(Reason.TOO_FEW_TRIALS)
 

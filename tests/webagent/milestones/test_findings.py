@@ -50,14 +50,6 @@ def test_what_is_regained_counts_again():
     assert found.spans[-1][1] is None
 
 
-def test_a_run_cut_short_has_the_progress_of_its_steps():
-    progress = track([Finding(name="a", achieved_at=1, lost_at=3)], {"a": 1, "b": 1}, 5)
-    assert progress.truncated(3).final == 50
-    assert progress.truncated(3).maximum == 50
-    assert progress.truncated(1).maximum == 0
-    assert progress.truncated(99) == progress
-
-
 def test_a_run_without_steps_has_no_progress():
     progress = track([], {"a": 1}, 0)
     assert (progress.by_step, progress.maximum, progress.final) == ((), 0, 0)
@@ -137,7 +129,7 @@ def test_truncation_looks_at_nothing_later(
         )
         for one in found
     ]
-    assert track(seen, weights, n_steps) == whole.truncated(n_steps)
+    assert track(seen, weights, n_steps).by_step == whole.by_step[:n_steps]
 
 
 class TestOrder:

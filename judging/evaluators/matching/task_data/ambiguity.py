@@ -73,16 +73,12 @@ class AskedTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguity:
-    """What an instruction leaves open, and words to close it with.
-
-    `shown` are spellings that are right and not accepted by the matcher alone.
-    """
+    """What an instruction leaves open, and words to close it with."""
 
     task: str
     rule: str
     why: str
     words: str
-    shown: tuple[Spelling, ...] = ()
 
 
 def find_ambiguities(tasks: Iterable[AskedTask]) -> list[Ambiguity]:
@@ -234,7 +230,6 @@ def _form_of(task: AskedTask) -> Ambiguity | None:
                 rule=rule.name,
                 why=_why(rule.what, shown, is_judged=is_judged),
                 words=rule.words(task.goal, items),
-                shown=shown,
             )
     return None
 

@@ -74,7 +74,7 @@ def test_pass_at_k_is_the_unbiased_estimator_of_each_task() -> None:
     ],
 )
 def test_the_rule(drop: float, low: float, high: float, finding: Finding) -> None:
-    assert finding_of(drop, Interval(low=low, high=high, level=0.95, method=""), 0.05) is finding
+    assert finding_of(drop, Interval(low=low, high=high, method=""), 0.05) is finding
 
 
 def test_strict_fails_within_noise_and_the_default_does_not() -> None:
