@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.webagent.kept import Kept
 from tests.webagent.processes import descendants, left_of
 from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
@@ -13,17 +14,15 @@ from webagent.trajectory.records import EndReason, Outcome, RunRecord, StepRecor
 pytestmark = pytest.mark.browser
 
 
-class Watching:
-    """A sink that keeps the steps, and notes which processes were there meanwhile."""
+class Watching(Kept):
+    """A sink that also notes which processes were there meanwhile."""
 
     def __init__(self) -> None:
-        self.steps: list[StepRecord] = []
-        self.blobs: dict[str, bytes] = {}
+        super().__init__()
         self.processes: dict[int, str] = {}
 
     def __call__(self, step: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        self.steps.append(step)
-        self.blobs.update(blobs)
+        super().__call__(step, blobs)
         self.processes.update(descendants())
 
 

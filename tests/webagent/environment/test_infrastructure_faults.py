@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
+from tests.webagent.environment.test_browsergym_environment import bid_of
 from tests.webagent.moody_site import MoodySite, MoodyTask
-from tests.webagent.processes import browsers, descendants
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.interface import EnvironmentFailure
@@ -40,11 +38,6 @@ def environment(
         step_timeout_s=20,
         patience=QUICK,
     )
-
-
-def bid_of(opened: BrowserGymEnvironment, name: str) -> str:
-    nodes = opened.step("noop(1)").observation.nodes
-    return next(node.bid for node in nodes if node.name == name and node.bid)
 
 
 def fault_of_step(opened: BrowserGymEnvironment, action: str) -> Fault:
@@ -172,12 +165,3 @@ def test_a_site_that_cannot_be_reached_is_waited_for_a_little(site: MoodySite) -
             back = threading.Timer(0.1, lambda: comes_back.enter_context(MoodySite(port)))
             back.start()
             assert opened.step(f"goto('{url}')").observation.title == "Shop"
-
-
-@pytest.mark.fault(7, "kill -9 of Chromium")
-def test_a_browser_that_is_killed_is_a_crash(site: MoodySite) -> None:
-    with environment(site) as opened:
-        opened.reset(1)
-        (pid,) = browsers(descendants())
-        os.kill(pid, signal.SIGKILL)
-        assert fault_of_step(opened, "click('1')") is Fault.BROWSER_CRASH

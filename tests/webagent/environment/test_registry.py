@@ -38,8 +38,6 @@ def test_a_suite_tells_whether_a_message_ends_its_tasks():
     ("name", "says"),
     [
         ("miniwob.clik-test", "Did you mean .*miniwob.click-test"),
-        ("webarena.3", "browsergym-webarena.*WA_SHOPPING"),
-        ("workarena.servicenow.x", "browsergym-workarena.*SNOW_INSTANCE_URL"),
         ("weblinx.3", "weblinx-browsergym.*miniwob"),
         ("nonsense", "No suite provides 'nonsense'.*miniwob"),
         ("", "No suite provides"),

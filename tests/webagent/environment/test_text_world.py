@@ -1,10 +1,11 @@
 """A world without pages runs in the same loop, and its milestones are kept with every step."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
 from tests.webagent import text_world
+from tests.webagent.kept import Kept
 from webagent.agents.running import run_episode
 from webagent.environment.interface import take_step
 from webagent.environment.registry import make_environment, register_suite
@@ -38,15 +39,9 @@ def house(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def walked(*actions: str) -> tuple[Outcome, list[StepRecord], dict[str, bytes]]:
-    steps: list[StepRecord] = []
-    kept: dict[str, bytes] = {}
-
-    def keep(step: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        steps.append(step)
-        kept.update(blobs)
-
-    record = run_episode(text_world.TASK, Walker(*actions), run_id="r", sink=keep)
-    return record.outcome, steps, kept
+    kept = Kept()
+    record = run_episode(text_world.TASK, Walker(*actions), run_id="r", sink=kept)
+    return record.outcome, kept.steps, kept.blobs
 
 
 def progress(steps: list[StepRecord], kept: dict[str, bytes], *own: Definition) -> Progress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webagent.knowledge.logs import copies
-from tests.webagent.knowledge.scripted_model import ScriptedModel
+from tests.webagent.llm.scripted import Scripted
 from webagent.knowledge.extraction import BadReply, extract
 
 
@@ -14,7 +14,7 @@ def entry(ng: str = "The click did nothing.", *steps: int, intent: str = "Open i
 
 
 def test_entries_come_with_their_steps_and_those_without_ng_are_dropped():
-    model = ScriptedModel(
+    model = Scripted(
         {"entries": [entry("Nothing changed.", 2, 1, 2), entry(" ", ok="The link."), entry("")]}
     )
     found = extract(model, "m", copies())
@@ -24,11 +24,11 @@ def test_entries_come_with_their_steps_and_those_without_ng_are_dropped():
 
 
 def test_the_log_stands_between_marked_lines():
-    model = ScriptedModel({"entries": []})
+    model = Scripted({"entries": []})
     extract(model, "m", copies())
     assert "<<< log " in model.last
     assert "fill('b42', 'salt road calder')" in model.last
-    assert model.asked[0].schema is not None
+    assert model.requests[0].schema is not None
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_log_stands_between_marked_lines():
     ],
 )
 def test_a_wrong_reply_is_sent_back_with_what_is_wrong(wrong: object, said: str):
-    model = ScriptedModel(wrong, {"entries": [entry()]})
+    model = Scripted(wrong, {"entries": [entry()]})
     found = extract(model, "m", copies())
     assert len(found.entries) == 1
     assert found.asks == 2
@@ -50,12 +50,12 @@ def test_a_wrong_reply_is_sent_back_with_what_is_wrong(wrong: object, said: str)
 
 
 def test_a_model_that_keeps_being_wrong_is_given_up():
-    model = ScriptedModel(*["no"] * 3)
+    model = Scripted(*["no"] * 3)
     with pytest.raises(BadReply):
         extract(model, "m", copies())
-    assert len(model.asked) == 3
+    assert len(model.requests) == 3
 
 
 def test_a_code_block_around_the_object_is_allowed():
-    model = ScriptedModel('```json\n{"entries": []}\n```')
+    model = Scripted('```json\n{"entries": []}\n```')
     assert extract(model, "m", copies()).entries == ()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pytest
 
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.knowledge.entries import Level, LogStep, RunLog, log_of
 from webagent.knowledge.extraction import BadReply
 from webagent.knowledge.hints import (
@@ -20,7 +20,6 @@ from webagent.knowledge.hints import (
     write_hint,
 )
 from webagent.knowledge.leaks import SourceRun
-from webagent.llm.interface import Message, Reply, Request, TextPart, Usage
 
 RUN = SourceRun(
     RunLog(
@@ -135,40 +134,23 @@ def test_good_insights_pass() -> None:
     assert insight_problems(INSIGHTS, RUN) == []
 
 
-@dataclass
-class Scripted:
-    """A model that says one thing after the other."""
-
-    texts: list[str]
-    asked: list[Request] = field(default_factory=list)
-
-    def complete(self, request: Request) -> Reply:
-        self.asked.append(request)
-        return Reply(
-            text=self.texts[len(self.asked) - 1],
-            model="scripted-1",
-            usage=Usage(input_tokens=100, output_tokens=10),
-            cost=Decimal("0.01"),
-        )
-
-
-def procedure(*actions: str) -> str:
-    return json.dumps({"steps": [{"action": each, "details": ["look"]} for each in actions]})
+def procedure(*actions: str) -> object:
+    return {"steps": [{"action": each, "details": ["look"]} for each in actions]}
 
 
 def test_a_leak_is_sent_back_and_the_next_reply_is_taken() -> None:
-    model = Scripted([procedure("Type Ada Quill"), procedure("1. Type the name of the customer")])
+    model = Scripted(procedure("Type Ada Quill"), procedure("1. Type the name of the customer"))
 
     written = write_hint(model, "m", RUN, Level.ABSTRACT, load_wording())
 
     assert written.text == "1. Type the name of the customer\n   - look"
-    assert (written.asks, written.input_tokens, written.cost) == (2, 200, Decimal("0.02"))
+    assert (written.asks, written.input_tokens, written.cost) == (2, 200, Decimal("0.002"))
     assert any("ada quill" in problem for problem in written.faults[0])
-    assert _text(model.asked[1].messages[-1]).startswith("That cannot be used:")
+    assert model.last.startswith("That cannot be used:")
 
 
 def test_what_never_passes_is_refused_and_says_why() -> None:
-    model = Scripted(["no JSON", procedure("Type Quill"), procedure("Wait 5 seconds")])
+    model = Scripted("no JSON", procedure("Type Quill"), procedure("Wait 5 seconds"))
 
     with pytest.raises(BadReply, match="number: 5") as refused:
         write_hint(model, "m", RUN, Level.ABSTRACT, load_wording())
@@ -177,7 +159,7 @@ def test_what_never_passes_is_refused_and_says_why() -> None:
 
 
 def test_insights_are_numbered_by_us() -> None:
-    model = Scripted([json.dumps({"insights": [f"3) {each}" for each in INSIGHTS]})])
+    model = Scripted({"insights": [f"3) {each}" for each in INSIGHTS]})
 
     lines = write_hint(model, "m", RUN, Level.INSIGHTS, load_wording()).text.splitlines()
 
@@ -186,17 +168,11 @@ def test_insights_are_numbered_by_us() -> None:
 
 def test_the_run_is_told_as_data_and_the_schema_names_no_limits() -> None:
     request = hint_request("m", RUN, Level.CONCRETE, load_wording())
-    text = _text(request.messages[0])
+    text = message_of(request)
 
     assert "<<< run " in text
     assert RUN.log.text in text
     assert "maxLength" not in json.dumps(request.schema)
-
-
-def _text(message: Message) -> str:
-    part = message.parts[0]
-    assert isinstance(part, TextPart)
-    return part.text
 
 
 def test_other_words_take_the_place_of_ours_and_the_rules_stay() -> None:

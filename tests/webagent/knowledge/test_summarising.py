@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.webagent.knowledge.logs import copies, hours
-from tests.webagent.knowledge.scripted_model import ScriptedModel
+from tests.webagent.llm.scripted import Scripted
 from webagent.knowledge.entries import Entry, SummarisedEntry, hash_of
 from webagent.knowledge.leaks import LeakKind, literals_of
 from webagent.knowledge.summarising import MOST_IN_A_GROUP, groups_of, merged, summarise
@@ -34,14 +34,14 @@ LEAKING = ("Open inc0000026", "Clicking a401 does nothing.", [2])
 
 
 def test_a_clean_summary_is_taken_at_once():
-    model = ScriptedModel(said(SEARCH, OPEN))
+    model = Scripted(said(SEARCH, OPEN))
     found = summarise(model, "m", NOTES, LITERALS, site="library")
     assert [entry.sources for entry in found.entries] == [(0, 1), (2,)]
     assert (found.rejected, found.uncovered, found.asks, found.n_redone) == ((), (), 1, 0)
 
 
 def test_only_what_leaks_is_asked_for_again():
-    model = ScriptedModel(said(SEARCH, LEAKING), said(OPEN))
+    model = Scripted(said(SEARCH, LEAKING), said(OPEN))
     found = summarise(model, "m", NOTES, LITERALS)
     assert [entry.intent for entry in found.entries] == [SEARCH[0], OPEN[0]]
     assert (found.rejected, found.asks, found.n_redone) == ((), 2, 1)
@@ -51,7 +51,7 @@ def test_only_what_leaks_is_asked_for_again():
 
 
 def test_what_leaks_to_the_end_is_left_out_and_reported():
-    model = ScriptedModel(said(SEARCH, LEAKING), said(LEAKING), said(LEAKING))
+    model = Scripted(said(SEARCH, LEAKING), said(LEAKING), said(LEAKING))
     found = summarise(model, "m", NOTES, LITERALS)
     [kept], [rejected] = found.entries, found.rejected
     assert kept.intent == SEARCH[0]
@@ -62,19 +62,19 @@ def test_what_leaks_to_the_end_is_left_out_and_reported():
 
 
 def test_a_rewrite_that_goes_wrong_leaves_what_was_good():
-    model = ScriptedModel(said(SEARCH, LEAKING), "no", "no")
+    model = Scripted(said(SEARCH, LEAKING), "no", "no")
     found = summarise(model, "m", NOTES, LITERALS)
     assert [entry.intent for entry in found.entries] == [SEARCH[0]]
     assert len(found.rejected) == 1
 
 
 def test_notes_that_no_entry_stands_for_are_told():
-    model = ScriptedModel(said(SEARCH))
+    model = Scripted(said(SEARCH))
     assert summarise(model, "m", NOTES, LITERALS).uncovered == (2,)
 
 
 def test_sources_must_be_there():
-    model = ScriptedModel(said((*SEARCH[:2], [7])), said(SEARCH, OPEN))
+    model = Scripted(said((*SEARCH[:2], [7])), said(SEARCH, OPEN))
     assert len(summarise(model, "m", NOTES, LITERALS).entries) == 2
     assert "sources that are no notes: [7]" in model.last
 

@@ -77,11 +77,6 @@ def test_blocked_prompt_is_a_refusal(llm_stub: LLMStub, name: str, code: str) ->
 
 
 @every_model
-def test_provider_may_say_how_long_to_wait(llm_stub: LLMStub, name: str) -> None:
-    assert failure_of(llm_stub, name, fail(429, retry_after="17")).retry_after == 17
-
-
-@every_model
 @pytest.mark.parametrize("fault", [Fault.NEVER_ANSWERS, Fault.STALLED])
 @pytest.mark.fault(8, "a provider that never answers, or falls silent after half a reply")
 def test_silence_is_a_time_out(llm_stub: LLMStub, name: str, fault: Fault) -> None:

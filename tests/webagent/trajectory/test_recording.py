@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from tests.webagent.kept import Kept
 from tests.webagent.pages import NOON, observation, png
 from webagent.environment.browsergym_browsers import _multiline
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.recording import Recorder, goal_parts, page_elements, recorded_actions
-from webagent.trajectory.records import BlobPart, Box, Point, Size, StepRecord, TextPart
-
-
-class Kept:
-    """A sink that keeps everything, and checks that each step names only what came with it."""
-
-    def __init__(self) -> None:
-        self.steps: list[StepRecord] = []
-        self.blobs: dict[str, bytes] = {}
-
-    def __call__(self, step: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        self.steps.append(step)
-        self.blobs.update(blobs)
+from webagent.trajectory.records import BlobPart, Box, Point, Size, TextPart
 
 
 def record(

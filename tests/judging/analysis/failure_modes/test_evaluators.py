@@ -16,8 +16,8 @@ from judging.models import Evaluation
 from runs.models import Event, Run, Step
 from runs.models.hooks import runs_ended
 from tests.judging.analysis import audited
-from tests.judging.evaluators.judges.scripted import Scripted
 from tests.judging.evaluators.judges.test_failures import mode, reply
+from tests.webagent.llm.scripted import Scripted
 from webagent.llm.interface import FailureKind, ModelFailure
 
 pytestmark = pytest.mark.django_db

@@ -16,11 +16,12 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Run, Step, Task
 from runs.storage.records import step_row
 from tests.judging.analysis import audited
-from tests.judging.evaluators.judges.scripted import Scripted, equivalence, inclusion, message_of
+from tests.judging.evaluators.judges.scripted import equivalence, inclusion
 from tests.judging.evaluators.judges.test_milestones import reply as milestones
 from tests.judging.evaluators.judges.test_milestones import said
 from tests.judging.evaluators.judges.test_trajectory import FINE, picture, reply
 from tests.runs.storage.stores import store_blob
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import FailureKind, ModelFailure
 from webagent.milestones.findings import Definition
 from webagent.trajectory.actions import parse_browsergym_actions

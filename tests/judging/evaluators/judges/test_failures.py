@@ -12,7 +12,7 @@ from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import StepShown, Trajectory, texts_of
 from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
-from tests.judging.evaluators.judges.scripted import Scripted, message_of
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ModelFailure
 from webagent.trajectory.verdict_records import Mode, Side
 

@@ -11,7 +11,7 @@ import pytest
 from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings, MilestonesJudged
 from judging.evaluators.judges.shown import StepShown, Trajectory
-from tests.judging.evaluators.judges.scripted import Scripted, message_of
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ModelFailure
 from webagent.milestones.findings import Definition
 

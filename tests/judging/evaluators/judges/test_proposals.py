@@ -14,8 +14,8 @@ from judging.evaluators.judges.milestones import (
     ProposalSettings,
     Proposed,
 )
-from tests.judging.evaluators.judges.scripted import Scripted, message_of
 from tests.judging.evaluators.judges.test_milestones import ORDER
+from tests.webagent.llm.scripted import Scripted, message_of
 
 
 def proposed(*names: str, **more: Any) -> dict[str, object]:

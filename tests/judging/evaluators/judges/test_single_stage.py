@@ -7,7 +7,8 @@ import pytest
 from judging.evaluators.judges.asking import InvalidReplyError
 from judging.evaluators.judges.single_stage import SingleStageJudge, read_final_line, read_published
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
-from tests.judging.evaluators.judges.scripted import Scripted, message_of, single_stage
+from tests.judging.evaluators.judges.scripted import single_stage
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import FailureKind, ModelFailure
 
 FUZZY, UA = JudgeKind.FUZZY, JudgeKind.UNACHIEVABLE

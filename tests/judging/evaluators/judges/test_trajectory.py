@@ -20,7 +20,7 @@ from judging.evaluators.judges.shown import (
     chosen,
 )
 from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge, TrajectorySettings
-from tests.judging.evaluators.judges.scripted import Scripted, message_of
+from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.images import ImageError
 

@@ -13,14 +13,8 @@ from judging.evaluators.judges.outcome import Judged, StageName
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
-from tests.judging.evaluators.judges.scripted import (
-    Scripted,
-    equivalence,
-    inclusion,
-    message_of,
-    said,
-    two_stage,
-)
+from tests.judging.evaluators.judges.scripted import equivalence, inclusion, two_stage
+from tests.webagent.llm.scripted import Scripted, message_of, said
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Usage
 
 # The example in appendix A of the WebArena Mod paper.

@@ -23,7 +23,7 @@ from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.strict import clean_answer, exact_match, must_include, split_url
 from judging.evaluators.pipelines import make_pipeline
 from runs.models import Run, Task, TaskSet
-from tests.judging.evaluators.judges.scripted import said
+from tests.webagent.llm.scripted import said
 from webagent.llm.interface import Reply, Request
 
 pytestmark = pytest.mark.slow

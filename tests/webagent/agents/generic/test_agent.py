@@ -19,6 +19,7 @@ from tests.webagent.agents.generic.made import (
     whole,
 )
 from tests.webagent.agents.test_running import Room
+from tests.webagent.kept import Kept
 from tests.webagent.pages import observation
 from webagent.agents.agent import AgentFailure, OutOfBudget
 from webagent.agents.generic.agent import GenericAgent
@@ -254,22 +255,16 @@ def test_settings_that_do_not_fit_are_refused(config, why):
 
 
 def run(model: Scripted, *results: StepResult, **config: object):
-    steps = []
-    kept: dict[str, bytes] = {}
-
-    def sink(step, blobs):
-        steps.append(step)
-        kept.update(blobs)
-
+    kept = Kept()
     record = run_episode(
         "room",
         agent(model, **config),
         run_id="r",
-        sink=sink,
+        sink=kept,
         environment=Room(*results),
         max_steps=3,
     )
-    return record, steps, kept
+    return record, kept.steps, kept.blobs
 
 
 def test_a_run_records_calls_blobs_marks_and_sums():

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tests.webagent.agents.generic.made import act, settings
+from tests.webagent.kept import Kept
 from tests.webagent.llm.protocols import Asked
-from tests.webagent.llm.stub import Answer, fail, say
+from tests.webagent.llm.stub import Answer, say
 from tests.webagent.llm.stub_models import STREAMED, WHOLE, stub_entry
 from tests.webagent.pages import observation
-from webagent.agents.agent import AgentFailure
 from webagent.agents.generic.agent import GenericAgent
 from webagent.agents.running import run_episode
 from webagent.llm.client import Client
-from webagent.trajectory.records import ErrorOrigin, Outcome, StepRecord
+from webagent.trajectory.records import Outcome
 
 
 def make(client: Client, model: str, **more: object) -> GenericAgent:
@@ -60,30 +59,6 @@ def test_cached_tokens_and_cost_are_kept(llm_stub, llm_client):
     assert system[-1]["cache_control"] == {"type": "ephemeral"}
 
 
-def test_what_stays_the_same_comes_first_so_that_it_can_be_cached(llm_stub, llm_client):
-    llm_stub.reply = lambda asked: act("click('20')")
-    agent = make(llm_client, "stub-chat")
-    agent.act(observation())
-    agent.act(observation(last_error="Error: nothing happened"))
-    first, second = llm_stub.asked
-    assert first.system == second.system
-    assert "# Goal" in first.text
-
-
-def test_a_provider_that_stays_down_ends_the_decision(llm_stub, llm_client):
-    llm_stub.reply = lambda asked: fail(503)
-    with pytest.raises(AgentFailure) as caught:
-        make(llm_client, "stub-chat").act(observation())
-    assert caught.value.origin is ErrorOrigin.MODEL
-    assert caught.value.retriable
-    assert len(llm_stub.asked) == 2
-
-
-def test_a_limit_of_429_is_waited_out(llm_stub, llm_client):
-    llm_stub.queue(fail(429), act("click('20')"))
-    assert make(llm_client, "stub-chat").act(observation()).action == "click('20')"
-
-
 def finds_the_button(asked: Asked) -> str:
     """A model that reads the prompt: it clicks on the button that it finds on the page."""
     found = re.search(r"\[(\w+)\] button 'Click Me!'", asked.messages[0][1])
@@ -91,22 +66,16 @@ def finds_the_button(asked: Asked) -> str:
 
 
 def in_browser(client: Client, **more: object) -> tuple[Any, list[Any], dict[str, bytes]]:
-    steps: list[Any] = []
-    kept: dict[str, bytes] = {}
-
-    def sink(step: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        steps.append(step)
-        kept.update(blobs)
-
+    kept = Kept()
     record = run_episode(
         "miniwob.click-test",
         make(client, "stub-chat", benchmark="miniwob", **more),
         run_id="r1",
-        sink=sink,
+        sink=kept,
         seed=3,
         max_steps=4,
     )
-    return record, steps, kept
+    return record, kept.steps, kept.blobs
 
 
 @pytest.mark.browser

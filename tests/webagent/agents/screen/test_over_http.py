@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 
 import pytest
 
 from tests.webagent.agents.screen.made import LOGIN, click, looked, said, settings, showing
+from tests.webagent.kept import Kept
 from tests.webagent.llm.protocols import Asked
 from tests.webagent.llm.stub_models import WHOLE
 from webagent.agents.agent import Agent
@@ -18,27 +18,10 @@ from webagent.agents.screen.agent import INSTRUCTION_AREAS, ScreenAgent
 from webagent.environment.miniwob import HOST
 from webagent.llm.client import Client
 from webagent.trajectory.live import Observation
-from webagent.trajectory.records import Outcome, RunRecord, StepRecord
+from webagent.trajectory.records import Outcome, RunRecord
 from webagent.vision.screen import Box, ScreenItem, ScreenText
 
 GOAL_LINK = re.compile(r'link "([^"]+)"')
-
-
-class Kept:
-    """A sink that keeps everything."""
-
-    def __init__(self) -> None:
-        self.steps: list[StepRecord] = []
-        self.blobs: dict[str, bytes] = {}
-
-    def __call__(self, step: StepRecord, blobs: Mapping[str, bytes]) -> None:
-        self.steps.append(step)
-        self.blobs.update(blobs)
-
-    def text(self, name: str) -> list[str]:
-        """The text of that blob of each step's observation."""
-        found = [getattr(step.before, name) for step in self.steps]
-        return [self.blobs[blob.sha256].decode() for blob in found if blob is not None]
 
 
 def play(task: str, agent: Agent, kept: Kept, seed: int = 3) -> RunRecord:
