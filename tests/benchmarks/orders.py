@@ -6,10 +6,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.webagent.made_up import PageTask, task_of
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.registry import register_suite
-from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.records import TaskRecord
 
 HOST = "orders.localhost"
 ROWS = {"orders.small": 5, "orders.large": 250}
@@ -21,14 +22,11 @@ _ROW = """<tr><td><input type="checkbox" aria-label="Order {n}"></td>
 _folder = tempfile.TemporaryDirectory(prefix="crosscheck-orders-")
 
 
-class OrdersTask:
+class OrdersTask(PageTask):
     """Opens the page of its name."""
 
     viewport = {"width": 1280, "height": 720}  # noqa: RUF012 (BrowserGym's own form)
     timeout = 5000
-    locale = None
-    timezone_id = None
-    slow_mo = 0
 
     def __init__(self, seed: int, task: str) -> None:
         self._task = task
@@ -36,12 +34,6 @@ class OrdersTask:
     def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
         page.goto(f"http://{HOST}/{self._task}.html")
         return "Look after the orders.", {}
-
-    def validate(self, page: Any, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
-        return 0.0, False, "", {}
-
-    def teardown(self) -> None:
-        pass
 
 
 def use() -> None:
@@ -72,12 +64,7 @@ def environment(
 
 
 def task_record(task_name: str) -> TaskRecord:
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name="orders", version="1"),
-        external_id=task_name,
-        goal=(TextPart(text="Look after the orders."),),
-    )
+    return task_of(task_name, "Look after the orders.")
 
 
 def task_names() -> tuple[str, ...]:

@@ -9,21 +9,21 @@ from __future__ import annotations
 import io
 import os
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from PIL import Image
 
+from tests.webagent.made_up import Stage, task_of
 from webagent.environment.browser import BrowserSettings
 from webagent.trajectory.live import Observation, StepResult
-from webagent.trajectory.records import EnvironmentRecord, Json, TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.records import EnvironmentRecord, TaskRecord
 
 TASK = "waiting.room"
 GOAL = "Wait."
 SECONDS_VARIABLE = "WAITING_STEP_S"
 
 
-class WaitingRoom:
+class WaitingRoom(Stage):
     """Nothing happens in it."""
 
     def __init__(self) -> None:
@@ -36,17 +36,8 @@ class WaitingRoom:
         time.sleep(self._seconds)
         return StepResult(observation=_look(), reward=0.0, terminated=False, truncated=False)
 
-    def milestones(self) -> Mapping[str, bool]:
-        return {}
-
-    def evidence(self, evaluation: Json | None) -> Json:
-        return {}
-
     def describe(self) -> EnvironmentRecord:
         return EnvironmentRecord(packages=("a room in which one waits",))
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _look() -> Observation:
@@ -69,12 +60,7 @@ def environment(task_name: str, settings: BrowserSettings, step_timeout_s: float
 
 
 def task_record(task_name: str) -> TaskRecord:
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name="waiting", version="1"),
-        external_id=task_name,
-        goal=(TextPart(text=GOAL),),
-    )
+    return task_of(task_name, GOAL)
 
 
 def task_names() -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.webagent.made_up import PageTask, task_of
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.registry import register_suite
-from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.records import TaskRecord
 
 TASK = "changing.offers"
 HOST = "changing.localhost"
@@ -19,13 +20,8 @@ PAGE = """<!doctype html><title>Offers</title><h1 id=offer></h1><button>Take it<
 _folders: list[Path] = []
 
 
-class ChangingTask:
-    """Looks at the offers; it never ends by itself."""
-
-    viewport = {"width": 400, "height": 300}  # noqa: RUF012 (as BrowserGym declares it)
-    timeout = 3000
-    locale = None
-    timezone_id = None
+class ChangingTask(PageTask):
+    """Looks at the offers."""
 
     def __init__(self, seed: int) -> None:
         pass
@@ -33,12 +29,6 @@ class ChangingTask:
     def setup(self, page: Page) -> tuple[str, dict[str, Any]]:
         page.goto(f"http://{HOST}/offers.html")
         return "Take the offer.", {}
-
-    def validate(self, page: Page, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
-        return 0.0, False, "", {}
-
-    def teardown(self) -> None:
-        pass
 
 
 def use(folder: Path) -> None:
@@ -61,12 +51,7 @@ def environment(
 
 
 def task_record(task_name: str) -> TaskRecord:
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name="changing", version="1"),
-        external_id=task_name,
-        goal=(TextPart(text="Take the offer."),),
-    )
+    return task_of(task_name, "Take the offer.")
 
 
 def task_names() -> tuple[str, ...]:

@@ -6,20 +6,16 @@ a sign in the garden, a bell in the harbour. A wrong lever does nothing; giving 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import MappingProxyType
 
+from tests.webagent.made_up import Stage, task_of
 from tests.webagent.pages import observation
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import register_suite
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
 from webagent.trajectory.records import (
-    EnvironmentRecord,
-    Json,
     TaskRecord,
-    TaskSetRecord,
-    TextPart,
 )
 
 PREFIX = "levers"
@@ -42,7 +38,7 @@ def register() -> None:
     register_suite(PREFIX, __name__)
 
 
-class Levers:
+class Levers(Stage):
     """One task at one seed."""
 
     def __init__(self, task_name: str) -> None:
@@ -68,18 +64,6 @@ class Levers:
             outcomes=(ActionOutcome(executed=True),),
         )
 
-    def milestones(self) -> Mapping[str, bool]:
-        return {}
-
-    def evidence(self, evaluation: Json | None) -> Json:
-        return {}
-
-    def describe(self) -> EnvironmentRecord:
-        return EnvironmentRecord(browser="none")
-
-    def close(self) -> None:
-        pass
-
     @property
     def _buttons(self) -> dict[str, str]:
         return {str(20 + n): name for n, name in enumerate([*self._labels, NOTICE[self.site]])}
@@ -99,13 +83,7 @@ def task_record(task_name: str) -> TaskRecord:
     if task_name not in TASKS:
         raise UnknownTask(f"There is no {task_name}.")
     site, goal, _right = TASKS[task_name]
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name=PREFIX, version="1"),
-        external_id=task_name,
-        sites=(site,),
-        goal=(TextPart(text=goal),),
-    )
+    return task_of(task_name, goal, (site,))
 
 
 def task_names() -> tuple[str, ...]:

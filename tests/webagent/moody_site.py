@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.webagent.made_up import PageTask, Served
 
 PAGE = """<!doctype html><title>{title}</title><h1>{title}</h1>
 <a href="/two">two</a>
@@ -16,7 +16,7 @@ PAGE = """<!doctype html><title>{title}</title><h1>{title}</h1>
 <button onclick="document.title = 'Done'">finish</button>"""
 
 
-class MoodySite:
+class MoodySite(Served):
     """Serves `/`, `/two`, `/send`, and `/done` where the task is solved.
 
     `moods` queues what a path answers instead of 200: a status, or a status with headers.
@@ -28,27 +28,7 @@ class MoodySite:
         self.always: dict[str, int] = {}
         self.asked: list[tuple[str, str, int]] = []
         self.before_answer: Callable[[str], object] = lambda path: None
-        handler = type("Handler", (_Handler,), {"site": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self.port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        )
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_Handler, port)
 
     def fails(self, path: str, statuses: Iterable[int | tuple[int, dict[str, str]]]) -> None:
         """The next answers of this path."""
@@ -95,13 +75,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-class MoodyTask:
+class MoodyTask(PageTask):
     """Opens the site's first page; the title `Done` is success. `log_in` opens `/login` first."""
 
-    viewport = {"width": 400, "height": 300}  # noqa: RUF012 (BrowserGym's own form)
     timeout = 1500
-    locale = None
-    timezone_id = None
 
     def __init__(self, seed: int, url: str, log_in: bool = False) -> None:
         self.url = url
@@ -121,6 +98,3 @@ class MoodyTask:
     def validate(self, page: Any, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
         done = page.title() == "Done"
         return float(done), done, "", {}
-
-    def teardown(self) -> None:
-        pass

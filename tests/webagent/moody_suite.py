@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from tests.webagent.made_up import task_of
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.registry import register_suite
-from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.records import TaskRecord
 
 TASK = "moody.shop"
 _in_use: list[MoodySite] = []
@@ -34,13 +35,7 @@ def environment(
 
 
 def task_record(task_name: str) -> TaskRecord:
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name="moody", version="1"),
-        external_id=task_name,
-        sites=("shopping",),
-        goal=(TextPart(text="Finish."),),
-    )
+    return task_of(task_name, "Finish.", ("shopping",))
 
 
 def task_names() -> tuple[str, ...]:

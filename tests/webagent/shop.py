@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tests.webagent.made_up import Stage
 from tests.webagent.pages import NOON, png
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
-from webagent.trajectory.records import ChatMessage, EnvironmentRecord, Json, TabRecord
+from webagent.trajectory.records import ChatMessage, Json, TabRecord
 
 PICTURE = png(40, 30)
 FIELDS = ("a", "b", "c", "d", "e", "f", "g", "h")
 GREETING = ChatMessage(role="assistant", text="Hi!")
 
 
-class Shop:
+class Shop(Stage):
     """Fields to fill with `fill('a', 'x')`, a button Login (`click('go')`) that ends it.
 
     It is solved if all `wanted` fields hold what they should when the button is pressed. `del`
@@ -85,14 +86,8 @@ class Shop:
             outcomes=(ActionOutcome(executed=True, error=error),),
         )
 
-    def milestones(self) -> Mapping[str, bool]:
-        return {}
-
     def evidence(self, evaluation: Json | None) -> Json:
         return {"fields": dict(self._fields)}
-
-    def describe(self) -> EnvironmentRecord:
-        return EnvironmentRecord(browser="none")
 
     def close(self) -> None:
         self.closed += 1

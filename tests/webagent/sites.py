@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
+from tests.webagent.made_up import Served
 from tests.webagent.pages import png
 
 ROUTE = json.dumps({"code": "Ok", "routes": [{"duration": 9.0}]})
@@ -26,15 +24,13 @@ PAGES: dict[str, tuple[str, bytes]] = {
 }
 
 
-class Sites:
+class Sites(Served):
     """Every path of PAGES on one port; `answers` says what a path answers instead."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, dict[str, str], bytes]] = {}
         self.asked: list[str] = []
-        handler = type("Handler", (_Handler,), {"sites": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(_Handler)
         self.hosts = {
             "shopping": self.url,
             "shopping_admin": f"{self.url}/admin",
@@ -51,23 +47,6 @@ class Sites:
             "bike": f"{self.url}/bike",
             "foot": f"{self.url}/foot",
         }
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
-        )
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def answer(self, path: str) -> tuple[int, dict[str, str], bytes]:
         self.asked.append(path)
@@ -82,10 +61,10 @@ class Sites:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    sites: Sites
+    site: Sites
 
     def do_GET(self) -> None:
-        status, headers, content = self.sites.answer(urlsplit(self.path).path)
+        status, headers, content = self.site.answer(urlsplit(self.path).path)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

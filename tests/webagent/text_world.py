@@ -10,17 +10,18 @@ import ast
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from tests.webagent.made_up import Stage, task_of
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
-from webagent.trajectory.records import EnvironmentRecord, Json, TaskRecord, TaskSetRecord, TextPart
+from webagent.trajectory.records import EnvironmentRecord, TaskRecord
 
 TASK = "house.lamp"
 GOAL = "Bring the lamp to the cellar and light it."
 WAYS = {("hall", "down"): "cellar", ("cellar", "up"): "hall"}
 
 
-class TextHouse:
+class TextHouse(Stage):
     """Go, take, drop, light: one word and one thing at a time."""
 
     def __init__(self) -> None:
@@ -50,9 +51,6 @@ class TextHouse:
             "The cellar is reached": self._room == "cellar",
             "The lamp burns in the cellar": self._is_lit and self._room == "cellar",
         }
-
-    def evidence(self, evaluation: Json | None) -> Json:
-        return {}
 
     def describe(self) -> EnvironmentRecord:
         return EnvironmentRecord(packages=("a house of words",))
@@ -98,12 +96,7 @@ def environment(task_name: str, settings: BrowserSettings, step_timeout_s: float
 
 
 def task_record(task_name: str) -> TaskRecord:
-    return TaskRecord(
-        id=task_name,
-        task_set=TaskSetRecord(name="house", version="1"),
-        external_id=task_name,
-        goal=(TextPart(text=GOAL),),
-    )
+    return task_of(task_name, GOAL)
 
 
 def task_names() -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from runs.queue.leases import Lease, LeaseLostError, LeaseRenewer, claim
 from runs.queue.steps import StepStore, retry_write
 from runs.storage.blobs import read_blob
 from tests.runs.storage.stores import files_in, use_store
+from tests.webagent.made_up import Stage
 from webagent.agents.running import run_episode
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.environment.interface import EnvironmentFailure
@@ -33,8 +34,6 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import (
     BlobRecord,
-    EnvironmentRecord,
-    Json,
     RunRecord,
     StepRecord,
     StepState,
@@ -48,7 +47,7 @@ PNG = bytes.fromhex(
 )
 
 
-class Page:
+class Page(Stage):
     """An environment without a browser: a page that never changes, or that fails as told."""
 
     def __init__(self, failure: Exception | None = None, fails_at: int = 0) -> None:
@@ -79,15 +78,6 @@ class Page:
         if self.failure is not None and self.taken == self.fails_at:
             raise self.failure
         return StepResult(observation=self._see(), reward=0, terminated=False, truncated=False)
-
-    def milestones(self) -> dict[str, bool]:
-        return {}
-
-    def evidence(self, evaluation: Json | None) -> Json:
-        return {}
-
-    def describe(self) -> EnvironmentRecord:
-        return EnvironmentRecord()
 
     def close(self) -> None:
         self.closed += 1

@@ -1,12 +1,13 @@
 """The loop of a run, in an environment without a browser."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.webagent.made_up import Stage
 from tests.webagent.pages import observation
 from webagent.agents import episode
 from webagent.agents.agent import AgentFailure
@@ -31,7 +32,7 @@ from webagent.trajectory.records import (
 GREETING = ChatMessage(role="assistant", text="Hi!")
 
 
-class Room:
+class Room(Stage):
     """An environment that answers every action with the next of the given results."""
 
     def __init__(
@@ -59,16 +60,10 @@ class Room:
             raise result
         return result
 
-    def milestones(self) -> Mapping[str, bool]:
-        return {}
-
     def evidence(self, evaluation: Json | None) -> Json:
         if self.broken_evidence:
             raise self.broken_evidence
         return {"final_url": "http://x/", "asked": evaluation}
-
-    def describe(self) -> EnvironmentRecord:
-        return EnvironmentRecord(browser="none")
 
     def close(self) -> None:
         self.closed += 1

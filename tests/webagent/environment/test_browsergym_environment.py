@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+from tests.webagent.made_up import PageTask
 from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
@@ -33,13 +34,8 @@ PAGE = """<!doctype html><title>Shop</title><h1>Shop</h1>
 <p hidden>not seen</p><p>R&amp;D <b>12</b></p>"""
 
 
-class SiteTask:
+class SiteTask(PageTask):
     """A task on a page of our own; the title `Clicked` is success."""
-
-    viewport = {"width": 400, "height": 300}  # noqa: RUF012
-    timeout = 3000
-    locale = None
-    timezone_id = None
 
     def __init__(self, seed: int, page: str = "one.html") -> None:
         self.page = page
@@ -51,9 +47,6 @@ class SiteTask:
     def validate(self, page: Any, messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
         done = page.title() == "Clicked"
         return float(done), done, "", {"milestones": {"clicked": done}}
-
-    def teardown(self) -> None:
-        pass
 
 
 @pytest.fixture
