@@ -56,8 +56,7 @@ class Estimate:
 
     def as_json(self) -> dict[str, int | str | None]:
         """The estimate as it is kept with a job."""
-        numbers = asdict(self)
-        return numbers | {"cost": None if self.cost is None else f"{self.cost:f}"}
+        return asdict(self) | {"cost": None if self.cost is None else f"{self.cost:f}"}
 
 
 def estimate_extraction(*, runs: Sequence[UUID], model: str) -> Estimate:

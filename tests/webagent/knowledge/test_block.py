@@ -17,7 +17,7 @@ ENTRIES = [
 
 
 def block(goal: str = "Search for a book in the catalogue", budget: int = 1000, **more: object):
-    return knowledge_block(ENTRIES, goal=goal, budget=budget, count=count_tokens, **more)  # type: ignore[arg-type]
+    return knowledge_block(ENTRIES, goal=goal, budget=budget, **more)  # type: ignore[arg-type]
 
 
 def test_all_of_it_in_order():

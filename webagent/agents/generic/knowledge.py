@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -50,14 +50,12 @@ def knowledge_block(
     *,
     goal: str,
     budget: int,
-    count: Callable[[str], int],
     selection: Selection = Selection.ALL,
     top: int = 10,
 ) -> Block:
     """The entries as an agent reads them, whole ones only, within so many tokens.
 
     Args:
-        count: how many tokens a text has at most; joining two must not count more than both.
         top: how many at most where only the relevant ones are told.
     """
     if selection is Selection.RELEVANT:
@@ -71,7 +69,7 @@ def knowledge_block(
     tokens = 0
     for place in order:
         text = entries[place].text
-        taken = count(f"\n{text}" if texts else text)
+        taken = count_tokens(f"\n{text}" if texts else text)
         if tokens + taken > budget:
             continue
         texts.append(text)
@@ -126,7 +124,6 @@ class KnowledgeWriter:
                 self._entries,
                 goal=goal,
                 budget=max(0, tokens - count_tokens(framed("x"))),
-                count=count_tokens,
                 selection=self._settings.select,
                 top=self._settings.top,
             )
