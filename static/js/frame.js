@@ -85,6 +85,16 @@
     }
   });
 
+  // On phones one pane is shown at a time.
+  document.addEventListener("click", (event) => {
+    const tab = event.target.closest("[data-pane]");
+    if (!tab) return;
+    tab.closest("[data-panes]").dataset.shown = tab.dataset.pane;
+    for (const other of tab.parentElement.querySelectorAll("[data-pane]")) {
+      other.setAttribute("aria-selected", String(other === tab));
+    }
+  });
+
   // Tabs whose panels are all on the page: arrows move, only one panel is shown.
   document.addEventListener("click", (event) => {
     const tab = event.target.closest("[data-tabs] > [role=tab]");

@@ -131,20 +131,12 @@ class Comparison {
       const row = event.target.closest(".pair");
       const move = event.target.closest("[data-moves]");
       const view = event.target.closest("[data-shows]");
-      const pane = event.target.closest("[data-pane]");
       if (row) this.go(Number(row.dataset.place));
       if (move) this.go(this.place + Number(move.dataset.moves));
       if (view) this.show(view.dataset.shows);
       if (event.target.closest("[data-next-difference]")) this.goToDifference(1);
-      if (pane) this.showPane(pane);
     });
     document.addEventListener("keydown", (event) => this.onKey(event));
-  }
-
-  // On phones one pane is shown at a time.
-  showPane(tab) {
-    this.root.dataset.shown = tab.dataset.pane;
-    for (const other of this.root.querySelectorAll("[data-pane]")) other.setAttribute("aria-selected", String(other === tab));
   }
 
   onKey(event) {

@@ -326,16 +326,6 @@ function drawProgress() {
   })));
 }
 
-// On phones one pane is shown at a time.
-document.addEventListener("click", (event) => {
-  const tab = event.target.closest("[data-pane]");
-  if (!tab) return;
-  tab.closest("[data-panes]").dataset.shown = tab.dataset.pane;
-  for (const other of tab.parentElement.querySelectorAll("[data-pane]")) {
-    other.setAttribute("aria-selected", String(other === tab));
-  }
-});
-
 mount(document);
 document.addEventListener("htmx:load", (event) => {
   mount(event.detail.elt.parentElement ?? document);

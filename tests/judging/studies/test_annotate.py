@@ -90,19 +90,6 @@ def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> 
     assert client.post(url("annotate", study), {}).status_code == 404
 
 
-def test_without_logging_in_there_is_only_the_way_to_log_in(study: Study) -> None:
-    answer = Client().get(url("annotate", study))
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/login/")
-
-
-def test_other_methods_are_refused(study: Study) -> None:
-    client = client_of(annotators_of(study)[0])
-    assert client.put(url("annotate", study)).status_code == 405
-    for name in ("draft_save", "label_skip", "label_undo", "step_comment"):
-        assert client.get(url(name, study)).status_code == 405
-
-
 @pytest.mark.parametrize(
     ("fields", "says"),
     [

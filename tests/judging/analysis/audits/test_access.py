@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from judging.models import StudyMember
@@ -29,18 +28,6 @@ def addresses(world: audited.Audited) -> list[str]:
         reverse("judging:audit_cells", args=[study, judge, "fn"]),
         reverse("judging:audit_cells_file", args=[study, judge, "fn", "json"]),
     ]
-
-
-def test_anonymous_is_sent_to_log_in(mixed: audited.Audited) -> None:
-    for address in [reverse("judging:audit_home"), *addresses(mixed)]:
-        assert Client().get(address).status_code == 302
-
-
-def test_without_the_permission_it_is_forbidden(mixed: audited.Audited) -> None:
-    client = client_of(audited.person("stranger"))
-    homes = [reverse("judging:audit_home"), reverse("judging:audit_newest")]
-    for address in [*homes, *addresses(mixed)]:
-        assert client.get(address).status_code == 403, address
 
 
 @pytest.mark.parametrize("part", StudyMember.Part.values)

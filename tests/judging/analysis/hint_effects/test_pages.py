@@ -19,7 +19,7 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.hint_effects.made import TRIALS, hint_experiment
 from tests.judging.factories import make_study
-from tests.runs.factories import client_of, make_user
+from tests.runs.factories import client_of
 
 pytestmark = [
     pytest.mark.django_db,
@@ -200,23 +200,6 @@ def test_whoever_reads_verdicts_of_people_is_noted(hints: Experiment) -> None:
     body(client, made.address(*address, verdict="reference"))
 
     assert [*Unblinding.objects.values_list("item__run", flat=True)] == [run.pk]
-
-
-@pytest.mark.parametrize("name", ["hint_report", "hint_cell", "hint_table", "hint_picture"])
-def test_only_readers_of_audits_come_in(hints: Experiment, name: str) -> None:
-    more = {
-        "hint_report": (),
-        "hint_cell": ("concrete", "same_task"),
-        "hint_table": ("hint-cells", "json"),
-        "hint_picture": ("difference",),
-    }[name]
-    address = made.address(name, hints.pk, *more)
-    stranger = Client()
-    assert stranger.get(address).status_code == 302
-    stranger.force_login(make_user("annotator"))
-    assert stranger.get(address).status_code == 403
-    assert reader().get(address).status_code == 200
-    assert reader("again").post(address).status_code == 405
 
 
 def test_files_and_pictures_can_be_taken_away(hints: Experiment) -> None:

@@ -23,7 +23,6 @@ from runs.catalogue.milestones.services import set_milestones
 from runs.models import Experiment, Run, Task, TaskSet
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.progress import world
-from tests.runs.factories import client_of, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 
@@ -293,7 +292,7 @@ def test_whoever_lists_runs_by_progress_is_noted(far: Experiment) -> None:
     assert Unblinding.objects.filter(item__run=run).exists()
 
 
-def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
+def test_nonsense_is_not_found() -> None:
     of = made.experiment()
     client = made.reader()
     for query in ("alpha=2", "alpha=x", "k=0", "progress=evaluator-99", "split=size", "above=-1"):
@@ -304,7 +303,3 @@ def test_nonsense_is_not_found_and_strangers_are_not_let_in() -> None:
     assert "alpha" in told
     assert "Enter a number from 0 to 1." in told
     assert f'href="{address}?k=1"' in told
-    assert client.post(address).status_code == 405
-    assert Client().get(address).status_code == 302
-    stranger = client_of(make_user("annotator"))
-    assert stranger.get(address).status_code == 403
