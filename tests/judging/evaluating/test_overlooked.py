@@ -25,7 +25,6 @@ from tests.runs.factories import make_user
 pytestmark = pytest.mark.django_db
 
 EXACT = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "42"}}
-DETECTOR = "failure-modes-mechanical"
 
 
 def lost(age: timedelta = timedelta(hours=1), **fields: Any) -> Run:
