@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.conf import settings
@@ -590,10 +588,3 @@ def test_command_says_what_is_wrong(judge: LLMStub, arguments: list[str]) -> Non
     with pytest.raises(CommandError):
         evaluate("--study", str(world.study.pk), "--evaluator", JUDGE, *arguments)
     assert judge.asked == []
-
-
-def test_details_are_json_all_through(judge: LLMStub) -> None:
-    batch = done(batch_of(asked_study(2), "after"))
-    for said in batch.evaluations.all():
-        assert json.loads(json.dumps(said.details)) == said.details
-        assert isinstance(UUID(str(said.pk)), UUID)

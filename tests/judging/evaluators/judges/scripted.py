@@ -8,6 +8,18 @@ from typing import Any
 
 from judging.evaluators.judges.single_stage import SingleStageSettings
 from judging.evaluators.judges.two_stage import TwoStageSettings
+from tests.webagent.llm.scripted import Scripted
+
+
+def asked(
+    judge: type[Any], *about: object, replies: Iterable[object], **settings: Any
+) -> tuple[Any, Scripted]:
+    """What the judge makes of these replies, for all of which it asks, and who gave them."""
+    model = Scripted(*replies)
+    chosen = judge.settings_type(model="judge-model", **settings)
+    judged = judge(language_model=model, settings=chosen).judge(*about)
+    assert not model.replies
+    return judged, model
 
 
 def equivalence(verdict: str = "equivalent", **fields: Any) -> str:

@@ -12,6 +12,7 @@ from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import StepShown, Trajectory, texts_of
 from judging.evaluators.judges.whole_run import FailureJudge, FailureSettings, FailuresJudged
+from tests.judging.evaluators.judges.scripted import asked
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ModelFailure
 from webagent.trajectory.verdict_records import Mode, Side
@@ -46,11 +47,7 @@ def reply(*modes: dict[str, object], side: str = "reasoning", **more: Any) -> st
 def judge(
     *replies: str | ModelFailure, trajectory: Trajectory = ORDER, **settings: Any
 ) -> tuple[FailuresJudged, Scripted]:
-    model = Scripted(*replies)
-    asking = FailureJudge(language_model=model, settings=FailureSettings(model="m", **settings))
-    judged = asking.judge(trajectory)
-    assert not model.replies
-    return judged, model
+    return asked(FailureJudge, trajectory, replies=replies, **settings)
 
 
 def test_modes_side_and_steps_in_one_reply() -> None:

@@ -11,6 +11,7 @@ import pytest
 from judging.evaluators.judges.injections import ATTACKS, Attack
 from judging.evaluators.judges.milestones import MilestoneJudge, MilestoneSettings, MilestonesJudged
 from judging.evaluators.judges.shown import StepShown, Trajectory
+from tests.judging.evaluators.judges.scripted import asked
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ModelFailure
 from webagent.milestones.findings import Definition
@@ -62,13 +63,7 @@ HALF = (said(1, at=0), said(2, at=1), said(3, "not_reached", evidence=3))
 def judge(
     *replies: str | ModelFailure, trajectory: Trajectory = ORDER, **settings: Any
 ) -> tuple[MilestonesJudged, Scripted]:
-    model = Scripted(*replies)
-    asking = MilestoneJudge(
-        language_model=model, settings=MilestoneSettings(model="judge-model", **settings)
-    )
-    judged = asking.judge(trajectory, SHOP)
-    assert not model.replies
-    return judged, model
+    return asked(MilestoneJudge, trajectory, SHOP, replies=replies, **settings)
 
 
 def test_progress_is_computed_from_the_findings() -> None:

@@ -7,7 +7,7 @@ import pytest
 from judging.evaluators.judges.asking import InvalidReplyError
 from judging.evaluators.judges.single_stage import SingleStageJudge, read_final_line, read_published
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
-from tests.judging.evaluators.judges.scripted import single_stage
+from tests.judging.evaluators.judges.scripted import asked, single_stage
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import FailureKind, ModelFailure
 
@@ -78,11 +78,7 @@ def test_final_line_alone_decides(kind: JudgeKind, reply: str, passes: bool | No
 
 
 def judge(*replies: str | ModelFailure, calls: int = 1, **settings: object):
-    model = Scripted(*replies)
-    asking = SingleStageJudge(language_model=model, settings=single_stage(**settings))
-    judged = asking.judge([CALL] * calls)
-    assert not model.replies
-    return judged, model
+    return asked(SingleStageJudge, [CALL] * calls, replies=replies, **settings)
 
 
 def test_strict_asks_plainly_and_only_once() -> None:

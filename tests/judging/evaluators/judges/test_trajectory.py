@@ -20,6 +20,7 @@ from judging.evaluators.judges.shown import (
     chosen,
 )
 from judging.evaluators.judges.whole_run import CRITERIA, TrajectoryJudge, TrajectorySettings
+from tests.judging.evaluators.judges.scripted import asked
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import ImagePart
 from webagent.trajectory.images import ImageError
@@ -74,13 +75,7 @@ FINE = ("yes", "yes", "yes", "not_applicable")
 def judge(
     *replies: str, trajectory: Trajectory = ORDER, **settings: Any
 ) -> tuple[Judged, Scripted]:
-    model = Scripted(*replies)
-    asking = TrajectoryJudge(
-        language_model=model, settings=TrajectorySettings(model="eye", **settings)
-    )
-    judged = asking.judge(trajectory)
-    assert not model.replies
-    return judged, model
+    return asked(TrajectoryJudge, trajectory, replies=replies, **settings)
 
 
 @pytest.mark.parametrize(

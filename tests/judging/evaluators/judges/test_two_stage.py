@@ -13,7 +13,7 @@ from judging.evaluators.judges.outcome import Judged, StageName
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matching.specification import Reference, SpecificationError, read_reference
-from tests.judging.evaluators.judges.scripted import equivalence, inclusion, two_stage
+from tests.judging.evaluators.judges.scripted import asked, equivalence, inclusion, two_stage
 from tests.webagent.llm.scripted import Scripted, message_of, said
 from webagent.llm.interface import FailureKind, ModelFailure, Reply, Usage
 
@@ -38,10 +38,7 @@ IMPOSSIBLE = replace(AIRPORT, reference=Reference(reason="There is no In-N-Out n
 def judge(
     *replies: str | Reply | ModelFailure, question: Question = AIRPORT, **settings: object
 ) -> tuple[Judged, Scripted]:
-    model = Scripted(*replies)
-    judged = TwoStageJudge(language_model=model, settings=two_stage(**settings)).judge(question)
-    assert not model.replies
-    return judged, model
+    return asked(TwoStageJudge, question, replies=replies, **settings)
 
 
 def verdicts(judged: Judged) -> list[tuple[str, str]]:
