@@ -157,6 +157,21 @@ def test_strangers_find_no_object_of_others(world: World) -> None:
 
 
 @ON_SQLITE
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_what_is_not_there_is_not_found(world: World, overseer, method: str) -> None:
+    client = client_of(overseer)
+    found = []
+    for name, visit in visits(world, 1):
+        path = nowhere(visit.path)
+        if path == visit.path or name.startswith(("admin", "api")):
+            continue
+        code = getattr(client, method)(path).status_code
+        if code not in (404, 405):
+            found.append((name, path, code))
+    assert found == []
+
+
+@ON_SQLITE
 @pytest.mark.parametrize("role", PARTS)
 def test_each_role_is_answered_what_permissions_and_parts_say(world: World, role: str) -> None:
     """What one may not see looks like what is not there."""

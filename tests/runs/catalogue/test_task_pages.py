@@ -75,14 +75,6 @@ def queries(user: User, path: str) -> int:
     return len(caught)
 
 
-# Who
-
-
-@pytest.mark.parametrize("path", ["/tasks/999/", "/tasks/sets/999/", "/tasks/x/"])
-def test_what_is_not_there_is_not_found(engineer, path):
-    assert client_of(engineer).get(path).status_code == 404
-
-
 # The table
 
 

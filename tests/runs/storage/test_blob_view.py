@@ -1,7 +1,5 @@
 """Files of a run: to whom, as what, and with which protection."""
 
-from uuid import uuid4
-
 import pytest
 from django.core.files.storage import default_storage
 from django.test import Client
@@ -124,11 +122,6 @@ def test_a_lost_file_is_not_found(client_of_engineer, run):
     blob = picture_of(run)
     default_storage.delete(storage_name(blob))
     assert client_of_engineer.get(url(run, blob)).status_code == 404
-
-
-def test_no_such_run(client_of_engineer, run):
-    address = url(run, picture_of(run)).replace(str(run.pk), str(uuid4()))
-    assert client_of_engineer.get(address).status_code == 404
 
 
 class TestBlinding:
