@@ -10,7 +10,7 @@ from runs.catalogue.milestones.definitions import definitions_of, digest_of_task
 from runs.catalogue.milestones.services import set_milestones
 from runs.models import Milestone, Task, User
 from tests.judging.factories import make_study
-from tests.runs.factories import client_of, make_run, make_task, make_user
+from tests.runs.factories import client_of, make_run, make_task
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
 from webagent.milestones.findings import Definition
 
@@ -26,11 +26,6 @@ FILLED = Definition(
     name="filled",
     rule=Rule(reached_when=ElementCheck(name="Name", state="value", value="Ann")),
 )
-
-
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
 
 
 def sent(*rows: dict[str, Any], task: Task, initial: int = 0) -> dict[str, Any]:

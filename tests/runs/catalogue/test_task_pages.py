@@ -26,11 +26,6 @@ SPEC: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def page(user: User, path: str = URL) -> str:
     response = client_of(user).get(path)
     assert response.status_code == 200

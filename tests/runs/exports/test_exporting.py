@@ -45,7 +45,6 @@ from runs.storage.blobs import storage_name
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.imports.test_storing import rows, with_run
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
@@ -55,11 +54,6 @@ from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 RULE = {"reached_when": {"kind": "url", "pattern": "*/cart"}}
 AGENTLAB = Path(__file__).parent.parent.parent / "data" / "agentlab"
-
-
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 def wipe() -> None:

@@ -13,15 +13,10 @@ from django.core.management import call_command
 from runs.models import Blob, Run
 from runs.storage.blobs import read_blob, storage_name
 from tests.runs.factories import delete_run, make_picture, make_run
-from tests.runs.storage.stores import files_in, store_blob, use_store
+from tests.runs.storage.stores import files_in, store_blob
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = time.time() - 10 * 24 * 3600
-
-
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 def check(capsys: Any, *options: str) -> tuple[Any, str]:

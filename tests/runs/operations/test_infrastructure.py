@@ -9,7 +9,7 @@ from django.urls import reverse
 from runs.models import Run, RunStatus, User
 from runs.operations.health import infrastructure
 from runs.operations.health.infrastructure import error_rates
-from tests.runs.factories import make_agent, make_experiment, make_run, make_task, make_user
+from tests.runs.factories import make_agent, make_experiment, make_run, make_task
 from webagent.measures.proportions import wilson_bounds
 from webagent.trajectory.faults import Fault
 
@@ -78,11 +78,6 @@ def test_it_is_one_query(django_assert_num_queries) -> None:
         attempt("worker_lost")
     with django_assert_num_queries(1):
         error_rates(Run.objects.all())
-
-
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
 
 
 def test_the_page_tells_the_rates(client: Client, engineer: User) -> None:

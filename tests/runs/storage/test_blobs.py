@@ -28,16 +28,11 @@ from runs.storage.blobs import (
     storage_name,
 )
 from runs.storage.file_storage import UNFINISHED
-from tests.runs.storage.stores import files_in, store_blob, use_store
+from tests.runs.storage.stores import files_in, store_blob
 from webagent.settings.environment import REPOSITORY
 from webagent.trajectory.images import ImageFacts
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 def picture(

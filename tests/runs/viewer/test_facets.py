@@ -25,11 +25,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
-@pytest.fixture
 def runs() -> list[Run]:
     """Of several sites, agents and outcomes; one with a loop, one superseded, one settled."""
     loop = {"kind": "loop", "first_step": 0, "last_step": 2}

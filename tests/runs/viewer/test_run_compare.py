@@ -23,11 +23,6 @@ pytestmark = pytest.mark.sqlite_only("tests what pages show")
 ADDRESS = reverse("runs:run_compare")
 
 
-@pytest.fixture
-def engineer(db) -> User:
-    return make_user("engineer")
-
-
 def compare(user: User, a: Run, b: Run, more: str = "") -> Any:
     return client_of(user).get(f"{ADDRESS}?a={a.pk}&b={b.pk}{more}")
 

@@ -23,11 +23,6 @@ URL = "/runs/"
 HTMX = {"HX-Request": "true"}
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def listed(user: User, query: str = "") -> list[str]:
     """Ids of the rows, in order."""
     page = client_of(user).get(f"{URL}?{query}").content.decode()

@@ -16,11 +16,6 @@ from tests.runs.factories import client_of, make_agent, make_run, make_user
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def live_run(steps: int = 2, **fields: Any) -> Run:
     """A run that a worker carries out."""
     now = timezone.now()

@@ -36,11 +36,6 @@ SECRETS = {
 }
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def data_of(page: str) -> dict[str, Any]:
     """The timeline's data on the page."""
     found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)

@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages s
 URL = "/runs/"
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def save(user: User, name: str = "Failures", query: str = "outcome=failure", **more: str) -> None:
     sent = {"name": name, "query": query, "next": URL} | more
     answer = client_of(user).post(reverse("runs:view_save"), sent)

@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages s
 EVIL = "<img src=x onerror=alert(1)></pre><script>alert(1)</script>"
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def kept(content: object) -> Blob:
     text = content if isinstance(content, str) else json.dumps(content)
     return make_text(text, "application/json")

@@ -39,11 +39,6 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def engineer() -> User:
-    return make_user("engineer")
-
-
 def timeline(run: Run, user: User) -> dict[str, Any]:
     found: dict[str, Any] = timeline_context(run, user)["timeline"]
     return found
