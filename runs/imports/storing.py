@@ -57,6 +57,13 @@ class ImportedRun:
     n_steps: int
     n_screenshots: int
     problems: tuple[Problem, ...] = ()
+    n_labels: int = 0
+    n_evaluations: int = 0
+    n_gaps: int = 0
+    """Things that are missing or were not understood, as the run's record lists them."""
+    n_dropped: int = 0
+    n_redacted: int = 0
+    """Secrets that were taken out."""
     is_stub: bool = False
     was_stub: bool = False
     """Its verdicts were here before, and now its trajectory is."""
@@ -211,6 +218,11 @@ def _imported(
         was_stub=was_stub,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
+        n_labels=len(bundle.labels),
+        n_evaluations=len(bundle.evaluations),
+        n_gaps=sum(gap.count or 1 for gap in bundle.run.gaps),
+        n_dropped=len(bundle.run.source.dropped),
+        n_redacted=sum(bundle.run.source.redacted.values()),
         problems=(*bundle.problems, *_undecodable(bundle, blobs), *problems),
     )
 

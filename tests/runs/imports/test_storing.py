@@ -72,6 +72,9 @@ def test_a_run_is_stored_with_all_that_belongs_to_it(store):
         is_new=True,
         n_steps=3,
         n_screenshots=3,
+        n_labels=len(bundle.labels),
+        n_evaluations=len(bundle.evaluations),
+        n_gaps=len(bundle.run.gaps),
     )
     run: Any = Run.objects.get(pk=imported.run_id)
     assert (run.status, run.outcome, run.end_reason) == ("finished", "success", "task_ended")
