@@ -91,9 +91,9 @@ class OnQuestion:
     def __init__(self, question: Question, answers: Iterable[Answer], seed: int) -> None:
         rated = _Rated.of(question, answers, seed)
         said = {thing: given for thing, given in rated.said.items() if len(given) > 1}
-        ratings = [[given.get(name) for name in _names(said)] for given in said.values()]
         self.question = question
         self.annotators = _names(said)
+        ratings = [[given.get(name) for name in self.annotators] for given in said.values()]
         self.runs = _runs(said)
         self.answers = sum(map(len, said.values()))
         """So many answers they gave there."""
