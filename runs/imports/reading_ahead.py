@@ -27,25 +27,25 @@ from multiprocessing.connection import Connection, Pipe
 from typing import NoReturn, Self, TypeGuard
 
 from runs.exports.run_bundles import StoredBlobs
+from runs.imports.rows import n_bytes
 from runs.imports.session import WRITERS, write_files
 from runs.storage.blobs import BlobBatch, sync_together
 from runs.storage.file_storage import BlobFileStorage, StoreUnavailableError, blob_storage
 from webagent.process.children import HeldFolder, end_with_parent
-from webagent.trajectory.bundles import BlobStash, Problem, RunBundle
+from webagent.trajectory.bundles import HELD_BYTES, BlobStash, Problem, RunBundle
 from webagent.trajectory.reading import RunSource
 
 logger = logging.getLogger(__name__)
 
-AHEAD = 8
-"""Runs that are read and whose files are not written: their files are held till then."""
-ANSWERED_AT_ONCE = 4
-"""Runs of which the database is asked at once what is new, unless nothing else is to be done."""
-UNSTORED = 24
+AHEAD, AHEAD_BYTES = 24, 64_000_000
+"""Runs that are read and whose files are not written, and what these hold of memory: so many that
+the other process has enough to do while rows are stored."""
+UNSTORED = 48
 """Runs whose files are written and whose rows are not stored yet: of so many a kill leaves files
 that no row names, and so many the disk makes sure of at once."""
 AT_ONCE = 8
-"""Runs that come out together. Others who write to SQLite wait until they are stored, and that
-takes 20 to 50 ms."""
+"""Runs of which the database is asked at once what is new, and that come out together. Others who
+write to SQLite wait until they are stored, and that takes 20 to 50 ms."""
 FEWEST_RUNS = 20
 """Of fewer, making another process is not worth its while."""
 PATIENCE_S = 300.0
@@ -159,10 +159,12 @@ class ReadingAhead:
         written = deque[BlobBatch | Exception]()
         is_over = False
         while True:
-            if len(read) >= ANSWERED_AT_ONCE or self._said.empty():
+            n_answered = sum(isinstance(item, ReadRun) for item in answered)
+            is_idle = len(written) == n_answered and self._said.empty()
+            if len(read) >= AT_ONCE or is_idle:
                 some = [read.popleft() for _ in range(min(len(read), UNSTORED - len(answered)))]
                 answered += self._answered(some)
-            n_answered = sum(isinstance(item, ReadRun) for item in answered)
+                n_answered = sum(isinstance(item, ReadRun) for item in answered)
             is_due = bool(answered) and len(written) >= min(AT_ONCE, n_answered)
             if is_due and self._said.empty():
                 yield list(islice(_due(answered, written), AT_ONCE))
@@ -258,6 +260,7 @@ def _be_the_other(
 
 def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
     waiting: deque[RunBundle] = deque()
+    held = 0
     line = threading.Lock()
 
     def say(message: _Message) -> None:
@@ -267,7 +270,9 @@ def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
     with ThreadPoolExecutor(max_workers=WRITERS) as writers, _GroupSync(say) as written:
 
         def write_next() -> None:
+            nonlocal held
             bundle = waiting.popleft()
+            held -= _held(bundle)
             answer = pipe.recv_bytes()
             blobs = zip(bundle.blob_records(), answer, strict=True)
             wanted = [blob.sha256 for blob, is_wanted in blobs if is_wanted]
@@ -283,13 +288,19 @@ def _read(pipe: Connection, source: RunSource, thumbnails_follow: bool) -> None:
             if isinstance(found, RunBundle):
                 say(_light(found))
                 waiting.append(found)
+                held += _held(found)
             else:
                 say(found)
-            while waiting and (len(waiting) >= AHEAD or pipe.poll()):
+            while waiting and (len(waiting) >= AHEAD or held >= AHEAD_BYTES or pipe.poll()):
                 write_next()
         while waiting:
             write_next()
     say(None)
+
+
+def _held(bundle: RunBundle) -> int:
+    """The most that its files take of memory."""
+    return min(n_bytes(bundle), HELD_BYTES)
 
 
 class _GroupSync:
@@ -341,7 +352,5 @@ def _synced(written: Sequence[BlobBatch | Exception]) -> Sequence[BlobBatch | Ex
 
 
 def _light(bundle: RunBundle) -> RunBundle:
-    """The run without its bytes, which the store has, and with its hash, worked out here."""
-    light = replace(bundle, blobs=StoredBlobs())
-    vars(light)["content_hash"] = bundle.content_hash
-    return light
+    """The run without its bytes, which the store has."""
+    return replace(bundle, blobs=StoredBlobs())

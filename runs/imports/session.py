@@ -23,7 +23,7 @@ from webagent.trajectory.bundles import BlobStash, RunBundle
 from webagent.trajectory.records import RunRecord, TaskRecord
 from webagent.trajectory.texts import bounded_name
 
-TOGETHER = 20
+TOGETHER = 100
 """Runs of which others are told at once: they cost as many queries then as one."""
 UNTOLD_FOR = timedelta(days=1)
 """An import that died may be taken up so much later."""

@@ -41,6 +41,7 @@ EVALUATION_ROLE = "evaluation"
 
 _MAX_COST = Decimal(10**8)
 _MICRO = Decimal("0.000001")
+_NOTHING_SEEN = Observation()
 
 
 def run_columns(run: RunRecord, task_goal: tuple[GoalPart, ...]) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def step_row(run_id: UUID, step: StepRecord) -> Step:
     Box and point are in pixels of the step's screenshot, as records give them; only an action
     that names a coordinate space of its own is converted.
     """
-    before, after = step.before or Observation(), step.after or Observation()
+    before, after = step.before or _NOTHING_SEEN, step.after or _NOTHING_SEEN
     shown = after if step.before is None else before
     pointing = next((a for a in step.actions if a.point or _box(a)), None)
     width = shown.screenshot.width if shown.screenshot else None

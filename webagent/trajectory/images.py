@@ -62,8 +62,7 @@ def check_image(content: bytes, bounds: Bounds) -> ImageFacts:
     """
     with _opened(content, bounds) as image:
         if image.format == "PNG":
-            with _damage_told():
-                _hold_to_sums(content)
+            _hold_to_sums(content)
             return _facts(image)
     return decode_image(content, bounds)
 
@@ -86,17 +85,17 @@ def decode_image(content: bytes, bounds: Bounds) -> ImageFacts:
 
 
 def _hold_to_sums(png: bytes) -> None:
-    """Raises ValueError where a chunk is not what its sum says, or the last one is missing."""
+    """Raises ImageError where a chunk is not what its sum says, or the last one is missing."""
     view, start, kind = memoryview(png), _SIGNATURE_BYTES, b""
     while kind != _LAST:
         if start + _CHUNK.size > len(png):
-            raise ValueError("cut short")
+            raise ImageError("cannot be decoded: cut short")
         length, kind = _CHUNK.unpack_from(png, start)
         end = start + _CHUNK.size + length
         if end + _SUM.size > len(png):
-            raise ValueError("cut short")
+            raise ImageError("cannot be decoded: cut short")
         if zlib.crc32(view[end - length - len(kind) : end]) != _SUM.unpack_from(png, end)[0]:
-            raise ValueError("a chunk is not what its check sum says")
+            raise ImageError("cannot be decoded: a chunk is not what its check sum says")
         start = end + _SUM.size
 
 
@@ -109,8 +108,7 @@ def _damage_told() -> Iterator[None]:
         raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
 
 
-@contextmanager
-def _opened(content: bytes, bounds: Bounds) -> Iterator[Image.Image]:
+def _opened(content: bytes, bounds: Bounds) -> Image.Image:
     if len(content) > bounds.image_bytes:
         raise ImageError(f"more than {bounds.image_bytes} bytes")
     if content.startswith(_LFS_POINTER):
@@ -128,13 +126,12 @@ def _opened(content: bytes, bounds: Bounds) -> Iterator[Image.Image]:
         raise ImageError(f"more than {bounds.image_pixels} pixels") from error
     except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
         raise ImageError(f"damaged: {type(error).__name__}") from error
-    with image:
-        width, height = image.size
-        if width * height > bounds.image_pixels:
-            raise ImageError(f"{width} x {height}: more than {bounds.image_pixels} pixels")
-        if not width or not height:
-            raise ImageError("no pixels")
-        yield image
+    width, height = image.size
+    if width * height > bounds.image_pixels:
+        raise ImageError(f"{width} x {height}: more than {bounds.image_pixels} pixels")
+    if not width or not height:
+        raise ImageError("no pixels")
+    return image
 
 
 def _facts(image: Image.Image) -> ImageFacts:

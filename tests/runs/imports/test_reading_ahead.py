@@ -212,6 +212,16 @@ def test_files_that_cannot_be_synced_refuse_their_runs(folder, store, monkeypatc
     assert n_new(imported(folder)) == N_RUNS
 
 
+@pytest.mark.parametrize("name", ["AHEAD", "AHEAD_BYTES", "UNSTORED", "AT_ONCE"])
+def test_neither_process_waits_for_ever_however_little_it_may_have_in_hand(
+    folder, monkeypatch, name
+):
+    monkeypatch.setattr(reading_ahead, name, 1)
+    monkeypatch.setattr(reading_ahead, "PATIENCE_S", 10)
+    monkeypatch.setattr(reading_ahead.logger, "warning", pytest.fail)
+    assert n_new(imported(folder)) == N_RUNS
+
+
 def test_what_is_over_a_quota_is_refused_before_its_files_are_written(folder, store, monkeypatch):
     monkeypatch.setattr(reading_ahead, "UNSTORED", 2)
     Experiment.objects.create(name="small", max_runs=3)

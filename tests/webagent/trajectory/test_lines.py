@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.files.lines import read_json
-from webagent.trajectory.texts import storable_json
+from webagent.trajectory.files.lines import Lines, read_json
+from webagent.trajectory.files.trees import FolderTree
+from webagent.trajectory.texts import storable_json, unstorable_numbers
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +68,27 @@ def test_long_texts_are_cut_and_deep_ones_refused() -> None:
     assert read_json(b'{"a": {"b": 1}}', small) == {"a": {"b": 1}}
     with pytest.raises(InputError, match="nested too deeply"):
         read_json(b'{"a": {"b": {"c": [1]}}}', small)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        "1e999",
+        "[-1.5E+0400 , 2]",
+        '{"x":[NaN],"y": -Infinity}',
+        "[1e308,1e-999,1e99]",
+        '["0e1234", "NaN", "1e999"]',
+    ],
+)
+def test_numbers_that_no_record_holds_are_found_among_those_that_one_does(
+    tmp_path: Path, numbers: str
+) -> None:
+    line = f'{{"id":"a","n":{numbers}}}\n'
+    (tmp_path / "some.jsonl").write_text(line * 2)
+    tree = FolderTree(tmp_path, BOUNDS)
+    lines = Lines(tree, "some.jsonl", "id", BOUNDS, pytest.fail)
+    places = list(unstorable_numbers(json.loads(line)))
+    noted = [f"line {number}: {place}" for number in (1, 2) for place in places]
+    assert lines.unstorable_numbers("a") == noted
+    assert lines.bytes == 2 * len(line)
+    lines.close()

@@ -20,8 +20,8 @@ from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.values import first_field_error
 
 R = TypeVar("R", bound=BaseModel)
-_MAY_BE_ODD = re.compile(rb"NaN|Infinity|[eE][+]?[0-9]{3}")
-"""What a number that no record holds looks like, and few others."""
+_HUGE = re.compile(rb"[0-9][eE][+]?[0-9]{3,}\s*[],}]")
+"""A number with so large an exponent: perhaps one that no record holds. Hashes look alike."""
 
 
 def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Lines:
         self._odd: dict[str, list[str]] = defaultdict(list)
         self.count = self.bytes = 0
         digest = hashlib.sha256()
-        number = start = 0
+        number = 0
         lines = read_lines(tree, name, bounds)
         while True:
             number += 1
@@ -120,21 +120,20 @@ class Lines:
                 if number > bounds.lines:
                     report(InputError("", f"more than {bounds.lines} lines", line=number))
                     break
+                start = self.bytes
+                self.bytes += self._spool.write(line)
                 digest.update(line)
-                self._spool.write(line)
                 owner = read_json(line, bounds).get(key)
                 if not isinstance(owner, str):
                     raise InputError(key, "missing or not a text")
                 self._offsets[owner].append((start, number))
-                if _MAY_BE_ODD.search(line):
+                if b"NaN" in line or b"Infinity" in line or _HUGE.search(line):
                     odd = unstorable_numbers(json.loads(line))
                     self._odd[owner] += [f"line {number}: {place}" for place in odd]
                 self.count += 1
             except InputError as error:
                 error.line = number
                 report(error)
-            start = self._spool.tell()
-        self.bytes = start
         self.sha256 = digest.hexdigest()
 
     def __len__(self) -> int:
