@@ -70,9 +70,10 @@ def store_together(
     ids = [own_id or uuid.uuid4() for own_id in own]
     # Prepared beforehand: from here on nobody else can write to SQLite.
     parts = [parts_of(run_id, bundle) for run_id, bundle in zip(ids, bundles, strict=True)]
+    hashes = {bundle.content_hash for bundle in bundles}
     try:
         with transaction.atomic():
-            if not _are_new(bundles, {each for each in own if each}, name, session):
+            if not _are_new(bundles, hashes, {each for each in own if each}, name, session):
                 return None
             save_together([files for _, files in found])
             runs = [
@@ -96,10 +97,13 @@ def store_together(
 
 
 def _are_new(
-    bundles: Sequence[RunBundle], ids: set[uuid.UUID], name: str | None, session: ImportSession
+    bundles: Sequence[RunBundle],
+    hashes: set[str],
+    ids: set[uuid.UUID],
+    name: str | None,
+    session: ImportSession,
 ) -> bool:
     """Whether none is here, nor a part or a stub of one, nor another under the id of one."""
-    hashes = {bundle.content_hash for bundle in bundles}
     names = [names_of(bundle) for bundle in bundles]
     experiment = name or bundles[0].run.experiment
     return (
