@@ -38,7 +38,11 @@ from tests.runs.operations.integrity import rows_hold
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import open_runs
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_completing.py completes runs on both"),
+    pytest.mark.slow,
+]
 STUDY = "Published labels"
 DATA = Path(__file__).parent.parent.parent / "data" / "agentrewardbench"
 COLUMNS = "task_set,task,agent,annotator,evaluator,verdict,failure_step,rationale"
@@ -366,7 +370,6 @@ TASKS = ["webarena.7", "webarena.8"]
 PLACES = st.tuples(st.sampled_from(TASKS), st.sampled_from(["ann", "bob", "cem"]))
 
 
-@pytest.mark.sqlite_only("many examples of what the tests above try on both")
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -19,7 +19,11 @@ from tests.judging.studies.crawling import respond, undone, whole_answer
 from tests.judging.studies.url_cases import Visit
 from tests.runs.factories import client_of, make_experiment, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 def _review(run: Run) -> None:

@@ -30,6 +30,7 @@ from webagent.trajectory.reading import open_runs
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.sqlite_only("processes and files; test_import_runs.py imports on both"),
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks without ado"),
     pytest.mark.slow,
 ]

@@ -10,7 +10,12 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk
 from tests.runs.factories import client_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only(
+        "figures, alike on both; test_paper.py and test_what_if.py run on PostgreSQL"
+    ),
+]
 
 
 def seen_by(page: str, mixed: audited.Audited, *args: object) -> int:

@@ -14,7 +14,10 @@ from tests.judging.analysis.progress import world
 from tests.runs.factories import make_agent, make_task
 from webagent.milestones.findings import Definition, Finding
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("figures, alike on both; test_experiment.py runs on PostgreSQL"),
+]
 
 HALVES = [Definition(name="first", weight=1.0), Definition(name="second", weight=1.0)]
 FIRST = Finding(name="first", achieved_at=1)
