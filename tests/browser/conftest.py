@@ -18,9 +18,9 @@ OpenPage = Callable[..., Page]
 expect.set_options(timeout=30_000)  # as long as an action may take: the machine may be busy
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """One browser for a module's tests; every page gets a context of its own.
+    """One browser for the tests of this folder; every page gets a context of its own.
 
     No longer than that: elsewhere, tests count the browsers that are left.
     """
