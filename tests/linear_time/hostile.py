@@ -26,6 +26,11 @@ def general_texts() -> Iterator[Hostile]:
             yield Hostile(beginning, unit, "")
 
 
+def repeated_texts() -> Iterator[Hostile]:
+    """Those among them that are one piece over and over."""
+    return (text for text in general_texts() if not text.before and not text.after)
+
+
 _ATOM = re.compile(
     r"\(\?P<\w+>|\(\?P=\w+\)|\(\?[:=!>]|\(\?<[=!]"  # how groups begin
     r"|\\[bBAZ]|[()|^$]|[*+?]|\{\d*,?\d*\}"  # what stands for no character

@@ -10,7 +10,7 @@ import pytest
 
 from tests.linear_time.functions import TextFunction, text_functions
 from tests.linear_time.growth import grows_too_fast
-from tests.linear_time.hostile import general_texts
+from tests.linear_time.hostile import repeated_texts
 from webagent.measures.sequence_matching import pieces
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ FUNCTIONS = {
     for one in text_functions()
     if not one.name.rpartition(".")[2].startswith(ACT) and one.name not in OWN_TEXTS
 }
-TEXTS = [text for text in general_texts() if not text.before and not text.after]
+TEXTS = list(repeated_texts())
 
 
 def test_functions_of_texts_are_found():

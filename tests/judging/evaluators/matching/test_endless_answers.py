@@ -7,7 +7,7 @@ from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.repaired.texts import LONGEST_ANSWER
 from judging.evaluators.matching.strict import StrictMatcher
 from tests.linear_time.growth import Hostile, grows_too_fast
-from tests.linear_time.hostile import general_texts
+from tests.linear_time.hostile import repeated_texts
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def test_an_answer_takes_linear_time(matcher, name):
         matcher.evaluate(task(name), MatchOutcome(answer=text, final_url=None, pages=()))
 
     work("a")
-    for text in [*general_texts(), *(Hostile("", unit, "") for unit in SAID)]:
+    for text in [*repeated_texts(), *(Hostile("", unit, "") for unit in SAID)]:
         assert grows_too_fast(work, text, up_to_a_bound=True) is None
 
 
