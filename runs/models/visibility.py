@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from runs.models.hooks import registered
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from uuid import UUID
 
     from runs.models.people import User
@@ -76,6 +76,8 @@ def run_policy() -> RunPolicy:
 
 NEWEST = 300
 """Runs that a list looks at first, for somebody who sees only part of all."""
+WIDER = 10
+"""Times as many that it looks at next, where these do not fill its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,25 @@ class Visibility:
         """Whether the person sees all of every run."""
         return not self.visible and self.blind is None and self.anonymous is None
 
-    def of_newest(self) -> Visibility:
-        """For somebody who sees only part: of the newest runs alone, found without the others."""
-        newest = self.newest or run_policy().newest(self.user, NEWEST)
+    def of_newest(self, most: int | None = None) -> Visibility:
+        """For somebody who sees only part: of the newest runs alone, found without the others.
+
+        Args:
+            most: about so many; `NEWEST` unless said otherwise.
+        """
+        newest = self.newest or run_policy().newest(self.user, most or NEWEST)
         if newest is None:
             return self
         return replace(self, visible=Q(pk__among=newest.runs), newest=newest)
+
+    def widened(self) -> Iterator[Visibility]:
+        """The same of the newest runs, then of more of them, at last of all; lazily."""
+        for most in (NEWEST, WIDER * NEWEST):
+            seen = self.of_newest(most)
+            yield seen
+            if seen.newest is None or not seen.newest.has_older:
+                return
+        yield self
 
 
 def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibility:

@@ -62,8 +62,9 @@ def run_list(request: AppRequest) -> HttpResponse:
     if own and not request.GET and not wants_partial(request):
         return redirect(f"{request.path}?{own.query}")
     visibility = visibility_of(request.user)
-    of_newest = visibility.of_newest()
-    for seen in (of_newest, visibility):
+    of_newest = None
+    for seen in visibility.widened():
+        of_newest = of_newest or seen
         runs = Run.objects.visible_with(seen)
         run_filter = RunFilter(request.GET, queryset=runs, visibility=of_newest)
         table = RunTable(run_filter.qs, run_filter.queryset, seen)

@@ -76,6 +76,7 @@ def test_a_list_shows_the_same_whether_it_begins_with_them_or_not(
     make_study(runs=runs, adjudicators=[adjudicator]).items.update(status=StudyItem.Status.SETTLED)
     client = client_of(adjudicator)
     monkeypatch.setattr(tables, "PER_PAGE", 3)
+    monkeypatch.setattr(visibility, "WIDER", 2)
     queries = [
         *("", "?site=gitlab", "?site=reddit", "?sort=n_steps", "?sort=created", "?q=none"),
         *(f"?after={runs[7].pk}", f"?site=gitlab&after={runs[4].pk}"),
