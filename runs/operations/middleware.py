@@ -204,7 +204,7 @@ class OwnErrorPagesMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if response.status_code == 404 and request.resolver_match is None:
+        if settings.DEBUG and response.status_code == 404 and request.resolver_match is None:
             return not_found(request, Http404())
         if response.status_code == 405 and request.method == "GET" and not response.content:
             return form_only(request, response)
