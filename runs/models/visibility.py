@@ -101,33 +101,41 @@ class Visibility:
     blind: Q | None
     """Of those, the runs whose outcome is hidden; it holds nothing where those are all."""
     anonymous: Q | None
-    newest: NewestRuns | None = None
+    newest: Collection[UUID] | None = None
     """The newest of the visible runs, where they were looked up."""
+    lacks_older: bool = False
+    """Whether `visible` holds the newest runs alone, and there may be older ones."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the person sees all of every run."""
         return not self.visible and self.blind is None and self.anonymous is None
 
-    def of_newest(self, most: int | None = None) -> Visibility:
-        """For somebody who sees only part: of the newest runs alone, found without the others.
+    def of_newest(self) -> Visibility:
+        """For somebody who sees only part: of the newest runs alone, found without the others."""
+        if self.newest is not None:
+            return replace(self, visible=Q(pk__among=self.newest))
+        return self._of(NEWEST)
+
+    def widened(self, *, newest_first: bool) -> Iterator[Visibility]:
+        """What a list looks at in turn until it finds its page: the newest runs, more, all.
 
         Args:
-            most: about so many; `NEWEST` unless said otherwise.
+            newest_first: whether older runs can only come after the page.
         """
-        newest = self.newest or run_policy().newest(self.user, most or NEWEST)
-        if newest is None:
-            return self
-        return replace(self, visible=Q(pk__among=newest.runs), newest=newest)
+        few = self.of_newest()
+        if newest_first or not few.lacks_older:
+            yield few
+        if newest_first and few.lacks_older:
+            yield replace(self._of(WIDER * NEWEST), newest=few.newest)
+        yield replace(self, newest=few.newest)
 
-    def widened(self) -> Iterator[Visibility]:
-        """The same of the newest runs, then of more of them, at last of all; lazily."""
-        for most in (NEWEST, WIDER * NEWEST):
-            seen = self.of_newest(most)
-            yield seen
-            if seen.newest is None or not seen.newest.has_older:
-                return
-        yield self
+    def _of(self, most: int) -> Visibility:
+        found = run_policy().newest(self.user, most)
+        if found is None:
+            return self
+        among = Q(pk__among=found.runs)
+        return replace(self, visible=among, newest=found.runs, lacks_older=found.has_older)
 
 
 def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibility:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from runs.models.visibility import Visibility
 
 
+NEWEST_FIRST = "-created"
 AGE_ELSEWHERE = ("age_elsewhere", "key_elsewhere")
 """A filter may annotate a run's `created_at` and key under these names, as a table that it joins
 keeps them too: the list is then read in the order of that table's index.
@@ -180,7 +181,7 @@ class RunTable(tables.Table):
             "data-run": lambda record: str(record.pk),
             "class": lambda record: "superseded" if record.superseded else None,
         }
-        order_by = "-created"
+        order_by = NEWEST_FIRST
 
     is_partial = True
     """Its links swap the table by htmx."""
@@ -225,18 +226,16 @@ class RunTable(tables.Table):
         """
         visibility = self.visibility
         rows, every = self.data.data, self.data.every
-        newest_first = self._meta.order_by[0]
-        order = str(self.order_by[0]) if self.order_by else newest_first
+        order = str(self.order_by[0]) if self.order_by else NEWEST_FIRST
         listed = run_keyset(rows, every, order, anonymous=visibility.anonymous)
         cursor = read_cursor(query)
-        has_older = visibility.newest is not None and visibility.newest.has_older
-        if has_older and (cursor or order != newest_first):
+        if visibility.lacks_older and (cursor or order != NEWEST_FIRST):
             return False
         if visibility.visible and cursor is None:
             found, self.count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
-            if has_older and found.next is None:
+            if visibility.lacks_older and found.next is None:
                 return False
-            self.count = replace(self.count, is_more=self.count.is_more or has_older)
+            self.count = replace(self.count, is_more=self.count.is_more or visibility.lacks_older)
         else:
             self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
             found = listed.page(cursor, PER_PAGE)

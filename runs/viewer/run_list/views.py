@@ -25,6 +25,7 @@ from runs.models.visibility import Visibility, visibility_of
 from runs.viewer.run_list.filters import HERE, MISSING, NO_ANOMALY, RunFilter
 from runs.viewer.run_list.saved_views import ALL, back_to_list, default_view, view_choices
 from runs.viewer.run_list.tables import (
+    NEWEST_FIRST,
     RunTable,
     all_columns,
     anomalies_of,
@@ -61,12 +62,10 @@ def run_list(request: AppRequest) -> HttpResponse:
     own = default_view(request.user)
     if own and not request.GET and not wants_partial(request):
         return redirect(f"{request.path}?{own.query}")
-    visibility = visibility_of(request.user)
-    of_newest = None
-    for seen in visibility.widened():
-        of_newest = of_newest or seen
+    is_first = request.GET.get("sort", NEWEST_FIRST) == NEWEST_FIRST and "after" not in request.GET
+    for seen in visibility_of(request.user).widened(newest_first=is_first):
         runs = Run.objects.visible_with(seen)
-        run_filter = RunFilter(request.GET, queryset=runs, visibility=of_newest)
+        run_filter = RunFilter(request.GET, queryset=runs, visibility=seen)
         table = RunTable(run_filter.qs, run_filter.queryset, seen)
         RequestConfig(request, paginate=False).configure(table)
         if table.turn_to(request.GET):
