@@ -13,7 +13,7 @@ from tests.runs.storage.stores import use_store
 
 
 @pytest.fixture
-def engineer() -> User:
+def engineer(db: None) -> User:
     return make_user("engineer")
 
 
