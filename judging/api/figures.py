@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_json
-from judging.statistics.figures import Figure, Interval, Undefined
+from judging.statistics.figures import LEVEL, Figure, Interval, Undefined
 from runs.api.bodies import filled
 
 
@@ -53,7 +53,9 @@ def figure_out(value: Figure | None, interval: Interval | Undefined | None = Non
     return FigureOut(
         value=None if is_undefined else value,
         reason=str(value.reason.value) if isinstance(value, Undefined) else None,
-        interval=filled(IntervalOut, interval) if isinstance(interval, Interval) else None,
+        interval=(
+            filled(IntervalOut, interval, level=LEVEL) if isinstance(interval, Interval) else None
+        ),
     )
 
 
