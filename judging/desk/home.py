@@ -110,7 +110,7 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
         "messages": list(
             comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
         ),
-        "overruled": list(overruled_labels(user).filter(item__in=decided)[:FEW]),
+        "overruled": list(overruled_labels(user, decided)[:FEW]),
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
         "n_runs_added": _runs_added(user, after) if user.has_perm("runs.view_run") else None,

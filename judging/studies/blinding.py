@@ -63,15 +63,16 @@ class StudyPolicy:
         undated = StudyItem.objects.filter(run_created_at=None, study__members__user=user)
         # An older version, at work beside this one, stores none.
         kept = "__created_at" if undated.exists() else "_created_at"
-        found, oldest = set(), []
+        found, ends = set(), []
         for run, places in _own_places(user):
             age = f"{run}{kept}"
             rows = list(places.order_by(f"-{age}", f"-{run}_id").values_list(age, run)[:most])
             found.update(rows)
-            oldest += rows[most - 1 :]
-        # Beyond the end of a list that goes on, runs of it are missing.
-        newest = [run for when, run in found if not oldest or (when, run) >= max(oldest)]
-        return NewestRuns(newest, has_older=bool(oldest))
+            ends += rows[most - 1 :]
+        if ends:  # of lists that go on: what is older than one of them may lack runs of that list
+            oldest = max(ends)
+            found = {row for row in found if row >= oldest}
+        return NewestRuns([run for _age, run in found], has_older=bool(ends))
 
     def blind(self, user: User) -> Q | None:
         """Runs under judgement, their retries and reruns, and what they were retried or rerun of.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from uuid import UUID
 
 from django.apps import apps
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -21,10 +22,11 @@ from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.words import money
 from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
 from runs.models.leased_work import WorkState as State
-from runs.models.visibility import visibility_of
+from runs.models.visibility import run_policy, visibility_of
 
 SHOWN = 30
 LOOKED_THROUGH = 100
+"""Runs of each active status, for somebody who sees only part of all."""
 
 
 class Jobs(NamedTuple):
@@ -52,12 +54,8 @@ def jobs_in_progress(user: User) -> Jobs:
     For who sees only part, the runs that wait longest are looked through: going through all that
     they see would take far longer, and what is judged has ended.
     """
-    visibility = visibility_of(user)
-    if visibility.visible:
-        # One status at a time, by its index.
-        waiting = (Run.objects.filter(status=status) for status in RunStatus.active())
-        longest = (runs.order_by("created_at").values_list("pk", flat=True) for runs in waiting)
-        visibility = visibility_of(user, [run for runs in longest for run in runs[:LOOKED_THROUGH]])
+    sees_part = bool(run_policy().visible(user))
+    visibility = visibility_of(user, _waiting_longest() if sees_part else None)
     runs = Run.objects.visible_with(visibility).filter(status__in=RunStatus.active())
     rows = runs.named(visibility).for_list().order_by("created_at")
     asked_for = [kind.objects.active().filter(created_by=user) for kind in kinds_of_work()]
@@ -69,6 +67,13 @@ def jobs_in_progress(user: User) -> Jobs:
         ],
         total=runs.count() + sum(rows.count() for rows in asked_for),
     )
+
+
+def _waiting_longest() -> list[UUID]:
+    """Of each active status, by its index."""
+    keys = Run.objects.order_by("created_at").values_list("pk", flat=True)
+    of_status = (keys.filter(status=status) for status in RunStatus.active())
+    return [key for some in of_status for key in some[:LOOKED_THROUGH]]
 
 
 def kinds_of_work() -> list[type[LeasedWork]]:

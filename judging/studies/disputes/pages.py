@@ -221,10 +221,13 @@ def decided_disputes(user: User, most: int) -> DisputeQuerySet:
     return rows.order_by("-item__verdict__decided_at", "-item__verdict")
 
 
-def overruled_labels(user: User) -> LabelQuerySet:
+def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> LabelQuerySet:
     """The person's labels that the reference verdict of their run contradicts, newest first.
 
     Only of runs to which no other study blinds them.
+
+    Args:
+        items: only labels of these are looked for, where they are given.
     """
     # First, since of each that is left the database asks the rest.
     contradicted = (
@@ -232,6 +235,8 @@ def overruled_labels(user: User) -> LabelQuerySet:
         .filter(annotator=user, item__status=StudyItem.Status.SETTLED)
         .exclude(success=F("item__verdict__verdict"))
     )
+    if items is not None:
+        contradicted = contradicted.filter(item__in=items)
     runs = dict(contradicted.order_by().values_list("pk", "item__run"))
     seen = Run.objects.filter(
         run_policy().visible(user, set(runs.values())), pk=OuterRef("item__run")

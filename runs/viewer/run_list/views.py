@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.keyset import KeyPage
+from runs.interface.keyset import KeyPage, read_cursor
 from runs.interface.paging import RowCount, count_rows
 from runs.models import Run, User
 from runs.models.extension import extension
@@ -62,7 +62,8 @@ def run_list(request: AppRequest) -> HttpResponse:
     own = default_view(request.user)
     if own and not request.GET and not wants_partial(request):
         return redirect(f"{request.path}?{own.query}")
-    is_first = request.GET.get("sort", NEWEST_FIRST) == NEWEST_FIRST and "after" not in request.GET
+    is_by_age = request.GET.get("sort", NEWEST_FIRST) == NEWEST_FIRST
+    is_first = is_by_age and read_cursor(request.GET) is None
     for seen in visibility_of(request.user).widened(newest_first=is_first):
         runs = Run.objects.visible_with(seen)
         run_filter = RunFilter(request.GET, queryset=runs, visibility=seen)
