@@ -116,8 +116,8 @@ def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -
     new: list[StudyItem] = []
     for start in range(0, len(seen), CHUNK):
         chunk = seen[start : start + CHUNK]
-        rows = Unblinding.objects.filter(user=user, item__in=chunk)
-        known = set(rows.values_list("item", flat=True))
+        rows = Unblinding.objects.filter(user=user, item__in=[item.pk for item in chunk])
+        known = set(rows.order_by().values_list("item", flat=True))
         new += [item for item in chunk if item.pk not in known]
     if new:
         _record_new(user, new, reason)
@@ -126,7 +126,10 @@ def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -
 @transaction.atomic
 def _record_new(user: User, items: Sequence[StudyItem], reason: str) -> None:
     Unblinding.objects.bulk_create(
-        (Unblinding(user=user, item=item, study_id=item.study_id, reason=reason) for item in items),
+        (
+            Unblinding(user=user, item_id=item.pk, study_id=item.study_id, reason=reason)
+            for item in items
+        ),
         batch_size=CHUNK,
         ignore_conflicts=True,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from html import escape
 from typing import Any
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from judging.analysis import wording
@@ -40,35 +43,51 @@ def stubs_of(study: Study) -> str:
 
 
 @register.simple_tag
+def matrix_head() -> SafeString:
+    """The caption and the column heads of a matrix, the same for every evaluator."""
+    return _matrix_head(get_language())
+
+
+@lru_cache(maxsize=100)
+def _matrix_head(language: str | None) -> SafeString:
+    caption = _("Runs by reference verdict and by what the evaluator said")
+    return format_html(_HEAD, caption, _("reference"), _("passed"), _("not passed"))
+
+
+_HEAD = """<caption class="visually-hidden">
+      {}
+    </caption>
+    <thead>
+      <tr>
+        <td class="corner">{}</td>
+        <th scope="col">{}</th>
+        <th scope="col">{}</th>
+      </tr>
+    </thead>"""
+
+
+@register.simple_tag
 def matrix_rows(each: EvaluatorAudit) -> SafeString:
     """The rows of an evaluator's matrix, by reference verdict; each cell leads to its runs."""
     rows = ((_("success"), each.success), (_("failure"), each.failure))
-    return format_html_join(
-        "\n",
-        '<tr><th scope="row">{}</th>{}</tr>',
-        ((words, format_html_join("\n", _CELL, _cells(each, shares))) for words, shares in rows),
+    drawn = [
+        f'<tr><th scope="row">{escape(words)}</th>'
+        + "\n".join([_matrix_cell(each, name, share) for name, share in shares])
+        + "</tr>"
+        for words, shares in rows
+    ]
+    return mark_safe("\n".join(drawn))  # noqa: S308 (of parts that are escaped)
+
+
+def _matrix_cell(each: EvaluatorAudit, name: Shown, share: Share) -> str:
+    zero = "" if share.count else " zero"
+    ends = interval(share)
+    shown_ends = f' <span class="ends">({escape(ends)})</span>' if ends else ""
+    return (
+        f'<td class="matrix-cell {name}{zero}"><a href="{escape(each.url(name))}">{cell(name)} '
+        f'<span class="figure">{escape(intcomma(share.count))}</span> '
+        f'<span class="small muted num">{escape(percent(share))}{shown_ends}</span></a></td>'
     )
-
-
-_CELL = (
-    '<td class="matrix-cell {}{}"><a href="{}">{} <span class="figure">{}</span> '
-    '<span class="small muted num">{}{}</span></a></td>'
-)
-_ENDS = ' <span class="ends">({})</span>'
-
-
-def _cells(each: EvaluatorAudit, shares: list[tuple[Shown, Share]]) -> Iterator[tuple[str, ...]]:
-    for name, share in shares:
-        ends = interval(share)
-        yield (
-            name,
-            "" if share.count else " zero",
-            each.url(name),
-            cell(name),
-            intcomma(share.count),
-            percent(share),
-            format_html(_ENDS, ends) if ends else "",
-        )
 
 
 @register.simple_tag
@@ -81,14 +100,16 @@ def errors_of(each: EvaluatorAudit) -> SafeString:
     ):
         if share.total:
             found = words % {"n": intcomma(share.count), "total": intcomma(share.total)}
-            parts.append(format_html(_ERRORS, url, found, with_ends(share)))
+            ends = escape(with_ends(share))
+            parts.append(f'{_link(url, found)} <span class="muted num">({ends})</span>')
     if each.matrix.no_verdict:
         found = _("no verdict on %(n)s") % {"n": intcomma(each.matrix.no_verdict)}
-        parts.append(format_html('<a href="{}">{}</a>', each.no_verdict_url, found))
-    return format_html_join("\n· ", "{}", ((part,) for part in parts))
+        parts.append(_link(each.no_verdict_url, found))
+    return mark_safe("\n· ".join(parts))  # noqa: S308 (of parts that are escaped)
 
 
-_ERRORS = '<a href="{}">{}</a> <span class="muted num">({})</span>'
+def _link(url: str, words: str) -> str:
+    return f'<a href="{escape(url)}">{escape(words)}</a>'
 
 
 @register.filter
@@ -235,22 +256,17 @@ def table_downloads(
     """
     path = reverse(address, args=[key, NAME, ENDING])
     asked = f"?{query}" if query else ""
-    links = [(path.replace(ENDING, ending) + asked, format_name(ending)) for ending in formats]
-    return format_html_join(
-        "",
-        '<span class="group">{}</span>\n<span class="cluster downloads">{}</span>\n',
-        (
-            (
-                words,
-                format_html_join(
-                    "",
-                    '<a href="{}" download>{}</a>',
-                    ((link.replace(NAME, name), ending) for link, ending in links),
-                ),
-            )
-            for name, words in tables.items()
-        ),
-    )
+    links = [
+        (escape(path.replace(ENDING, ending) + asked), escape(format_name(ending)))
+        for ending in formats
+    ]
+    groups = [
+        f'<span class="group">{escape(str(words))}</span>\n<span class="cluster downloads">'
+        + "".join([f'<a href="{at.replace(NAME, name)}" download>{as_}</a>' for at, as_ in links])
+        + "</span>\n"
+        for name, words in tables.items()
+    ]
+    return mark_safe("".join(groups))  # noqa: S308 (of parts that are escaped)
 
 
 @register.filter

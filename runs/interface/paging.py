@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db import connection
 from django.db.models import Model, QuerySet
 from django.utils.html import format_html
@@ -141,6 +141,18 @@ class OrderedParts(Sequence[Row], Generic[Row]):
 
 
 PER_PAGE = 50
+
+
+class TablePaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one
+    """Pages of a table's rows, which nothing counts where the first page holds them all."""
+
+    def page(self, number: int | str) -> Page[Any]:
+        if number != 1:
+            return super().page(number)
+        rows = list(self.object_list[: self.per_page + 1])
+        if len(rows) <= self.per_page:
+            self.count = len(rows)
+        return Page(rows[: self.per_page], 1, self)
 
 
 class CappedPaginator(BoundedPaginator):

@@ -40,17 +40,12 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, for_auditors, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.paging import TablePaginator
 from runs.models import Run, User
 from runs.models.parsing import read_number
-from runs.models.steps import last_screenshot
 from runs.viewer.comparison import lineage_of
 
 PER_PAGE = 100
-READ = (
-    *("position", "study", "run__goal", "run__is_stub", "run__final_answer"),
-    *("run__task__goal", "run__task__external_id"),
-)
-"""What rows of a cell show of item, run and task; whole rows take a tenth of the page's time."""
 MOST_LEFT_OUT = 1000
 NUMBERS = ("study", "audit", "sample")
 WORDS = ("cell", "triangle")
@@ -74,10 +69,10 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
     if (rule := request.GET.get("rule")) is not None:
         items = items.filter(pk__among=_decided_by(items, rule))
-    items = items.annotate(last_picture=last_screenshot("run", is_small=True))
-    items = items.select_related(None).select_related("run__task").only(*READ)
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
-    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    RequestConfig(
+        request, paginate={"per_page": PER_PAGE, "paginator_class": TablePaginator}
+    ).configure(table)
     listed = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=listed, reason="runs of an audit")
     context = {

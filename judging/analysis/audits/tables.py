@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 import django_tables2 as tables
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
@@ -25,15 +25,21 @@ from judging.analysis.wording import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
+from runs.models.steps import last_screenshot
 from runs.viewer.timeline.timeline import NO_BLOB
 
 if TYPE_CHECKING:
-    from judging.analysis.audits.population import JudgedItem
     from judging.analysis.audits.selection import SelectedItem
     from judging.analysis.causes.sums import TaggedItem
 
 ANY = str(UUID(int=0))
 """Placeholder for a run's key in the template of row addresses."""
+READ = (
+    *("pk", "study_id", "run_id", "position", "cell", "last_picture", "is_stub", "run__goal"),
+    *("run__final_answer", "run__task__goal", "run__task__external_id"),
+    *("said_verdict", "said_reason", "said_details", "tag_causes", "tag_repair"),
+)
+"""What rows of a cell show, and what notes who saw them."""
 READ_AT_ONCE = 300
 """Characters of an answer that stand in a row; the rest opens there."""
 
@@ -97,26 +103,29 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         row_attrs = {"data-run": lambda record: str(record.run_id)}
         order_by = ("position",)
 
-    def __init__(
-        self, *args: Any, walk: dict[str, str], chooses: bool = False, **kwargs: Any
-    ) -> None:
+    def __init__(self, items: QuerySet[TaggedItem], *, walk: dict[str, str], chooses: bool) -> None:
         cells = walk["cell"].split("-")
         left_out = [] if "fn" in cells or "fp" in cells else ["causes", "chosen"]
-        super().__init__(*args, exclude=left_out if chooses else [*left_out, "chosen"], **kwargs)
+        picture = last_screenshot("run", is_small=True)
+        rows = items.annotate(last_picture=picture, is_stub=F("run__is_stub"))
+        super().__init__(
+            rows.values_list(*READ, named=True),
+            exclude=left_out if chooses else [*left_out, "chosen"],
+        )
         self.walk = walk
         self.can_choose = chooses and not left_out
 
-    def render_goal(self, record: JudgedItem) -> SafeString:
+    def render_goal(self, record: Any) -> SafeString:
         address = self._any_address.replace(ANY, str(record.run_id))
-        words = record.run.goal or record.run.task.goal or record.run.task.external_id
+        words = record.run__goal or record.run__task__goal or record.run__task__external_id
         link = format_html('<a class="row-link" href="{}">{}</a>', address, words)
-        return link + stub_mark(record.run)
+        return link + stub_mark(record) if record.is_stub else link
 
     @cached_property
     def _any_address(self) -> str:
         return f"{reverse('runs:run_detail', args=[ANY])}?{urlencode(self.walk)}"
 
-    def render_picture(self, record: JudgedItem, value: str) -> SafeString:
+    def render_picture(self, record: Any, value: str) -> SafeString:
         address = self._any_picture.replace(ANY, str(record.run_id))
         address = address.replace(NO_BLOB, value)
         return format_html('<img class="row-picture" src="{}" alt="" loading="lazy">', address)
@@ -128,12 +137,12 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     def render_cell(self, value: str) -> SafeString:
         return cell(value)
 
-    def render_decided(self, record: JudgedItem) -> str:
+    def render_decided(self, record: Any) -> str:
         if record.said_verdict is None:
             return _("not evaluated yet")
         return worded(record.said_reason or "") or decided_by(record.said_details) or "—"
 
-    def render_chosen(self, record: TaggedItem) -> SafeString | str:
+    def render_chosen(self, record: Any) -> SafeString | str:
         if record.cell not in ("fn", "fp"):
             return ""
         return format_html(
@@ -142,7 +151,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
             _("Select %(name)s") % {"name": record.position},
         )
 
-    def render_causes(self, record: TaggedItem) -> str:
+    def render_causes(self, record: Any) -> str:
         if record.cell not in ("fn", "fp"):
             return ""
         if not record.tag_repair:

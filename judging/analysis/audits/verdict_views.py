@@ -28,6 +28,7 @@ from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest
+from runs.interface.paging import TablePaginator
 from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
@@ -53,7 +54,9 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     items = selected_items(study, selection, sources)
     filters = _filters(study, sources, selection)
     table = TriangleTable(items, study=study, sources=sources, selection=selection)
-    RequestConfig(request, paginate={"per_page": PER_PAGE}).configure(table)
+    RequestConfig(
+        request, paginate={"per_page": PER_PAGE, "paginator_class": TablePaginator}
+    ).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="all verdicts of an audit")
     context = {

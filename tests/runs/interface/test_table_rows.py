@@ -7,12 +7,17 @@ from typing import Any
 
 import django_tables2 as tables
 import pytest
+from django.core.paginator import EmptyPage
 from django.template import Context, Template
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
+from pytest_django import DjangoAssertNumQueries
 
 from runs.interface.filters import Control, Option
+from runs.interface.paging import TablePaginator
 from runs.interface.table_rows import filter_menus, table_rows
+from runs.models import Task
+from tests.runs.factories import make_task
 
 HOSTILE = '<script>alert("1")</script>\'&'
 LIBRARYS_OWN = Template(
@@ -66,3 +71,38 @@ def test_a_menu_escapes_what_it_offers_and_marks_what_is_chosen() -> None:
     assert "filter-none" not in menu
     assert menu.count('aria-current="true"') == 1
     assert 'href="?a=1&amp;b=2" hx-get="?a=1&amp;b=2"' in menu
+
+
+class Sites(tables.Table):  # type: ignore[misc]
+    site = tables.Column()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("per_page", "number", "shown", "queries"),
+    [(4, 1, "abc", 1), (3, 1, "abc", 1), (2, 1, "ab", 2), (2, 2, "c", 2)],
+)
+def test_rows_are_counted_only_where_the_first_page_does_not_hold_them(
+    per_page: int,
+    number: int,
+    shown: str,
+    queries: int,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for site in "abc":
+        make_task(site, site=site)
+    table = Sites(Task.objects.order_by("site"))
+    with django_assert_num_queries(queries):
+        table.paginate(TablePaginator, per_page=per_page, page=number)
+        assert "".join(row.record.site for row in table.paginated_rows) == shown
+        assert table.paginator.count == 3
+        assert table.page.has_next() == (number * per_page < 3)
+
+
+@pytest.mark.django_db
+def test_a_table_without_rows_has_one_page_and_no_other() -> None:
+    table = Sites(Task.objects.all())
+    table.paginate(TablePaginator, per_page=2)
+    assert (len(table.paginated_rows), table.page.has_other_pages()) == (0, False)
+    with pytest.raises(EmptyPage):
+        table.paginate(TablePaginator, per_page=2, page=2)
