@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.http import urlencode
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import RUNS, UNDEFINED, AuditFacts, estimated, source_column
@@ -61,7 +61,7 @@ def agreement_report(found: Agreement) -> Report:
         # Of two annotators the pair is all of them.
         page_rows=[row for row in rows if row[1] != PAIR or len(row[0].pairs) > 1],
         notes=[
-            *(_BY_ORDER if found.by_order else ()),
+            *([gettext(_BY_ORDER)] if found.by_order else []),
             gettext("Over the runs that at least two annotators labelled; %(unsure)s.")
             % {"unsure": words},
             gettext(
@@ -73,11 +73,9 @@ def agreement_report(found: Agreement) -> Report:
     )
 
 
-_BY_ORDER = (
-    _(
-        "Of each run the first label is held against the second, in the order in which they were "
-        "given or stood in the file, whoever gave them."
-    ),
+_BY_ORDER = gettext_noop(
+    "Of each run the first label is held against the second, in the order in which they were given "
+    "or stood in the file, whoever gave them."
 )
 PAIR = "pair"
 

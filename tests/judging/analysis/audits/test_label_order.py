@@ -85,6 +85,10 @@ def test_page_and_command_offer_the_rule(study: Study) -> None:
     assert "first label against second" in page
     assert "label 1 against label 2" in page
     assert "0.75" in page
+    for ending in ("json", "md", "tex"):
+        table = reverse("judging:audit_table", args=[study.pk, "agreement", ending])
+        written = client.get(f"{table}?pairing=order").content.decode()
+        assert "first label is held against the second" in written
     out = io.StringIO()
     options = {"pairing": "order", "unsure": "out", "format": "csv", "stdout": out}
     call_command("report", "Made up", table="agreement", **options)
