@@ -1,10 +1,9 @@
-"""Heat maps with a number in every cell, and the four of an experiment of hints among them."""
+"""The heat maps of an experiment of hints, with a number in every cell, and their words."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.urls import reverse
@@ -41,66 +40,22 @@ _LOSS = ("#fcebe9", "#f8d3cf", "#f2b3ad", "#ea9089")
 """For the picture on its own; in a page, style sheets paint by class."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatCell:
+class HeatCell(NamedTuple):
     """One cell. `heat` is −1 to 1, None where there is no figure; `notes` stand under its words."""
 
     words: str
-    notes: Sequence[str] = ()
-    heat: float | None = None
-    url: str = ""
-    title: str = ""
+    notes: Sequence[str]
+    heat: float | None
 
 
-HeatRow = tuple[str, Sequence[HeatCell | None]]
-"""Its name, and a cell for each column; None where there is nothing at all."""
-
-
-def heat_picture(
-    columns: Sequence[tuple[str, str]], rows: Sequence[HeatRow], *, label: str, apart: int = 0
-) -> SafeString:
-    """Rows under their names, columns under two lines of words.
-
-    Args:
-        apart: so many columns at the left stand apart from the others.
-    """
-    width = (WIDTH - GAP * (len(columns) - 1)) / max(1, len(columns))
-    height = HEAD + len(rows) * (NAME_LINE + CELL + GAP)
-    with canvas(WIDTH, height) as (figure, axes):
-        for place, lines in enumerate(columns):
-            middle = place * (width + GAP) + width / 2
-            for number, words in enumerate(lines):
-                write(axes, middle, 12 + 14 * number, words, "axis", ha="center")
-        if apart and apart < len(columns):
-            x = apart * (width + GAP) - GAP / 2
-            axes.plot([x, x], [2, height - GAP], color=LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
-        for index, (name, cells) in enumerate(rows):
-            top = HEAD + index * (NAME_LINE + CELL + GAP)
-            write(axes, 0, top + 13, name, "name", size=12)
-            for place, cell in enumerate(cells):
-                if cell is not None:
-                    _draw_cell(axes, cell, place * (width + GAP), top + NAME_LINE, width)
-        every = [cell for _name, cells in rows for cell in cells if cell is not None]
-        return as_picture(figure, label, {cell.url: cell.title for cell in every if cell.url})
-
-
-def _draw_cell(axes: Axes, cell: HeatCell, left: float, top: float, width: float) -> None:
+def _draw_cell(axes: Axes, cell: HeatCell, url: str, left: float, top: float, width: float) -> None:
     # As `drawing` itself does: Matplotlib is loaded by those who draw.
     from matplotlib.patches import Rectangle
 
     kind, paint = _heat(cell.heat)
-    axes.add_patch(
-        Rectangle(
-            (left, top),
-            width,
-            CELL,
-            facecolor=paint,
-            edgecolor=LINE,
-            linewidth=1,
-            url=cell.url or None,
-            gid=f".heat.{kind}",
-        )
-    )
+    place = (left, top)
+    gid = f".heat.{kind}"
+    axes.add_patch(Rectangle(place, width, CELL, fc=paint, ec=LINE, lw=1, url=url, gid=gid))
     middle = left + width / 2
     write(axes, middle, top + 19, cell.words, "name", ha="center", size=15)
     for number, note in enumerate(cell.notes):
@@ -159,34 +114,26 @@ def ends_words(found: Difference) -> str:
     return range_words(points_words(found.interval.low), points_words(found.interval.high))
 
 
-Heat = tuple[str, list[str], float | None]
-"""Words, notes below them, and how warm the colour is, −1 to 1."""
-
-
 class HeatMap(NamedTuple):
     """What a picture asks, how to read it, and what it shows of a cell."""
 
     question: Promise
     note: Promise
-    cell: Callable[[Cell], Heat]
+    cell: Callable[[Cell], HeatCell]
 
 
-def _points(found: Difference, n: int) -> Heat:
+def _points(found: Difference, n: int) -> HeatCell:
     heat = None if isinstance(found.value, Undefined) else found.value
-    return difference_words(found), [ends_words(found), _n(n)], heat
+    return HeatCell(difference_words(found), [ends_words(found), f"n = {n}"], heat)
 
 
-def _counted(sign: str, n: int, tasks: int, cell: Cell) -> Heat:
+def _counted(sign: str, n: int, tasks: int, cell: Cell) -> HeatCell:
     if not cell.n:
-        return "—", ["", _n(0)], None
+        return HeatCell(DASH, ["", "n = 0"], None)
     trials = cell.n * cell.planned
     in_tasks = _("%(n)d of %(all)d tasks") % {"n": tasks, "all": cell.n}
     notes = [in_tasks, _("%(n)d trials") % {"n": trials}]
-    return f"{sign}{n}" if n else "0", notes, (n if sign == "+" else -n) / trials
-
-
-def _n(n: int) -> str:
-    return f"n = {n}"
+    return HeatCell(f"{sign}{n}" if n else "0", notes, (n if sign == "+" else -n) / trials)
 
 
 _POINTS = gettext_lazy(
@@ -219,24 +166,35 @@ MAPS: Mapping[str, HeatMap] = {
 
 
 def heat_map(effects: HintEffects, name: str) -> SafeString:
-    """One picture. Raises KeyError where there is none of that name."""
-    chosen = MAPS[name]
-    relatednesses = effects.relatednesses
-    heads = [RELATEDNESSES[each] for each in relatednesses]
-    columns = [(str(first), str(second)) for first, second in heads]
-    rows = [
-        (
-            str(LEVELS[level]),
-            [_heat_cell(effects, chosen, Condition(level, each)) for each in relatednesses],
-        )
-        for level in effects.levels
-    ]
-    return heat_picture(
-        columns,
-        rows,
-        label=f"{chosen.question} {effects.source.name}",
-        apart=int(Relatedness.SAME_TASK in relatednesses),
-    )
+    """The levels under their names, the sources of the hints under two lines of words.
+
+    Raises KeyError where there is no picture of that name.
+    """
+    chosen, columns = MAPS[name], effects.relatednesses
+    width = (WIDTH - GAP * (len(columns) - 1)) / max(1, len(columns))
+    height = HEAD + len(effects.levels) * (NAME_LINE + CELL + GAP)
+    titles: dict[str, str] = {}
+    with canvas(WIDTH, height) as (figure, axes):
+        for place, each in enumerate(columns):
+            middle = place * (width + GAP) + width / 2
+            for number, words in enumerate(RELATEDNESSES[each]):
+                write(axes, middle, 12 + 14 * number, str(words), "axis", ha="center")
+        # An upper bound stands apart from what hints bring.
+        if Relatedness.SAME_TASK in columns and len(columns) > 1:
+            x = width + GAP / 2
+            axes.plot([x, x], [2, height - GAP], color=LINE, lw=1, gid=".grid", ls=(0, (3, 3)))
+        for index, level in enumerate(effects.levels):
+            top = HEAD + index * (NAME_LINE + CELL + GAP)
+            write(axes, 0, top + 13, str(LEVELS[level]), "name", size=12)
+            for place, each in enumerate(columns):
+                condition = Condition(level, each)
+                if condition not in effects.cells:
+                    continue
+                cell, url = chosen.cell(effects.cells[condition]), cell_url(effects, condition)
+                _draw_cell(axes, cell, url, place * (width + GAP), top + NAME_LINE, width)
+                notes = ", ".join(filter(None, cell.notes))
+                titles[url] = f"{condition}: {cell.words} ({notes})"
+        return as_picture(figure, f"{chosen.question} {effects.source.name}", titles)
 
 
 def cell_url(effects: HintEffects, condition: Condition) -> str:
@@ -244,17 +202,3 @@ def cell_url(effects: HintEffects, condition: Condition) -> str:
     pk = effects.experiment.pk
     path = reverse("judging:hint_cell", args=[pk, condition.level, condition.relatedness])
     return f"{path}?{urlencode({'verdict': effects.source.key})}"
-
-
-def _heat_cell(effects: HintEffects, chosen: HeatMap, condition: Condition) -> HeatCell | None:
-    cell = effects.cells.get(condition)
-    if cell is None:
-        return None
-    words, notes, heat = chosen.cell(cell)
-    return HeatCell(
-        words=words,
-        notes=notes,
-        heat=heat,
-        url=cell_url(effects, condition),
-        title=f"{condition}: {words} ({', '.join(note for note in notes if note)})",
-    )

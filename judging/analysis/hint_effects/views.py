@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from judging.analysis.experiments.access import (
@@ -13,18 +20,25 @@ from judging.analysis.experiments.access import (
     render_facts,
 )
 from judging.analysis.experiments.population import Scope
-from judging.analysis.hint_effects.page import (
-    all_undecided,
-    baseline_share,
-    cell_page,
-    chance_alarm,
+from judging.analysis.hint_effects.effects import MISSING, TaskEffect
+from judging.analysis.hint_effects.pictures import (
+    LEVELS,
+    MAPS,
+    RELATEDNESSES,
+    difference_words,
+    ends_words,
+    heat_map,
+    standing_words,
+    undecided_words,
 )
-from judging.analysis.hint_effects.pictures import MAPS, heat_map
+from judging.analysis.hint_effects.reading import HintEffects, TrialRun
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_picture
+from judging.statistics.figures import Share
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.hint_plans import Condition
+from runs.models import Hint, HintChoice, User
 from webagent.knowledge.entries import Level, Relatedness
 
 
@@ -74,3 +88,85 @@ def hint_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     if name not in MAPS:
         raise Http404
     return as_picture(heat_map(facts_of(request, scope).hints, name), f"hints-{name}")
+
+
+def baseline_share(effects: HintEffects) -> Share:
+    """Successes among the baseline's trials with a verdict."""
+    sides = [effect.without for effect in effects.baseline_tasks]
+    return Share(sum(side.successes for side in sides), sum(side.decided for side in sides))
+
+
+def chance_alarm(cells: int, level: float = 0.95) -> float | None:
+    """Probability that at least one of so many independent intervals misses the true value.
+
+    None for one alone.
+    """
+    return 1 - level**cells if cells > 1 else None
+
+
+def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:
+    """Trials of all conditions and of the baseline without a verdict, by the reason."""
+    sides = [effect.without for effect in effects.baseline_tasks]
+    sides += [effect.hinted for cell in effects.cells.values() for effect in cell.tasks]
+    return undecided_words(sum((side.undecided(effects.planned) for side in sides), Counter[str]()))
+
+
+def cell_page(effects: HintEffects, condition: Condition, user: User) -> dict[str, Any]:
+    """The tasks of one condition, those that changed first; in two queries beyond the effects'.
+
+    Each has its trials, and the choice of its hint where the person may know of it. `run_ids` are
+    the runs whose verdicts the page tells. Raises KeyError where the experiment has no such
+    condition.
+    """
+    cell = effects.cells[condition]
+    shown = Hint.objects.visible_to(user).filter(pk=OuterRef("hint"))
+    choices = HintChoice.objects.filter(
+        Exists(shown), hint_set=effects.sets[condition]
+    ).select_related("hint__source__task__task_set", "hint__job")
+    by_task = {choice.task_id: choice for choice in choices}
+    ids: list[UUID] = []
+
+    def row(effect: TaskEffect) -> dict[str, Any]:
+        trials = effects.trials(effect.task, condition)
+        ids.extend(run.run for _n, *sides in trials for run in sides if run)
+        return {
+            "task": effects.tasks[effect.task],
+            "effect": effect,
+            "gained": f"{effect.gained:+d}".replace("-", "−"),
+            "pairs": [_pair(*each) for each in trials],
+            "choice": by_task.get(effect.task),
+        }
+
+    return {
+        "level": str(LEVELS[condition.level]),
+        "relatedness": ", ".join(map(str, RELATEDNESSES[condition.relatedness])),
+        "is_upper_bound": condition.relatedness is Relatedness.SAME_TASK,
+        "cell": cell,
+        "ties": effects.ties[condition],
+        "difference": difference_words(cell.difference),
+        "ends": ends_words(cell.difference),
+        "best": difference_words(cell.best),
+        "changed": [row(effect) for effect in cell.changed],
+        "unchanged": [row(effect) for effect in cell.unchanged],
+        "left_out": [row(effect) for effect in cell.left_out],
+        "run_ids": ids,
+    }
+
+
+def _pair(number: int, without: TrialRun | None, hinted: TrialRun | None) -> dict[str, Any]:
+    """One trial without hints beside the one with them; an address where both may be opened."""
+    first = without.standing.value if without else MISSING
+    second = hinted.standing.value if hinted else MISSING
+    url = ""
+    if without and hinted:
+        query = urlencode({"a": str(without.run), "b": str(hinted.run)})
+        url = f"{reverse('runs:run_compare')}?{query}"
+    elif one := without or hinted:
+        url = reverse("runs:run_detail", args=[one.run])
+    return {
+        "number": number,
+        "without": standing_words(first),
+        "hinted": standing_words(second),
+        "url": url,
+        "has_changed": first != second,
+    }
