@@ -117,4 +117,4 @@ def _explain(each: EvaluatorAudit, n: int) -> NextStep:
 def _errors(each: EvaluatorAudit) -> float:
     """The share of its verdicts that are wrong; 0 without any."""
     decided = each.matrix.decided
-    return (each.matrix.fn + each.matrix.fp) / decided if decided else 0.0
+    return each.matrix.wrong / decided if decided else 0.0

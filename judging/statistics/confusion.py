@@ -90,6 +90,11 @@ class ConfusionMatrix:
         return self.tp + self.fn + self.tn + self.fp
 
     @property
+    def wrong(self) -> int:
+        """FN + FP: runs on which the evaluator contradicts the reference."""
+        return self.fn + self.fp
+
+    @property
     def runs(self) -> int:
         """N: runs with a reference verdict."""
         return self.decided + self.no_verdict

@@ -145,7 +145,7 @@ class Audit:
         """The same, those that are wrong most often first; with little coverage, last."""
         return sorted(
             self.speaking,
-            key=lambda each: (each.has_little_coverage, -(each.matrix.fn + each.matrix.fp)),
+            key=lambda each: (each.has_little_coverage, -each.matrix.wrong),
         )
 
     @property

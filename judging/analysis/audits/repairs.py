@@ -132,11 +132,7 @@ def repairs(facts: AuditFacts) -> Report:
             Column("corrected", gettext_lazy("corrects")),
             Column("broken", gettext_lazy("breaks")),
         ],
-        rows=[
-            _row(each)
-            for each in findings(facts, repaired=True)
-            if each.audit.matrix.fn + each.audit.matrix.fp
-        ],
+        rows=[_row(each) for each in findings(facts, repaired=True) if each.audit.matrix.wrong],
         notes=[
             gettext(
                 "Errors are FN and FP. Best corrected by: the evaluator that is right on most of "
@@ -153,7 +149,7 @@ def _row(found: Finding) -> list[object]:
     named = Cell(correction.by, found.compare_url) if correction else DASH
     return [
         found.audit.evaluator,
-        Cell(matrix.fn + matrix.fp, found.errors_url),
+        Cell(matrix.wrong, found.errors_url),
         *(causes.by_repair[place].total for place in Repair),
         causes.untagged.total,
         named,
@@ -292,7 +288,7 @@ class NextStep(NamedTuple):
 
 def next_steps(found: Iterable[Finding]) -> list[NextStep]:
     """For the evaluator that errs most: its errors, what decides most of them, and reruns."""
-    worst = next((each for each in found if each.audit.matrix.fn + each.audit.matrix.fp), None)
+    worst = next((each for each in found if each.audit.matrix.wrong), None)
     if worst is None:
         return []
     matrix = worst.audit.matrix
@@ -303,7 +299,7 @@ def next_steps(found: Iterable[Finding]) -> list[NextStep]:
     else:
         words = ngettext("Open the run passed wrongly", "Open the %(n)s runs passed wrongly", n)
     steps = [NextStep(words % {"n": n}, worst.audit.url(cell))]
-    steps.append(_what_decides(worst, matrix.fn + matrix.fp))
+    steps.append(_what_decides(worst, matrix.wrong))
     again = ngettext("Rerun it", "Rerun all %(n)s", n)
     steps.append(NextStep(again % {"n": n}, f"{worst.audit.url(cell)}#rerun"))
     return steps

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 from django.db.models import Count, Q
 from django.utils.functional import Promise
@@ -40,16 +41,57 @@ Said = Mapping[Thing, Mapping[str, str]]
 """What each annotator said, by name, of each thing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreed:
+_DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
+    Coefficient.RAW: (
+        _("Raw agreement"),
+        _("Mean share of pairs of labels of a run that are the same."),
+    ),
+    Coefficient.KAPPA: (
+        _("Cohen's kappa"),
+        _(
+            "Agreement of two people beyond chance, by how often each gives each label; of "
+            "more people, pooled over their pairs."
+        ),
+    ),
+    Coefficient.ALPHA: (
+        _("Krippendorff's alpha"),
+        _("Agreement of any number of people beyond chance; allows missing labels."),
+    ),
+    Coefficient.AC1: (
+        _("Gwet's AC1"),
+        _(
+            "Agreement beyond chance that stays steady where one label prevails. Takes the number "
+            "of answers that could be given."
+        ),
+    ),
+}
+
+COEFFICIENTS = {key.value: name for key, (name, _definition) in _DEFINITIONS.items()}
+"""Their names by key."""
+
+
+class Agreed(NamedTuple):
     """One coefficient with its interval."""
 
-    key: str
-    name: Promise
-    definition: Promise
+    coefficient: Coefficient
     value: Figure
     interval: Interval | Undefined | None
-    is_share: bool = False
+
+    @property
+    def key(self) -> str:
+        return self.coefficient.value
+
+    @property
+    def name(self) -> Promise:
+        return _DEFINITIONS[self.coefficient][0]
+
+    @property
+    def definition(self) -> Promise:
+        return _DEFINITIONS[self.coefficient][1]
+
+    @property
+    def is_share(self) -> bool:
+        return self.coefficient is Coefficient.RAW
 
 
 class Pair:
@@ -85,35 +127,84 @@ class Pair:
         return [label for label in self.categories if label in given]
 
 
+MOST_WITH_INTERVALS = 15
+"""Pairs have intervals where they are at most so many, on success always: resampling takes long."""
+
+
 class OnQuestion:
     """How far annotators agree on one question: over the runs that at least two answered it on."""
 
     def __init__(self, question: Question, answers: Iterable[Answer], seed: int) -> None:
-        rated = _Rated.of(question, answers, seed)
-        said = {thing: given for thing, given in rated.said.items() if len(given) > 1}
-        self.question = question
+        given_first: dict[Thing, dict[str, str]] = {}
+        again: dict[Thing, dict[str, str]] = {}
+        self._tasks: dict[int, int] = {}
+        for each in answers:
+            of_thing = (again if each.is_repeat else given_first).setdefault(
+                (each.item, each.thing), {}
+            )
+            of_thing[each.annotator] = each.said
+            self._tasks[each.item] = each.task
+        said = {thing: given for thing, given in given_first.items() if len(given) > 1}
+        self.question, self._seed = question, seed
         self.annotators = _names(said)
         ratings = [[given.get(name) for name in self.annotators] for given in said.values()]
         self.runs = _runs(said)
         self.answers = sum(map(len, said.values()))
         """So many answers they gave there."""
-        self.figures = rated.figures(list(said), ratings)
-        self.pairs = list(self._pairs(rated, said))
-        self.repeats = list(_repeats(rated))
+        self.figures = self._figures(list(said), ratings)
+        self.pairs = list(self._pairs(said))
+        self.repeats = list(self._repeats(given_first, again))
         """Each annotator against themselves, on hidden repeats."""
 
-    def _pairs(self, rated: _Rated, said: Said) -> Iterable[Pair]:
+    def _pairs(self, said: Said) -> Iterable[Pair]:
         found = list(combinations(self.annotators, 2))
         has_intervals = self.question.key == SUCCESS or len(found) <= MOST_WITH_INTERVALS
         for first, second in found:
             both = [thing for thing, given in said.items() if first in given and second in given]
             labels = [(said[thing][first], said[thing][second]) for thing in both]
             if len(found) > 1:
-                of_pair = rated.figures(both, labels, has_intervals=has_intervals)
+                of_pair = self._figures(both, labels, has_intervals=has_intervals)
             else:  # Of two annotators the figures are those of all.
                 of_pair = self.figures
             if both:
                 yield Pair((first, second), both, labels, of_pair, self.question.categories)
+
+    def _repeats(self, said: Said, again: Said) -> Iterable[Pair]:
+        for name in _names(again):
+            twice = [
+                thing
+                for thing, given in again.items()
+                if name in given and name in said.get(thing, {})
+            ]
+            labels = [(said[thing][name], again[thing][name]) for thing in twice]
+            if twice:
+                figures = self._figures(twice, labels)
+                yield Pair((name, name), twice, labels, figures, self.question.categories)
+
+    def _figures(
+        self,
+        things: Sequence[Thing],
+        ratings: Sequence[Sequence[str | None]],
+        *,
+        has_intervals: bool = True,
+    ) -> list[Agreed]:
+        categories = self.question.categories
+        clusters = [self._tasks[item] for item, _thing in things]
+
+        def agreed(coefficient: Coefficient, value: Figure) -> Agreed:
+            interval = None
+            if has_intervals and isinstance(value, float):
+                interval = agreement_interval(
+                    coefficient, ratings, clusters, seed=self._seed, categories=categories
+                )
+            return Agreed(coefficient, value, interval)
+
+        return [
+            agreed(Coefficient.RAW, raw_agreement(ratings)),
+            agreed(Coefficient.KAPPA, pooled_kappa(ratings)),
+            agreed(Coefficient.ALPHA, krippendorff_alpha(ratings)),
+            agreed(Coefficient.AC1, gwet_ac1(ratings, categories)),
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,35 +226,6 @@ class Agreement:
     @property
     def success(self) -> OnQuestion:
         return self.questions[0]
-
-
-_DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
-    Coefficient.RAW: (
-        _("Raw agreement"),
-        _("Mean share of pairs of labels of a run that are the same."),
-    ),
-    Coefficient.KAPPA: (
-        _("Cohen's kappa"),
-        _(
-            "Agreement of two people beyond chance, by how often each gives each label; of "
-            "more people, pooled over their pairs."
-        ),
-    ),
-    Coefficient.ALPHA: (
-        _("Krippendorff's alpha"),
-        _("Agreement of any number of people beyond chance; allows missing labels."),
-    ),
-    Coefficient.AC1: (
-        _("Gwet's AC1"),
-        _(
-            "Agreement beyond chance that stays steady where one label prevails. Takes the number "
-            "of answers that could be given."
-        ),
-    ),
-}
-
-COEFFICIENTS = {key.value: name for key, (name, _definition) in _DEFINITIONS.items()}
-"""Their names by key."""
 
 
 def agreement_of(study: Study, *, counts_unsure: bool = True, by_order: bool = False) -> Agreement:
@@ -210,82 +272,6 @@ def _dispute_counts(study: Study) -> dict[str, int]:
         adjudicated=Count("pk", filter=Q(verdict__origin=origin.ADJUDICATED)),
         consensus=Count("pk", filter=Q(verdict__origin=origin.CONSENSUS)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Rated:
-    """The answers to one question, and what figures of them take."""
-
-    question: Question
-    said: Said
-    again: Said
-    tasks: Mapping[int, int]
-    seed: int
-
-    @classmethod
-    def of(cls, question: Question, answers: Iterable[Answer], seed: int) -> _Rated:
-        said: dict[Thing, dict[str, str]] = {}
-        again: dict[Thing, dict[str, str]] = {}
-        tasks = {}
-        for each in answers:
-            place = (each.item, each.thing)
-            (again if each.is_repeat else said).setdefault(place, {})[each.annotator] = each.said
-            tasks[each.item] = each.task
-        return cls(question, said, again, tasks, seed)
-
-    def figures(
-        self,
-        things: Sequence[Thing],
-        ratings: Sequence[Sequence[str | None]],
-        *,
-        has_intervals: bool = True,
-    ) -> list[Agreed]:
-        values = {
-            Coefficient.RAW: raw_agreement(ratings),
-            Coefficient.KAPPA: pooled_kappa(ratings),
-            Coefficient.ALPHA: krippendorff_alpha(ratings),
-            Coefficient.AC1: gwet_ac1(ratings, self.question.categories),
-        }
-        clusters = [self.tasks[item] for item, _thing in things] if has_intervals else None
-        return [self._agreed(each, value, ratings, clusters) for each, value in values.items()]
-
-    def _agreed(
-        self,
-        coefficient: Coefficient,
-        value: Figure,
-        ratings: Sequence[Sequence[str | None]],
-        clusters: Sequence[int] | None,
-    ) -> Agreed:
-        name, definition = _DEFINITIONS[coefficient]
-        interval = None
-        if isinstance(value, float) and clusters is not None:
-            interval = agreement_interval(
-                coefficient, ratings, clusters, seed=self.seed, categories=self.question.categories
-            )
-        return Agreed(
-            key=coefficient.value,
-            name=name,
-            definition=definition,
-            value=value,
-            interval=interval,
-            is_share=coefficient is Coefficient.RAW,
-        )
-
-
-MOST_WITH_INTERVALS = 15
-"""Pairs have intervals where they are at most so many, on success always: resampling takes long."""
-
-
-def _repeats(rated: _Rated) -> Iterable[Pair]:
-    said, again = rated.said, rated.again
-    for name in _names(again):
-        twice = [
-            thing for thing, given in again.items() if name in given and name in said.get(thing, {})
-        ]
-        labels = [(said[thing][name], again[thing][name]) for thing in twice]
-        if twice:
-            figures = rated.figures(twice, labels)
-            yield Pair((name, name), twice, labels, figures, rated.question.categories)
 
 
 def _names(said: Said) -> list[str]:

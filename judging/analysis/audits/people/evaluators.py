@@ -20,14 +20,17 @@ from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval
 from judging.models import Label, Study
 from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell, intervals_by_task
-from judging.statistics.figures import Figure, Interval, Share, Undefined
+from judging.statistics.figures import Interval, Undefined
 
 Verdicts = Counter[tuple[int, bool, bool | None]]
 """Runs by task, what an annotator said, and what another source said."""
 
 
 class Against:
-    """One source held against an annotator, over the runs on which both say success or failure."""
+    """One source held against an annotator, over the runs on which both say success or failure.
+
+    They agree on the share of these runs that is the accuracy of `matrix`.
+    """
 
     def __init__(
         self, source: VerdictSource, annotator: VerdictSource, said: Verdicts, seed: int
@@ -43,23 +46,6 @@ class Against:
             decided = [counts for counts in by_task.values() if any(c.has_verdict for c in +counts)]
             tasks = np.array([[counts[each] for each in Cell] for counts in decided], dtype=float)
             self.kappa_interval = intervals_by_task(tasks, ("kappa",), seed=seed)["kappa"]
-
-    @property
-    def agreement(self) -> Share:
-        """Share of these runs on which they say the same."""
-        return self.matrix.accuracy
-
-    @property
-    def kappa(self) -> Figure:
-        return self.matrix.kappa
-
-    @property
-    def runs(self) -> int:
-        return self.matrix.decided
-
-    @property
-    def differing(self) -> int:
-        return self.matrix.fn + self.matrix.fp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +127,12 @@ def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
 
 
 def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
-    runs = differing(study, against.differing, against.annotator, against.source)
+    runs = differing(study, against.matrix.wrong, against.annotator, against.source)
     name = f"{against.source.shown} · {against.annotator.name}"
     return figure_row(
         name,
-        against.agreement.value,
-        against.agreement.interval,
+        against.matrix.accuracy.value,
+        against.matrix.accuracy.interval,
         url=runs.url,
         title=_("%(name)s: %(n)s runs on which they differ") % {"name": name, "n": runs.value},
         meaning=meaning,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.fields.json import KT
 from django.utils.functional import Promise
 from django.utils.text import capfirst
@@ -40,8 +39,8 @@ _NAMES: Mapping[str, Promise] = {
 }
 _CAUSE, _FURTHER = "cause:", "answer:"
 _ORDER = (*_NAMES, _CAUSE, _FURTHER)
-_AT, _ITEM, _AGAIN, CAUSES = 1, 2, 5, 7
-"""Places in a row of `_rows`."""
+Row = dict[str, Any]
+"""A label by the names of `_rows`."""
 MOST = 20
 """So many causes, the most frequent ones, and further answers of a label are questions."""
 
@@ -84,9 +83,9 @@ def answers_of(study: Study) -> list[Answer]:
     labels = Label.objects.filter(item__study=study).exclude(open_run)
     rows = list(_rows(labels))
     places = _places(rows)
-    causes = Counter(str(cause) for row in rows for cause in row[CAUSES])
+    causes = Counter(str(cause) for row in rows for cause in row["causes"])
     named = [cause for cause, _n in causes.most_common(MOST)]
-    found = [answer for row in rows for answer in _of_label(named, places, *row)]
+    found = [answer for row in rows for answer in _of_label(row, places[row["pk"]], named)]
     ticks = (
         MilestoneTick.objects.filter(label__in=labels.order_by())
         .order_by("label__item__position", "milestone__position", "milestone")
@@ -110,67 +109,47 @@ def answers_of(study: Study) -> list[Answer]:
     return found
 
 
-def _places(rows: Iterable[tuple[Any, ...]]) -> dict[UUID, int]:
+def _places(rows: Iterable[Row]) -> dict[UUID, int]:
     """The place of each label among those of its run; a hidden repeat has that of nobody."""
-    given = sorted((row[_ITEM], row[_AT], str(row[0]), row[0]) for row in rows if not row[_AGAIN])
-    places: dict[UUID, int] = {}
+    first = [row for row in rows if not row["is_repeat"]]
+    first.sort(key=lambda row: (row["item"], row["submitted_at"], str(row["pk"])))
+    places: defaultdict[UUID, int] = defaultdict(int)
     seen: Counter[int] = Counter()
-    for item, _at, _key, label in given:
-        seen[item] += 1
-        places[label] = seen[item]
-    return defaultdict(int, places)
+    for row in first:
+        seen[row["item"]] += 1
+        places[row["pk"]] = seen[row["item"]]
+    return places
 
 
-def _rows(labels: QuerySet[Label]) -> QuerySet[Label, tuple[Any, ...]]:
+def _rows(labels: QuerySet[Label]) -> QuerySet[Label, Row]:
     record = "extra__record__"
-    return (
-        labels.annotate(**{key: KT(f"{record}{key}") for key in IMPORTED})
-        .order_by("item__position", "annotator__username")
-        .values_list(
-            "pk",
-            "submitted_at",
-            "item",
-            "item__run__task",
-            "annotator__username",
-            "is_repeat",
-            "success",
-            "causes",
-            "failure_step",
-            f"{record}extra__answers",
-            *IMPORTED,
-        )
+    rows: QuerySet[Label, Row] = labels.order_by("item__position", "annotator__username").values(
+        *("pk", "submitted_at", "item", "is_repeat", "success", "causes", "failure_step"),
+        task=F("item__run__task"),
+        name=F("annotator__username"),
+        further=F(f"{record}extra__answers"),
+        **{key: KT(f"{record}{key}") for key in IMPORTED},
     )
+    return rows
 
 
-def _of_label(
-    named: Sequence[str],
-    places: Mapping[UUID, int],
-    label: UUID,
-    _at: datetime,
-    item: int,
-    task: int,
-    name: str,
-    is_repeat: bool,
-    success: str,
-    causes: Sequence[object],
-    step: int | None,
-    further: object,
-    *imported: str | int | None,
-) -> Iterator[Answer]:
+def _of_label(row: Row, place: int, named: Sequence[str]) -> Iterator[Answer]:
+    who = (row["item"], 0, row["task"], row["name"])
+
     def answer(question: str, said: object) -> Answer:
-        return Answer(question, item, 0, task, name, str(said), is_repeat, places[label])
+        return Answer(question, *who, str(said), row["is_repeat"], place)
 
-    yield answer(SUCCESS, success)
-    for key, said in zip(IMPORTED, imported, strict=True):
-        if said is not None and str(said).strip():
-            yield answer(key, _plain(said))
-    if success == Success.FAILURE:
-        if step is not None:
-            yield answer("failure_step", step)
-        for cause in named if causes else ():
-            yield answer(f"{_CAUSE}{cause}", YES if cause in causes else NO)
-    if isinstance(further, dict):
-        for key, said in list(further.items())[:MOST]:
+    yield answer(SUCCESS, row["success"])
+    for key in IMPORTED:
+        if row[key] is not None and str(row[key]).strip():
+            yield answer(key, _plain(row[key]))
+    if row["success"] == Success.FAILURE:
+        if row["failure_step"] is not None:
+            yield answer("failure_step", row["failure_step"])
+        for cause in named if row["causes"] else ():
+            yield answer(f"{_CAUSE}{cause}", YES if cause in row["causes"] else NO)
+    if isinstance(row["further"], dict):
+        for key, said in list(row["further"].items())[:MOST]:
             if isinstance(said, str | int | float) and str(said).strip():
                 yield answer(f"{_FURTHER}{key}", _plain(said))
 

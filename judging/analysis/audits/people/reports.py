@@ -123,15 +123,15 @@ def people(facts: AuditFacts) -> Report:
         "kappa",
         _("Cohen's kappa"),
         parts=["kappa", "kappa_low", "kappa_high"],
-        spread=lambda each: [number(each.kappa), *ends(each.kappa_interval)],
+        spread=lambda each: [number(each.matrix.kappa), *ends(each.kappa_interval)],
         show=_show_kappa,
     )
 
     def differ(row: tuple[str, Against]) -> Cell:
-        return differing(facts.study, row[1].differing, row[1].annotator, row[1].source)
+        return differing(facts.study, row[1].matrix.wrong, row[1].annotator, row[1].source)
 
     def undefined(row: tuple[str, Against]) -> str | None:
-        return why(row[1].agreement.value) or why(row[1].kappa)
+        return why(row[1].matrix.accuracy.value) or why(row[1].matrix.kappa)
 
     return report_of(
         facts.ceiling.all,
@@ -142,8 +142,8 @@ def people(facts: AuditFacts) -> Report:
                 text("annotator", _("against"), show=_show_annotator),
                 lambda row: row[1].annotator.name,
             ),
-            (in_files("runs"), lambda row: row[1].runs),
-            (with_ends("agreement", _("agreement")), lambda row: row[1].agreement),
+            (in_files("runs"), lambda row: row[1].matrix.decided),
+            (with_ends("agreement", _("agreement")), lambda row: row[1].matrix.accuracy),
             (kappa, lambda row: row[1]),
             (on_pages(_("they differ on")), differ),
             (in_files(UNDEFINED), undefined),
@@ -158,10 +158,11 @@ def _show_annotator(name: str) -> Shown:
 
 
 def _show_kappa(each: Against) -> Shown:
-    if isinstance(each.kappa, Undefined):
-        return show(each.kappa)
+    kappa = each.matrix.kappa
+    if isinstance(kappa, Undefined):
+        return show(kappa)
     note = ends_words(each.kappa_interval, is_share=False)
-    return Shown(f"κ {figure_words(each.kappa, is_share=False)}", note)
+    return Shown(f"κ {figure_words(kappa, is_share=False)}", note)
 
 
 def detectors(facts: AuditFacts) -> Report:

@@ -28,15 +28,15 @@ def test_people_and_evaluators_by_hand(world: audited.Audited) -> None:
     found = ceiling_of(world.study, sources_of(world.study))
     [pair] = found.people
     # On run 5 the second person is unsure, so it does not count; on run 1 they differ.
-    assert (pair.annotator.name, pair.source.name, pair.runs) == ("ann", "bob", 5)
-    assert pair.agreement.value == pytest.approx(4 / 5)
+    assert (pair.annotator.name, pair.source.name, pair.matrix.decided) == ("ann", "bob", 5)
+    assert pair.matrix.accuracy.value == pytest.approx(4 / 5)
     # po = 4/5; ann says success 3 of 5, bob 2 of 5: pe = (6 + 6)/25
-    assert pair.kappa == pytest.approx((4 / 5 - 12 / 25) / (1 - 12 / 25))
+    assert pair.matrix.kappa == pytest.approx((4 / 5 - 12 / 25) / (1 - 12 / 25))
     assert isinstance(pair.kappa_interval, Interval)
     strict = found.evaluators[str(pk("strict"))]
     assert [each.annotator.name for each in strict] == ["ann", "bob"]
     assert strict[0].matrix == ConfusionMatrix(tp=1, fn=2, tn=2, fp=0, no_verdict_on_failure=1)
-    assert strict[1].agreement.value == pytest.approx(4 / 5)
+    assert strict[1].matrix.accuracy.value == pytest.approx(4 / 5)
 
 
 def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
@@ -47,7 +47,7 @@ def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
         audited.evaluation(item.run, audited.evaluator("yes"), "passed")
     found = ceiling_of(world.study, sources_of(world.study))
     [pair] = found.people
-    assert pair.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
+    assert pair.matrix.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
     page = open_page(client_of(audited.auditor()), "audit_people", world.study.pk).content.decode()
     assert "only one label occurs" in page
     assert "nan" not in page.lower()
