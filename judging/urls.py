@@ -10,8 +10,7 @@ from judging.analysis.audits import run_views as audit_runs
 from judging.analysis.audits import studies as audited
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
-from judging.analysis.audits.comparing import evaluator_views as audit_compare
-from judging.analysis.audits.comparing import study_views as beside
+from judging.analysis.audits.comparing import views as comparing
 from judging.analysis.audits.people import views as audit_people
 from judging.analysis.audits.what_if import views as whatif
 from judging.analysis.causes import views as causes
@@ -155,13 +154,14 @@ analyses: list[URLPattern | URLResolver] = [
     view_at(
         "studies/<int:study_id>/audit/triangle.<slug:ending>", audit_verdicts.audit_triangle_file
     ),
-    view_at("studies/<int:study_id>/audit/compare/", audit_compare.audit_compare),
-    view_at("studies/<int:study_id>/audit/compare.<slug:ending>", audit_compare.audit_compare_file),
-    view_at("studies/<int:study_id>/audit/beside/", beside.audit_beside),
+    view_at("studies/<int:study_id>/audit/compare/", comparing.audit_compare),
+    view_at("studies/<int:study_id>/audit/compare.<slug:ending>", comparing.audit_compare_file),
+    view_at("studies/<int:study_id>/audit/beside/", comparing.audit_beside),
     view_at(
-        "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>", beside.audit_beside_file
+        "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>",
+        comparing.audit_beside_file,
     ),
-    view_at("studies/<int:study_id>/audit/pairs/", audit_compare.audit_pairs),
+    view_at("studies/<int:study_id>/audit/pairs/", comparing.audit_pairs),
     view_at("studies/<int:study_id>/audit/detectors/", audit_people.audit_detectors),
     view_at("studies/<int:study_id>/audit/progress/", audit_people.audit_progress),
     view_at(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from judging.analysis.audits.comparing.studies import two_studies
 from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
-from judging.analysis.audits.comparing.study_views import record_reading_of_tasks
+from judging.analysis.audits.comparing.views import record_reading_of_tasks
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import RunJudgements, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure

@@ -70,7 +70,8 @@ class Paired(NamedTuple):
     """One run of a side, as far as a comparison needs it."""
 
     run: UUID
-    agent: int
+    agent: int | str
+    """Its configuration's number or name: runs are compared by one of them."""
     task: tuple[str, str]
     """Its set and its own name: the same in every version of the set."""
     seed: int | None
@@ -184,7 +185,7 @@ def pair_all(
     scope: Scope, agents: Sequence[int], source: Source, by: By | None = None
 ) -> list[tuple[int, int, Pairing]]:
     """The pairs of every two configurations of an experiment, in one query."""
-    of_agent: defaultdict[int, list[Paired]] = defaultdict(list)
+    of_agent: defaultdict[int | str, list[Paired]] = defaultdict(list)
     for run in runs_of(Side(scope=scope), source):
         of_agent[run.agent].append(run)
     return [
@@ -225,7 +226,7 @@ def pair_runs(
     return Pairing(by=chosen, pairs=pairs, only_in_first=alone[0], only_in_second=alone[1])
 
 
-Key = tuple[tuple[str, str], int | None, int | None]
+Key = tuple[tuple[str, str], int | None, int | str | None]
 
 
 def _buckets(runs: Iterable[Paired], by: By, by_agent: bool) -> dict[Key, list[Paired]]:
@@ -263,7 +264,7 @@ STORED = (
 """What a pair must know of a run as it is stored."""
 
 
-def paired(run: UUID, agent: int, standing: RunResult, *stored: Any) -> Paired:
+def paired(run: UUID, agent: int | str, standing: RunResult, *stored: Any) -> Paired:
     """A run with its values of `STORED`, as far as a comparison needs it."""
     task_set, task, seed, trial, seconds, cost, steps = stored
     dollars = None if cost is None else float(cost)

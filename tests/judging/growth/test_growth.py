@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from judging import extension
 from judging.analysis.audits import population
-from judging.analysis.audits.comparing import study_views
+from judging.analysis.audits.comparing import views as comparing
 from judging.analysis.experiments import sources as experiment_sources
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import forms as hint_forms
@@ -151,7 +151,7 @@ BOUNDS = (
     (label_import_views, "LOOKED_THROUGH", 40),
     (extension, "MOST_STUDIES", 40),
     (rerun_views, "MOST_OFFERED", 40),
-    (study_views, "MOST_OFFERED", 40),
+    (comparing, "MOST_OFFERED", 40),
     (population, "LOOKED_UP", 20),
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),

@@ -18,7 +18,7 @@ from judging.analysis.audits.population import GROUPINGS, SUCCESS, Shown, counte
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, with_verdicts
 from judging.models import Evaluation, Study
 from judging.models.labels import Success
-from judging.statistics.comparison import McNemar, holm, mcnemar
+from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from runs.models import User
 
@@ -91,38 +91,21 @@ def matrix_against_reference(counts: Iterable[Joint], source: int) -> ConfusionM
     return ConfusionMatrix.counted(cells)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Flips:
-    """Runs by their cells under two evaluators; the fifth cell apart by reference verdict."""
+    """Runs by their cells under two evaluators; the fifth cell apart by reference verdict.
 
-    on_success: Mapping[Flip, int]
-    on_failure: Mapping[Flip, int]
+    `test` is over the runs on which both gave a verdict: is one right more often than chance?
+    """
 
-    @property
-    def runs(self) -> int:
-        return sum(self.on_success.values()) + sum(self.on_failure.values())
-
-    @property
-    def fixed_fn(self) -> int:
-        return self.on_success.get((Shown.FN, Shown.TP), 0)
-
-    @property
-    def new_fn(self) -> int:
+    def __init__(self, on_success: Counter[Flip], on_failure: Counter[Flip]) -> None:
+        self.on_success, self.on_failure = on_success, on_failure
+        self.runs = on_success.total() + on_failure.total()
+        self.fixed_fn = on_success[Shown.FN, Shown.TP]
+        self.new_fn = on_success[Shown.TP, Shown.FN]
         """True positives lost."""
-        return self.on_success.get((Shown.TP, Shown.FN), 0)
-
-    @property
-    def fixed_fp(self) -> int:
-        return self.on_failure.get((Shown.FP, Shown.TN), 0)
-
-    @property
-    def new_fp(self) -> int:
-        return self.on_failure.get((Shown.TN, Shown.FP), 0)
-
-    @property
-    def test(self) -> McNemar:
-        """Over the runs on which both gave a verdict: is one right more often than chance?"""
-        return mcnemar(self.new_fn + self.new_fp, self.fixed_fn + self.fixed_fp)
+        self.fixed_fp = on_failure[Shown.FP, Shown.TN]
+        self.new_fp = on_failure[Shown.TN, Shown.FP]
+        self.test = mcnemar(self.new_fn + self.new_fp, self.fixed_fn + self.fixed_fp)
 
 
 class Group:
@@ -190,7 +173,7 @@ def flips_of(counts: Iterable[Joint], first: int = 0, second: int = 1) -> Flips:
     for each in counts:
         before, after = (cell(each.succeeded, each.said[source]) for source in (first, second))
         (on_success if each.succeeded else on_failure)[shown(before), shown(after)] += each.runs
-    return Flips(on_success=on_success, on_failure=on_failure)
+    return Flips(on_success, on_failure)
 
 
 def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
@@ -201,11 +184,12 @@ def _groups(counts: Sequence[Joint], kind: str) -> list[Group]:
     tested = [name for name, each in flips.items() if each.runs >= FEW_RUNS]
     adjusted = dict(zip(tested, holm([flips[name].test.p_value for name in tested]), strict=True))
     groups = [Group(name, flips[name], by_name[name], adjusted.get(name)) for name in by_name]
-    return sorted(groups, key=lambda group: (-_flipped(group.flips), -group.flips.runs, group.name))
 
+    def place(group: Group) -> tuple[int, int, str]:
+        test = group.flips.test
+        return -(test.only_first + test.only_second), -group.flips.runs, group.name
 
-def _flipped(flips: Flips) -> int:
-    return flips.test.only_first + flips.test.only_second
+    return sorted(groups, key=place)
 
 
 def _spent(study: Study, source: VerdictSource) -> dict[str, Any]:

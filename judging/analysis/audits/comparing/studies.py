@@ -7,11 +7,8 @@ of its own: before and after a change of the agent, the task data or the evaluat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
-from uuid import UUID
 
 from django.utils.translation import gettext
 
@@ -34,32 +31,47 @@ from runs.models.tasks import task_key
 DEFAULT_PAIRS = (("before", "after"), ("webarena-strict", "webarena-repaired"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StudySide:
     """One of the two: a study, and the evaluator that is held against its reference verdicts."""
 
-    study: Study
-    source: VerdictSource | None
+    def __init__(self, study: Study, source: VerdictSource | None) -> None:
+        self.study, self.source = study, source
 
     @property
     def name(self) -> str:
         return f"{self.study.name}: {self.source.name}" if self.source else self.study.name
 
-
-class _Counted(NamedTuple):
-    """The counted runs of a side, and what its evaluator said of each."""
-
-    runs: list[Paired]
-    said: Mapping[UUID, bool | None]
+    @cached_property
+    def said(self) -> Mapping[Paired, bool | None]:
+        """What the evaluator said of each run with a reference verdict of success or failure; in
+        one query.
+        """
+        sources = [self.source] if self.source else []
+        rows = (
+            with_verdicts(counted_items(self.study), sources)
+            .order_by("position")
+            .values_list(
+                *("run", "run__agent__name", "verdict__verdict"),
+                *(f"run__{each}" for each in STORED),
+                *(["said_0"] if sources else []),
+            )
+        )
+        found = {}
+        for run, agent, verdict, task_set, task, *rest in rows:
+            word = rest.pop() if sources else None
+            result = RunResult.SUCCESS if verdict == SUCCESS else RunResult.FAILURE
+            one = paired(run, agent, result, task_set, task_key(task_set, task), *rest)
+            found[one] = PASSED_BY_VERDICT.get(word or "")
+        return found
 
     def cell(self, run: Paired) -> Cell:
-        return cell(bool(run.success), self.said[run.run])
+        return cell(bool(run.success), self.said[run])
 
     def is_missed(self, run: Paired) -> bool:
         """Whether it is a false negative."""
         return shown(self.cell(run)) is Shown.FN
 
-    def matrix(self, runs: Sequence[Paired]) -> ConfusionMatrix:
+    def matrix(self, runs: Iterable[Paired]) -> ConfusionMatrix:
         return ConfusionMatrix.counted(Counter(map(self.cell, runs)))
 
 
@@ -78,15 +90,10 @@ class TwoStudies:
     def notes(self) -> list[str]:
         return [str(self.pairing.by.label), gettext("Runs of one agent pair with one another.")]
 
-    @cached_property
-    def _counted(self) -> tuple[_Counted, _Counted]:
-        agents: dict[str, int] = {}
-        return _counted(self.sides[0], agents), _counted(self.sides[1], agents)
-
     @property
     def runs(self) -> tuple[list[Paired], list[Paired]]:
         """The runs of each that have a reference verdict of success or failure."""
-        return self._counted[0].runs, self._counted[1].runs
+        return list(self.sides[0].said), list(self.sides[1].said)
 
     @cached_property
     def pairing(self) -> Pairing:
@@ -99,23 +106,19 @@ class TwoStudies:
     @cached_property
     def matrices(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
         """Of each study over all of its runs that count, paired or not."""
-        one, two = self._counted
-        return one.matrix(one.runs), two.matrix(two.runs)
+        one, two = self.sides
+        return one.matrix(one.said), two.matrix(two.said)
 
     @cached_property
     def paired_matrices(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
-        one, two = self._counted
+        one, two = self.sides
         pairs = self.pairing.pairs
         return one.matrix([p.first for p in pairs]), two.matrix([p.second for p in pairs])
 
     def cells(self, pair: Pair) -> tuple[Shown, Shown]:
         """The cell of each run of a pair under the evaluator of its study."""
-        one, two = self._counted
+        one, two = self.sides
         return shown(one.cell(pair.first)), shown(two.cell(pair.second))
-
-    def said(self, side: int, run: Paired) -> bool | None:
-        """What that side's evaluator said of the run."""
-        return self._counted[side].said[run.run]
 
     @cached_property
     def joint(self) -> Counter[tuple[Shown, Shown]]:
@@ -136,7 +139,7 @@ class TwoStudies:
     @property
     def paired_fn_gain(self) -> Difference:
         """By how much the share of false negatives grows, over the pairs."""
-        one, two = self._counted
+        one, two = self.sides
         return self.pairing.gain_of(one.is_missed, two.is_missed)
 
 
@@ -168,24 +171,4 @@ def two_studies(
         if any(each and each.evaluator is None for each in named):
             raise ValueError("annotators are compared in one study")
         chosen = named[0] or chosen[0], named[1] or chosen[1]
-    return TwoStudies(
-        StudySide(study=first, source=chosen[0]), StudySide(study=second, source=chosen[1]), by
-    )
-
-
-def _counted(side: StudySide, agents: dict[str, int]) -> _Counted:
-    """The side's runs, in one query; `agents` numbers agents by name, the same for both sides."""
-    items = with_verdicts(counted_items(side.study), [side.source] if side.source else [])
-    stored = [f"run__{each}" for each in STORED]
-    words = ["said_0"] if side.source else []
-    rows = items.order_by("position").values_list(
-        "run", "run__agent__name", "verdict__verdict", *stored, *words
-    )
-    runs, said = [], {}
-    for run, agent, verdict, task_set, task, *rest in rows:
-        word = rest.pop() if side.source else None
-        number = agents.setdefault(agent, len(agents))
-        result = RunResult.SUCCESS if verdict == SUCCESS else RunResult.FAILURE
-        runs.append(paired(run, number, result, task_set, task_key(task_set, task), *rest))
-        said[run] = PASSED_BY_VERDICT.get(word or "")
-    return _Counted(runs, said)
+    return TwoStudies(StudySide(first, chosen[0]), StudySide(second, chosen[1]), by)

@@ -204,7 +204,7 @@ def tasks(facts: TwoStudies) -> Report:
 
 
 def _said(facts: TwoStudies, side: int, run: Paired, cell: Verdict | None) -> list[Value]:
-    said = facts.said(side, run)
+    said = facts.sides[side].said[run]
     word = None if said is None else "passed" if said else "failed"
     return [run.standing.value, word, cell.value if cell else None]
 
