@@ -147,24 +147,18 @@ def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
         return as_picture(figure, label, titles)
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionsBar:
-    """Runs with so many detections, and where they are listed."""
-
-    name: str
-    runs: int
-    url: str
-
-
 HEIGHT, GAP = 200, 28
 TOP, BOTTOM = 44, 158
 
 
 def detections_picture(
-    successes: Sequence[DetectionsBar], failures: Sequence[DetectionsBar], *, label: str
+    successes: Sequence[Count], failures: Sequence[Count], *, label: str
 ) -> SafeString:
-    """Two histograms on one scale, the number over each bar."""
-    most = max([1, *(bar.runs for bar in (*successes, *failures))])
+    """Runs by how often an anomaly was noticed in them, from never, the number over each bar.
+
+    Two histograms on one scale.
+    """
+    most = max([1, *(n for n, _url in (*successes, *failures))])
     width = (WIDTH - 2 * MARGIN - GAP) / 2
     titles: dict[str, str] = {}
     with canvas(WIDTH, HEIGHT) as (figure, axes):
@@ -174,8 +168,8 @@ def detections_picture(
             write(axes, left, 14, title, "name")
             axes.plot([left, left + width], [BOTTOM, BOTTOM], color=LINE, lw=1, gid=".grid")
             step = width / max(len(bars), 1)
-            for place, bar in enumerate(bars):
-                x, height = left + place * step, bar.runs / most * (BOTTOM - TOP)
+            for place, (runs, url) in enumerate(bars):
+                x, height = left + place * step, runs / most * (BOTTOM - TOP)
                 middle = x + step / 2
                 _draw(
                     axes,
@@ -184,13 +178,13 @@ def detections_picture(
                     0.72 * step,
                     height,
                     kind=kind,
-                    url=bar.url if bar.runs else "",
+                    url=url if runs else "",
                 )
-                if bar.runs and bar.url:
-                    titles[bar.url] = f"{title}, {bar.name}: {formats.number_format(bar.runs)}"
-                count = formats.number_format(bar.runs)
+                count = formats.number_format(runs)
+                if runs and url:
+                    titles[url] = f"{title}, {place}: {count}"
                 write(axes, middle, BOTTOM - height - 5, count, "words", ha="center")
-                write(axes, middle, BOTTOM + 15, bar.name, "axis", ha="center")
+                write(axes, middle, BOTTOM + 15, str(place), "axis", ha="center")
         words = _("anomalies noticed in a run")
         write(axes, WIDTH / 2, HEIGHT - 6, words, "axis", ha="center")
         return as_picture(figure, label, titles)

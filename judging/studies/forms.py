@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.forms.boundfield import BoundField, BoundWidget
 from django.utils.translation import gettext_lazy as _
 
@@ -207,6 +207,17 @@ class StatementForm(forms.Form):
 
     KEYS: ClassVar[Mapping[str, str]] = {}
     """By field of choices, in the order of the form: a key for each; empty for none."""
+    AUTO_ID: ClassVar[str] = "id_%s"
+    """What its fields are called on a page, beside those of other forms with a note."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"auto_id": self.AUTO_ID} | kwargs)
+
+    @classmethod
+    def about(cls, said: Model | None) -> Self:
+        """The form as it was filled in for this; blank for None."""
+        initial = {name: getattr(said, name) for name in (*cls.KEYS, "note")} if said else {}
+        return cls(initial=initial)
 
     def choices(self) -> Iterator[tuple[BoundField, Iterator[tuple[BoundWidget, str]]]]:
         """Each of these fields, and what may be chosen with its key."""

@@ -21,7 +21,7 @@ from judging.analysis.failure_modes.shares import (
     modes_of_runs,
     modes_report,
 )
-from judging.analysis.failure_modes.sources import ModeSource, mode_words, read_mode, showing
+from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
 from judging.analysis.reports.report import Report
 from judging.models import Study
 from runs.models import AgentConfiguration, Run
@@ -73,7 +73,11 @@ class FailureSelection:
 
     def chips(self, study: Study) -> list[tuple[str, str]]:
         """What is chosen in words, and the query without it."""
-        return [(self._words(key, study), self._without(key)) for key in self.chosen]
+        found = []
+        for key in self.chosen:
+            rest = {name: value for name, value in self.chosen.items() if name != key}
+            found.append((self._words(key, study), urlencode(rest)))
+        return found
 
     def url(self, study: Study) -> str:
         return f"{reverse('judging:audit_failure_runs', args=[study.pk])}?{self.query}"
@@ -102,9 +106,6 @@ class FailureSelection:
         agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
         return str(agents.first() or value)
 
-    def _without(self, key: str) -> str:
-        return urlencode({name: value for name, value in self.chosen.items() if name != key})
-
 
 def read_selection(query: Mapping[str, str]) -> FailureSelection:
     """The selection of an address. Raises ValueError where a value is none that runs could have."""
@@ -112,7 +113,7 @@ def read_selection(query: Mapping[str, str]) -> FailureSelection:
     if "agent" in chosen and read_number(chosen["agent"]) is None:
         raise ValueError(f"{chosen['agent']} is no number")
     if "mode" in chosen:
-        read_mode(chosen["mode"])
+        mode_words(chosen["mode"])
     if "by" in chosen:
         ModeSource(chosen["by"])
     return FailureSelection(chosen)

@@ -261,6 +261,12 @@ def items_in_cells(
     return cast("QuerySet[JudgedItem]", items)
 
 
+def run_after(rows: QuerySet[Any], position: int) -> UUID | None:
+    """The run of the next of these rows, from the first again after the last."""
+    others = rows.exclude(position=position).order_by("position").values_list("run", flat=True)
+    return others.filter(position__gt=position).first() or others.first()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
     """Where a run stands among those that are walked through."""

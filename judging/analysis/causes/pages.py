@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
-from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -18,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.population import Shown, items_in_cells, read_cells
+from judging.analysis.audits.population import Shown, items_in_cells, read_cells, run_after
 from judging.analysis.audits.repairs import Decider, deciders
 from judging.analysis.causes.services import Tagging
 from judging.analysis.causes.sums import (
@@ -71,13 +70,6 @@ class CauseForm(StatementForm):
         error_messages={"required": gettext_lazy("Choose where the repair belongs, or neither.")},
     )
     note = note_field(MAX_NOTE)
-
-    @classmethod
-    def about(cls, tag: CauseTag | None) -> CauseForm:
-        """The form as the tag has it; blank where there is none."""
-        if tag is None:
-            return cls()
-        return cls(initial={"causes": tag.causes, "repair": tag.repair, "note": tag.note})
 
     @property
     def tagging(self) -> Tagging:
@@ -250,6 +242,4 @@ def next_untagged(study: Study, evaluator: EvaluatorVersion, cells: str, after: 
     except ValueError:
         wanted = []
     items = items_in_cells(study, evaluator, wanted or [Shown.FN, Shown.FP])
-    untagged = with_tags(items, evaluator, TagFilter(UNTAGGED)).exclude(position=after)
-    following = untagged.filter(position__gt=after).values_list("run", flat=True).first()
-    return following or untagged.filter(Q(position__lt=after)).values_list("run", flat=True).first()
+    return run_after(with_tags(items, evaluator, TagFilter(UNTAGGED)), after)

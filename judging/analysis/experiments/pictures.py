@@ -19,7 +19,7 @@ from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.experiments.trials import TrialFigures, trials_of
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
-from judging.analysis.pictures_bars import DetectionsBar, detections_picture
+from judging.analysis.pictures_bars import Count, detections_picture
 from judging.analysis.pictures_progress import TRIALS, Curve, curves_picture
 from judging.statistics.figures import Undefined
 from judging.statistics.success import TaskMean
@@ -84,9 +84,8 @@ def _accuracies(facts: Facts) -> dict[int, SafeString]:
 def _detections(facts: Facts) -> dict[int, SafeString]:
     """Successes and failures by how often an anomaly was noticed."""
 
-    def bar(found: Detections, result: RunResult, n: int, runs: int) -> DetectionsBar:
-        url = facts.url(found.configuration, standing=result, detections=n)
-        return DetectionsBar(str(n), runs, url)
+    def bar(found: Detections, result: RunResult, n: int, runs: int) -> Count:
+        return runs, facts.url(found.configuration, standing=result, detections=n)
 
     return {
         found.configuration.pk: detections_picture(

@@ -24,7 +24,7 @@ from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.groups import tasks_in
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
-from judging.analysis.failure_modes.sources import ModeSource, mode_words, read_mode, showing
+from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
 from judging.analysis.progress.rows import (
     number_in,
     progress_words,
@@ -42,8 +42,8 @@ BETWEEN = "-"
 class Filter(NamedTuple):
     """What runs can be chosen by: its name, the condition on runs, and its value in words.
 
-    A condition raises ValueError for a value that no run could have; None where it takes more than
-    the value.
+    A condition raises ValueError for a value that no run could have; it is None where it takes more
+    than the value, whose words raise it then.
     """
 
     name: Promise
@@ -140,10 +140,12 @@ class Selection:
 
     def chips(self, scope: Scope) -> list[tuple[str, str, str]]:
         """What is chosen: name, value in words, and the query without it."""
-        return [
-            (str(FILTERS[key].name), self._words(key, value, scope), self._without(key))
-            for key, value in self.chosen.items()
-        ]
+        found = []
+        for key, value in self.chosen.items():
+            rest = {name: value for name, value in self.chosen.items() if name != key}
+            words = self._words(key, value, scope)
+            found.append((str(FILTERS[key].name), words, Selection(self.source, rest).query))
+        return found
 
     def runs(self, scope: Scope) -> QuerySet[Any]:
         """The runs, with `standing`, `detections` and `recoveries`; hidden ones never."""
@@ -163,10 +165,6 @@ class Selection:
         if key == "agent":
             return names_in(scope).get(int(value), value)
         return str(FILTERS[key].words(value))
-
-    def _without(self, key: str) -> str:
-        left = {name: value for name, value in self.chosen.items() if name != key}
-        return Selection(self.source, left).query
 
 
 def read_selection(query: QueryDict, source: Source) -> Selection:
@@ -194,12 +192,8 @@ def joined(standings: tuple[RunResult, ...]) -> str:
 def _check(key: str, value: str) -> None:
     if "\0" in value:
         raise ValueError("no text that is stored holds NUL")
-    condition = FILTERS[key].condition
-    if condition is not None:
-        condition(value)
-    else:
-        readers: Mapping[str, Callable[[str], object]] = {"mode": read_mode, "by": ModeSource}
-        readers.get(key, progress_words)(value)
+    known = FILTERS[key]
+    (known.condition or known.words)(value)
 
 
 def _standings(value: str) -> list[RunResult]:

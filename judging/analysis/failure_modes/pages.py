@@ -26,6 +26,7 @@ class FailureForm(StatementForm):
     """Modes, the side on which it went wrong, and a note. No mode says that none of them fits."""
 
     KEYS = {"modes": "", "side": ""}
+    AUTO_ID = "failure_%s"
 
     modes = forms.MultipleChoiceField(
         label=capfirst(gettext_lazy("failure modes")),
@@ -40,10 +41,6 @@ class FailureForm(StatementForm):
         widget=forms.RadioSelect,
     )
     note = note_field(LONGEST_NOTE)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # It stands beside other forms with a note.
-        super().__init__(*args, **{"auto_id": "failure_%s"} | kwargs)
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()

@@ -93,14 +93,6 @@ def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
     return shown.filter(shows_it=True)
 
 
-def read_mode(text: str) -> str:
-    """The word of an address. Raises ValueError where it is none."""
-    if text in (NONE, UNKNOWN):
-        return text
-    side = side_named(text)
-    return Mode(text).value if side is None else side_key(side)
-
-
 def side_key(side: Side) -> str:
     """The word by which the runs of a side are chosen."""
     return f"{_SIDE}{side.value}"
@@ -246,7 +238,10 @@ def definitions() -> list[tuple[Promise, Promise]]:
 
 
 def mode_words(word: str) -> str:
-    """A mode or a side, or that there is none, or that nobody has looked."""
+    """A mode or a side, or that there is none, or that nobody has looked.
+
+    Raises ValueError where it is no such word.
+    """
     if (side := side_named(word)) is not None:
         return str(SIDES[side])
     return str({NONE: NO_MODE, UNKNOWN: NOT_TOLD}.get(word) or NAMES[Mode(word)])

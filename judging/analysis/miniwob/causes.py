@@ -11,12 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.population import Neighbours, neighbours
+from judging.analysis.audits.population import Neighbours, neighbours, run_after
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import Scope, scope_for
@@ -39,6 +39,7 @@ class FailureCauseForm(StatementForm):
     """Exactly one cause, and a note."""
 
     KEYS = {"cause": "123"}
+    AUTO_ID = "why_%s"
 
     cause = forms.ChoiceField(
         label=_("what failed"),
@@ -47,12 +48,6 @@ class FailureCauseForm(StatementForm):
         error_messages={"required": _("Choose one.")},
     )
     note = note_field(LONGEST_NOTE)
-
-    @classmethod
-    def about(cls, tag: FailureCauseTag | None) -> FailureCauseForm:
-        """The form as the tag has it; blank where there is none, whatever is proposed."""
-        initial = {} if tag is None else {"cause": tag.cause, "note": tag.note}
-        return cls(initial=initial, auto_id="why_%s")
 
 
 PUBLISHED_CAUSES = (("gpt-3.5-turbo-16k", (21, 70, 9)), ("gpt-4", (42, 49, 9)))
@@ -141,14 +136,8 @@ def sampled(scope: Scope, samples: Iterable[FailureSample]) -> QuerySet[SampledF
 
 def next_untold(scope: Scope, sample: FailureSample, after: int) -> UUID | None:
     """The next failure of which nobody has said why, from the first again after the last."""
-    rows = _with_causes(sampled(scope, [sample])).order_by("position")
-    untold = [
-        (position, run)
-        for position, run, cause in rows.values_list("position", "run", "cause")
-        if not cause and position != after
-    ]
-    later = (run for position, run in untold if position > after)
-    return next(later, untold[0][1] if untold else None)
+    rows = _with_causes(sampled(scope, [sample]))
+    return run_after(rows.filter(Q(cause=None) | Q(cause="")), after)
 
 
 def _with_causes(rows: QuerySet[SampledFailure]) -> QuerySet[Any]:
@@ -222,6 +211,7 @@ class FailureCausePane:
 
     @property
     def form(self) -> FailureCauseForm:
+        """As the failure is tagged, whatever is proposed."""
         return FailureCauseForm.about(self.current)
 
     @property

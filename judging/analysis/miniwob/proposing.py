@@ -7,12 +7,13 @@ reasoning that failed, or the environment: that is for people.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from pydantic import JsonValue
 
 from judging.analysis.miniwob.needed import (
     Point,
@@ -78,16 +79,6 @@ class Finding:
     box: Edges
     read: str = ""
 
-    def as_json(self) -> Json:
-        return {
-            "step": self.step,
-            "fault": self.fault.value,
-            "role": self.role,
-            "text": self.text,
-            "box": list(self.box),
-            "read": self.read,
-        }
-
 
 def proposal_for(run: Run) -> Json:
     """`cause` and `findings` where vision failed by what was recorded; empty where nothing shows.
@@ -100,10 +91,8 @@ def proposal_for(run: Run) -> Json:
     for screen in screens:
         findings = _unseen(screen, run.goal) or (_other_kinds(screen, run.goal) if misled else [])
         if findings:
-            return {
-                "cause": FailureCause.VISION.value,
-                "findings": [each.as_json() for each in findings],
-            }
+            told: JsonValue = [asdict(each) | {"box": list(each.box)} for each in findings]
+            return {"cause": FailureCause.VISION.value, "findings": told}
     return {}
 
 

@@ -124,7 +124,7 @@ def failure_cause(request: AppRequest, run_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return _render(request, pane)
     action, user = request.POST.get("action"), request.user
-    form = FailureCauseForm(request.POST, auto_id="why_%s")
+    form = FailureCauseForm(request.POST)
     if action == "undo":
         undo_cause(user=user, run_id=run_id)
     elif form.is_valid():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
@@ -149,24 +149,23 @@ def stopped_at(stop: Stop) -> str:
     return f"{_STOPPED}{stop.task}{_BETWEEN}{stop.place}"
 
 
+class Found(NamedTuple):
+    """What a source says of some runs: in words, and whether it says so of one."""
+
+    words: str
+    fits: Callable[[RunRow], bool]
+
+
 def progress_words(value: str) -> str:
     """The value in words. Raises ValueError where there is no such value."""
     source, found = _read(value)
-    if isinstance(found, Missing):
-        words = str(found.label)
-    elif found is None:
-        words = _("known")
-    elif isinstance(found, _At):
-        words = _("not past milestone %(n)s") % {"n": found.place + 1}
-    else:
-        words = _("%(low)s to %(high)s %%") % {"low": found[0], "high": found[1]}
-    return _("%(said)s (%(source)s)") % {"said": words, "source": source.name}
+    return _("%(said)s (%(source)s)") % {"said": found.words, "source": source.name}
 
 
 def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
     """The runs of which the source says so. Raises ValueError where there is no such value."""
     source, found = _read(value)
-    return [row.run for row in rows_of(scope, verdicts, source) if _fits(row, found)]
+    return [row.run for row in rows_of(scope, verdicts, source) if found.fits(row)]
 
 
 def with_milestones(value: str) -> Q:
@@ -183,26 +182,30 @@ def with_milestones(value: str) -> Q:
     return Q(Exists(tasks))
 
 
-class _At(NamedTuple):
-    task: int
-    place: int
-
-
-_Found = Missing | tuple[int, int] | _At | None
-
-
-def _read(value: str) -> tuple[ProgressSource, _Found]:
+def _read(value: str) -> tuple[ProgressSource, Found]:
     key, _apart, found = value.partition(_APART)
-    source = read_progress_source(key)
-    if found == KNOWN:
-        return source, None
-    if found in Missing.values:
-        return source, Missing(found)
-    if found.startswith(_STOPPED):
-        task, _between, place = found.removeprefix(_STOPPED).partition(_BETWEEN)
-        return source, _At(number_in(task), number_in(place))
-    low, high = read_range(found)
-    return source, (low, 100 if high is None else high)
+    return read_progress_source(key), _found(found)
+
+
+def _found(text: str) -> Found:
+    if text == KNOWN:
+        return Found(_("known"), lambda row: row.progress is not None)
+    if text in Missing.values:
+        missing = Missing(text)
+        return Found(str(missing.label), lambda row: row.missing is missing)
+    if text.startswith(_STOPPED):
+        task, _between, place = text.removeprefix(_STOPPED).partition(_BETWEEN)
+        at = number_in(task), number_in(place)
+        words = _("not past milestone %(n)s") % {"n": at[1] + 1}
+        return Found(words, lambda row: row.stop is not None and row.stop[:2] == at)
+    low, end = read_range(text)
+    high = 100 if end is None else end
+    words = _("%(low)s to %(high)s %%") % {"low": low, "high": high}
+
+    def within(row: RunRow) -> bool:
+        return row.progress is not None and low <= round(100 * row.progress.maximum, 6) <= high
+
+    return Found(words, within)
 
 
 def read_range(value: str) -> tuple[int, int | None]:
@@ -224,13 +227,3 @@ def number_in(text: str) -> int:
     if not text.isdecimal() or len(text) > 9:
         raise ValueError(f"{text} is no number")
     return int(text)
-
-
-def _fits(row: RunRow, found: _Found) -> bool:
-    if isinstance(found, Missing):
-        return row.missing is found
-    if isinstance(found, _At):
-        return row.stop is not None and (row.stop.task, row.stop.place) == found
-    if row.progress is None:
-        return False
-    return found is None or found[0] <= round(100 * row.progress.maximum, 6) <= found[1]

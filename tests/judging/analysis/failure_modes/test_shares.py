@@ -24,7 +24,7 @@ from judging.analysis.failure_modes.sources import (
     NONE,
     UNKNOWN,
     ModeSource,
-    read_mode,
+    mode_words,
     showing,
     side_key,
     unexamined,
@@ -189,4 +189,4 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="agent"):
         Statement(side=Side.BOTH)
     with pytest.raises(ValueError, match="laziness"):
-        read_mode("laziness")
+        mode_words("laziness")
