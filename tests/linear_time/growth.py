@@ -1,27 +1,36 @@
 """How the work that a text causes grows with its length, as a ratio of two measurements.
 
-Processor time of one thread is measured at two lengths in the same process. Speed of the machine
-cancels out: only the growth of the cost per character is looked at.
+Processor time of one thread is measured at two lengths in the same process, where it is more than
+nothing at the longer one. Speed of the machine cancels out: only the growth of the cost per
+character is looked at.
 """
 
 import gc
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-SHORT, LONG = 500, 4_000
-# The second look, beyond the bounds up to which more than linear work is allowed.
-SHORTER, LONGER = 25_000, 200_000
-# Cost per character may grow this much over eight times the length; quadratic work grows 8-fold.
+# Quadratic work grows sixteen-fold per character from a length to the other.
+SHORT, LONG = 250, 4_000
+# The second look: beyond the bounds of a pattern, `{0,500}`.
+TWICE_SHORT, TWICE_LONG = 2 * SHORT, 2 * LONG
+# The third look: beyond the bounds up to which functions may do more than linear work.
+SHORTER, LONGER = 12_500, 200_000
+# Cost per character may grow this much.
 ALLOWED_GROWTH = 3.0
 # What grows by items has a constant part, which hides growth.
 ALLOWED_GROWTH_OF_SIZES = 2.0
+# Work ends when its growth is beyond what is allowed, whatever a clock of ticks may miss.
+ENDED_BEYOND = 1.5
 # Below this the clock and the cost of a call say more than the work does.
 NEGLIGIBLE_S = 0.000_2
+# Whether it is, texts of a fourth of the length show: quadratic work is far more than that.
+AT_A_GLANCE = 4
+CLOCK_TICKS_S = 0.01
 # Ends work that would not end by itself: linear work at these lengths takes milliseconds.
 HARD_BOUND_S = 2.0
 
@@ -50,26 +59,31 @@ Given = TypeVar("Given")
 
 
 class Sizes(NamedTuple):
-    """Two sizes of something that grows; the longer one is eight times the shorter."""
+    """Two sizes of something that grows."""
 
     short: int
     long: int
 
 
-def grows_too_fast(work: Work, text: Hostile, *, up_to_a_bound: bool = False) -> str | None:
-    """In words how the cost per character grows, None where it does not.
+def grows_too_fast(
+    work: Work, texts: Iterable[Hostile], *, up_to_a_bound: bool = False
+) -> str | None:
+    """In words how the cost per character of the first such text grows, None where none does.
 
     Args:
         up_to_a_bound: more than linear work is allowed on texts shorter than `SHORTER`.
     """
-    looks = [(SHORT, LONG, 1), (SHORT, LONG, 5)]
+    looks = [(SHORT, LONG, 1), (TWICE_SHORT, TWICE_LONG, 5)]
     if up_to_a_bound:
         looks += [(SHORTER, LONGER, 1), (SHORTER, LONGER, 3)]
-    for look in looks:
-        growth = _growth(work, text, *look)
-        if growth <= ALLOWED_GROWTH:
-            return None
-    return f"{text}: {growth:.1f} times per character"
+    for text in _noticed(work, texts):
+        for look in looks:
+            growth = _growth(work, text, *look)
+            if growth <= ALLOWED_GROWTH:
+                break
+        else:
+            return f"{text}: {growth:.1f} times per character"
+    return None
 
 
 def size_grows_too_fast(
@@ -78,15 +92,39 @@ def size_grows_too_fast(
     """The same for anything that `make` makes in a size; making it is not measured."""
     short, long = make(sizes.short), make(sizes.long)
     for tries in (1, 3):
-        growth = _growth_between(work, (short, long), sizes, tries, 10 * HARD_BOUND_S)
+        growth = _growth_between(
+            work, (short, long), sizes, tries, ALLOWED_GROWTH_OF_SIZES, 10 * HARD_BOUND_S
+        )
         if growth <= ALLOWED_GROWTH_OF_SIZES:
             return None
     return f"{growth:.1f} times per item from {sizes.short} to {sizes.long} items"
 
 
+def _noticed(work: Work, texts: Iterable[Hostile]) -> Iterator[Hostile]:
+    """Those texts that are work enough to be measured at two lengths: most are not.
+
+    Work that is no more than the growth of the length is left out, and work that is negligible.
+    """
+    negligible = max(NEGLIGIBLE_S, _cost(work, "a", 3, HARD_BOUND_S) * LONG / SHORT) / AT_A_GLANCE
+    with _hard_bound(HARD_BOUND_S):
+        for text in texts:
+            given = text.of_length(LONG // AT_A_GLANCE)
+            try:
+                signal.setitimer(signal.ITIMER_VIRTUAL, negligible + CLOCK_TICKS_S)
+                begun = _processor_time()
+                work(given)
+                noticed = _processor_time() - begun >= negligible
+            except TooMuchWorkError:
+                noticed = True
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            if noticed:
+                yield text
+
+
 def _growth(work: Work, text: Hostile, shorter: int, longer: int, tries: int) -> float:
     texts = text.of_length(shorter), text.of_length(longer)
-    return _growth_between(work, texts, Sizes(shorter, longer), tries, HARD_BOUND_S)
+    return _growth_between(work, texts, Sizes(shorter, longer), tries, ALLOWED_GROWTH, HARD_BOUND_S)
 
 
 def _growth_between(
@@ -94,12 +132,13 @@ def _growth_between(
     given: tuple[Given, Given],
     sizes: Sizes,
     tries: int,
+    allowed: float,
     bound_s: float,
 ) -> float:
     longer = sizes.long / sizes.short
     try:
         short = _cost(work, given[0], tries, bound_s / longer)
-        at_most = max(short, NEGLIGIBLE_S) * ALLOWED_GROWTH * 2 * longer
+        at_most = max(short, NEGLIGIBLE_S) * allowed * ENDED_BEYOND * longer
         long = _cost(work, given[1], tries, min(at_most, bound_s))
     except TooMuchWorkError:
         return float("inf")
@@ -140,11 +179,13 @@ def _hard_bound(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGVTALRM, stop)
     # Collecting the garbage of the whole process is no work of the text.
+    collects = gc.isenabled()
     gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        gc.enable()
+        if collects:
+            gc.enable()
         signal.signal(signal.SIGVTALRM, before)

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-SIZES = Sizes(1_250, 10_000)
+SIZES = Sizes(625, 10_000)
 UNITS = ("a", "1", "1,", "[", '{"a":', "a b ")
 """For choices, numbers, lists of numbers, JSON and words."""
 
@@ -133,7 +133,7 @@ def test_more_than_linear_time_is_noticed(given: dict[str, Any]) -> None:
 
         def clean(self) -> dict[str, Any]:
             words = self.data["words"]
-            return {"n": sum(one == other for one in words for other in words[::20])}
+            return {"n": sum(one == other for one in words for other in words)}
 
     with pytest.raises(AssertionError, match="times per item"):
         test_a_form_takes_linear_time(Quadratic, given)

@@ -118,7 +118,7 @@ def test_depth_and_digits_are_read_or_refused_in_words(files, name):
     ],
 )
 def test_more_than_linear_time_is_noticed(planted):
-    sizes = Sizes(2_500, 20_000)
+    sizes = Sizes(1_250, 20_000)
     assert size_grows_too_fast(planted, lambda n: [*range(n)], sizes) is not None
 
 

@@ -53,8 +53,8 @@ def test_an_answer_takes_linear_time(matcher, name):
         matcher.evaluate(task(name), MatchOutcome(answer=text, final_url=None, pages=()))
 
     work("a")
-    for text in [*repeated_texts(), *(Hostile("", unit, "") for unit in SAID)]:
-        assert grows_too_fast(work, text, up_to_a_bound=True) is None
+    texts = [*repeated_texts(), *(Hostile("", unit, "") for unit in SAID)]
+    assert grows_too_fast(work, texts, up_to_a_bound=True) is None
 
 
 def test_the_published_verdict_stands_on_an_endless_answer():
