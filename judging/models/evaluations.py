@@ -59,6 +59,11 @@ class EvaluatorVersion(models.Model):
         return str(TITLES.get(self.name, self.name))
 
     @property
+    def kind_words(self) -> str:
+        """Its kind for people. `get_kind_display` puts every kind into words to find one."""
+        return str(dict(self.Kind.choices).get(self.kind, self.kind))
+
+    @property
     def shown(self) -> str:
         """The same with the version: which evaluator a page speaks of."""
         return f"{self.title} {self.full_version}"
@@ -147,6 +152,12 @@ class Evaluation(models.Model):
             # Matrices of all evaluators over a study's runs are counted from this alone.
             models.Index(
                 fields=["run", "evaluator", "verdict", "is_current"], name="evaluation_by_run"
+            ),
+            # Why evaluators have no verdict, which few evaluations say.
+            models.Index(
+                fields=["run", "reason", "evaluator", "verdict"],
+                name="evaluation_reasons",
+                condition=models.Q(is_current=True, reason__gt=""),
             ),
             models.Index(
                 fields=["batch", "verdict"],

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from judging.analysis.audits.population import split_of
 from judging.models import ReplicationPart
 from judging.replication.study_file import StudyFile
 from judging.replication.study_parts import Arm, KnowledgeChoice, TaskChoice, not_found
@@ -150,9 +149,7 @@ def chosen_tasks(chosen: TaskChoice, user: User | None) -> tuple[Task, ...]:
     if not chosen.split:
         return tasks
     stored = Task.objects.filter(pk__among=[task.pk for task in tasks if task.pk])
-    of_split = set(
-        stored.annotate(of=split_of("record")).filter(of=chosen.split).values_list("pk", flat=True)
-    )
+    of_split = set(stored.filter(split=chosen.split).values_list("pk", flat=True))
     found = tuple(task for task in tasks if task.pk in of_split)
     if not found:
         words = _("No task of %(set)s has the split %(split)s.")

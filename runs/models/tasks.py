@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from django.conf import settings
 from django.db import models
 from django.db.models import BooleanField, Case, CharField, Exists, F, OuterRef, Q, Value, When
-from django.db.models.functions import Length
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce, Length, NullIf
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.visibility import run_policy
@@ -211,6 +212,16 @@ class Task(models.Model):
     infeasible_reason = models.TextField(blank=True)
     record = models.JSONField(default=dict)
     """The task as it came in, so that it can go out again without loss."""
+    split = models.GeneratedField(
+        expression=Coalesce(
+            NullIf(KeyTextTransform("split", KeyTransform("extra", "record")), Value("null")),
+            Value(""),
+            output_field=models.TextField(),
+        ),
+        output_field=models.TextField(),
+        db_persist=True,
+    )
+    """The part of its benchmark that the record says it is of, such as `dev`; empty for none."""
 
     is_sealed: bool
     """This and the following only `visible_to` adds, for the person that it was read for."""
@@ -243,6 +254,7 @@ class Task(models.Model):
             models.Index(
                 fields=["original"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
             ),
+            models.Index(fields=["split"], condition=Q(split__gt=""), name="task_split"),
         ]
         ordering = ["task_set", "external_id"]
         verbose_name = "task"

@@ -165,31 +165,25 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
     population = Population(study, split, infeasible)
     counted = counted_items(study, split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
-    without_verdict: defaultdict[str, set[int]] = defaultdict(set)
     for reference in (SUCCESS, FAILURE):
         runs = counted.filter(verdict__verdict=reference).order_by().values("run")
         # Runs are passed as a list, not joined, so that the database answers from one index alone.
         said = Evaluation.objects.filter(run__in=runs, is_current=True)
         for (evaluator, verdict), n in tally(said, "evaluator", "verdict").items():
-            passed = PASSED_BY_VERDICT.get(verdict)
-            cells[evaluator][cell(reference == SUCCESS, passed)] += n
-            if passed is None:
-                without_verdict[verdict].add(evaluator)
+            cells[evaluator][cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict))] += n
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    if without_verdict:
-        silent = Evaluation.objects.filter(
-            run__in=counted.order_by().values("run"),
-            evaluator__in=set().union(*without_verdict.values()),
-            verdict__in=without_verdict,
-            is_current=True,
-        )
+    if any(not each.has_verdict for found in cells.values() for each in found):
+        said = Evaluation.objects.filter(run__in=counted.order_by().values("run"), is_current=True)
+        silent = said.filter(reason__gt="").exclude(verdict__in=PASSED_BY_VERDICT)
         for (evaluator, reason), n in tally(silent, "evaluator", "reason").items():
-            reasons[evaluator][reason or NO_REASON] += n
+            reasons[evaluator][reason] += n
     audits = []
     for version in in_order(of_success().filter(pk__in=cells)):
         matrix = matrix_of(cells[version.pk], population.references)
         missing = matrix.runs - cells[version.pk].total()
-        because = reasons[version.pk] + Counter({NOT_EVALUATED: missing})
+        told = reasons[version.pk]
+        untold = matrix.no_verdict - missing - told.total()
+        because = Counter({NO_REASON: untold}) + told + Counter({NOT_EVALUATED: missing})
         audits.append(
             EvaluatorAudit(
                 study=study,

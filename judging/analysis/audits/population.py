@@ -11,9 +11,6 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Case, CharField, Count, F, FilteredRelation, Q, QuerySet, Value, When
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, Coalesce
-from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.counting import tally
@@ -87,16 +84,8 @@ TEMPLATE = Case(
 """A task's template by the benchmark's id, or by its text where it has none."""
 
 
-def split_of(record: str) -> Coalesce:
-    """The split of the task whose record is at that path; empty where it has none."""
-    split = KeyTextTransform("split", KeyTransform("extra", record))
-    return Coalesce(Cast(split, CharField()), Value(""), output_field=CharField())
-
-
-SPLIT = split_of("run__task__record")
-"""The part of its benchmark that a task came in with, such as `dev` or `test`."""
 GROUPINGS = {
-    "split": SPLIT,
+    "split": F("run__task__split"),
     "site": F("run__task__site"),
     "template": TEMPLATE,
     "kind": F("run__task__evaluation_kind"),
@@ -150,14 +139,17 @@ def items_of(study: Study, split: str = "") -> QuerySet[StudyItem]:
     items = StudyItem.objects.filter(study=study)
     if "\0" in split:  # PostgreSQL refuses a question with a NUL in it, which no split has.
         return items.none()
-    return items.filter(Exact(SPLIT, Value(split))) if split else items
+    return items.filter(run__task__split=split) if split else items
 
 
 def splits_of(study: Study) -> list[str]:
-    """The splits that the study's tasks are of, in one query."""
-    tasks = Task.objects.filter(pk__in=StudyItem.objects.filter(study=study).values("run__task"))
-    found = tasks.order_by().values_list(split_of("record"), flat=True).distinct()
-    return sorted(split for split in found if split)
+    """The splits that the study's tasks are of. Its runs are asked only where any task has one."""
+    tasks = Task.objects.filter(split__gt="").order_by()
+    if not tasks.exists():
+        return []
+    of_study = StudyItem.objects.filter(study=study).values("run__task")
+    found = tasks.filter(pk__in=of_study).values_list("split", flat=True)
+    return sorted(found.distinct())
 
 
 def counted_items(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> QuerySet[StudyItem]:

@@ -209,3 +209,20 @@ def test_a_run_on_another_goal_is_no_stub(tmp_path):
 def test_queries_do_not_grow_with_tasks(tmp_path, django_assert_max_num_queries):
     with django_assert_max_num_queries(25):
         run_import(tmp_path, [raw(n) for n in range(400)])
+
+
+@pytest.mark.parametrize(
+    ("record", "split"),
+    [
+        ({}, ""),
+        ({"extra": None}, ""),
+        ({"extra": ["split"]}, ""),
+        ({"extra": {"split": None}}, ""),
+        ({"extra": {"split": 2}}, "2"),
+        ({"extra": {"split": "dev <1>"}}, "dev <1>"),
+    ],
+)
+def test_a_tasks_split_is_that_of_its_record(record, split):
+    task = make_task(record={"extra": {"split": "before"}})
+    Task.objects.filter(pk=task.pk).update(record=record)
+    assert Task.objects.get().split == split

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judging.analysis.audits.figures import BY_KEY, Measured
-from judging.analysis.audits.matrices import NOT_EVALUATED, audit_of, resampled
+from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, audit_of, resampled
 from judging.analysis.audits.population import Group, Population, Shown, items_in, items_in_cells
 from judging.analysis.audits.studies import listed_studies
 from judging.statistics.confusion import ConfusionMatrix
@@ -38,6 +38,22 @@ def test_fifth_cell_and_its_reasons(mixed: audited.Audited) -> None:
         tp=0, fn=2, tn=0, fp=0, no_verdict_on_success=8, no_verdict_on_failure=5
     )
     assert second.matrix.runs == first.matrix.runs == 15
+
+
+def test_reasons_are_those_of_runs_without_a_verdict() -> None:
+    """An import may give a reason beside a verdict, and none where there is no verdict."""
+    world, judge = audited.study(), audited.evaluator()
+    for verdict, reason in (
+        ("passed", "easy"),
+        ("error", ""),
+        ("error", "no answer"),
+        ("not_applicable", ""),
+    ):
+        item = world.add("success")
+        audited.evaluation(item.run, judge, "error", reason="before", is_current=False)
+        audited.evaluation(item.run, judge, verdict, reason=reason)
+    [found] = audit_of(world.study).evaluators
+    assert found.reasons == [(NO_REASON, 2), ("no answer", 1)]
 
 
 def test_population_tells_who_is_left_out(mixed: audited.Audited) -> None:
