@@ -103,13 +103,7 @@ class HintJobOut(BaseModel):
 def estimate_hints(request: ApiRequest, asked: HintJobIn) -> Any:
     """What the job would take. No model is asked."""
     sources, found = planned(request, _form(request, asked))
-    return HintEstimateOut(
-        hints=found.hints,
-        runs=len(sources.every),
-        input_tokens=found.input_tokens,
-        cost=found.cost,
-        most=found.most,
-    )
+    return filled(HintEstimateOut, found, runs=len(sources.every))
 
 
 @router.post("/hint-jobs", response={202: HintJobOut}, summary="Have hints written")

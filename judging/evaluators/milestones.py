@@ -59,7 +59,9 @@ class StoredFinding(BaseModel):
     """Later spans in which it held again, each with the step that ended it, or None."""
 
 
-class _Rates(BaseModel):
+class StoredRates(BaseModel):
+    """Progress rates in percent, as a `Progress` has them."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     by_step: tuple[float, ...] = ()
@@ -73,7 +75,7 @@ class StoredProgress(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     milestones: tuple[StoredFinding, ...] = ()
-    progress: _Rates
+    progress: StoredRates
     milestones_hash: str = ""
     unchecked: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()

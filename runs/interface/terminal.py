@@ -37,17 +37,23 @@ def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
         yield progress
 
 
+NAMED = 5
+"""So many experiments are named where one is not found."""
+
+
 def experiment_named(name: str) -> Experiment:
     """The experiment of this name, or else of this number.
 
     Raises:
-        CommandError: there is none.
+        CommandError: there is none; it names those that are newest.
     """
     found = Experiment.objects.filter(name=name).first()
     if found is None and (number := read_number(name)) is not None:
         found = Experiment.objects.filter(pk=number).first()
     if found is None:
-        raise CommandError(f"There is no experiment {name!r}.")
+        newest = Experiment.objects.order_by("-pk").values_list("name", flat=True)[:NAMED]
+        there = f"; the newest are: {', '.join(newest)}" if newest else ", nor any other"
+        raise CommandError(f"there is no experiment {name!r}{there}")
     return found
 
 

@@ -20,7 +20,7 @@ from judging.analysis.audits.matrices import (
 from judging.analysis.audits.people.agreement import Agreement, agreement_of
 from judging.analysis.audits.people.detectors import Detected, detectors_of
 from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
-from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
+from judging.analysis.audits.query import AuditQuery, Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.columns import figure_values, why
@@ -47,8 +47,7 @@ class AuditFacts:
 
     @cached_property
     def audit(self) -> Audit:
-        wrong = self.query.no_verdict is NoVerdict.WRONG
-        return audit_of(self.study, no_verdict_is_wrong=wrong, split=self.query.split)
+        return audit_of(self.study, self.query)
 
     @cached_property
     def resampled(self) -> Resampled:

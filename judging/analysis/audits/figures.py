@@ -155,7 +155,7 @@ class Measured:
     @property
     def cells(self) -> str:
         """The cells whose runs the number opens."""
-        if self.audit.no_verdict_is_wrong and self.measure.key != COVERAGE:
+        if self.audit.query.counts_silence and self.measure.key != COVERAGE:
             return f"{self.measure.cells}-none"
         return self.measure.cells
 
@@ -202,7 +202,7 @@ def draw(
         for found in [Measured(each, kind, resampled)]
     ]
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
-    if audit.no_verdict_is_wrong:
+    if audit.query.counts_silence:
         label += f"; {NoVerdict.WRONG.label}"
     return interval_picture(rows, label=label, meaning="fp" if key == "fpr" else "fn")
 
@@ -301,7 +301,7 @@ def rule_notes(audit: Audit) -> list[str]:
         "No verdict counts as wrong: FN on a success, FP on a failure. It counts "
         "against the evaluator, never the agent; coverage stays."
     )
-    return [*([wrong] if audit.no_verdict_is_wrong else []), *_coverage_notes(audit)]
+    return [*([wrong] if audit.query.counts_silence else []), *_coverage_notes(audit)]
 
 
 def _spread_measured(found: Measured) -> list[Value]:

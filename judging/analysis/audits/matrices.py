@@ -27,6 +27,7 @@ from judging.analysis.audits.population import (
     items_of,
     references_by_task,
 )
+from judging.analysis.audits.query import AuditQuery
 from judging.analysis.audits.verdict_sources import in_order, of_success
 from judging.analysis.counting import tally
 from judging.models import Evaluation, EvaluatorVersion, Study
@@ -72,9 +73,7 @@ class EvaluatorAudit:
     matrix: ConfusionMatrix
     reasons: Sequence[tuple[str, int]]
     """Why there is no verdict, and for how many runs; the most frequent first."""
-    no_verdict_is_wrong: bool = False
-    """Whether figures count a run without a verdict as judged wrongly, or leave it out."""
-    split: str = ""
+    query: AuditQuery
 
     def url(self, *cells: str) -> str:
         """Where the runs of its cells are listed."""
@@ -83,7 +82,7 @@ class EvaluatorAudit:
     @cached_property
     def _any_cells(self) -> str:
         place = [self.study.pk, self.evaluator.pk, ANY_CELLS]
-        query = f"?{urlencode({'split': self.split})}" if self.split else ""
+        query = f"?{urlencode({'split': self.query.split})}" if self.query.split else ""
         return reverse("judging:audit_cells", args=place) + query
 
     @property
@@ -101,7 +100,7 @@ class EvaluatorAudit:
     @property
     def scored(self) -> ConfusionMatrix:
         """The matrix that figures are computed from."""
-        return self.matrix.with_silence_as_error() if self.no_verdict_is_wrong else self.matrix
+        return self.matrix.with_silence_as_error() if self.query.counts_silence else self.matrix
 
     @property
     def has_little_coverage(self) -> bool:
@@ -131,9 +130,7 @@ class Audit:
     population: Population
     evaluators: Sequence[EvaluatorAudit]
     """Those with little coverage after the others."""
-    no_verdict_is_wrong: bool = False
-    split: str = ""
-    """The split of the tasks that it is of; all of them if empty."""
+    query: AuditQuery
 
     @property
     def speaking(self) -> Sequence[EvaluatorAudit]:
@@ -159,11 +156,12 @@ class Audit:
         return [each for each in self.evaluators if not each.matrix.decided]
 
 
-def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = "") -> Audit:
+def audit_of(study: Study, query: AuditQuery | None = None) -> Audit:
     """The audit of a study in six queries, however many runs it has."""
+    query = query or AuditQuery()
     infeasible = infeasible_items()
-    population = Population(study, split, infeasible)
-    counted = counted_items(study, split, infeasible)
+    population = Population(study, query.split, infeasible)
+    counted = counted_items(study, query.split, infeasible)
     cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
     for reference in (SUCCESS, FAILURE):
         runs = counted.filter(verdict__verdict=reference).order_by().values("run")
@@ -190,16 +188,14 @@ def audit_of(study: Study, *, no_verdict_is_wrong: bool = False, split: str = ""
                 evaluator=version,
                 matrix=matrix,
                 reasons=because.most_common(),
-                no_verdict_is_wrong=no_verdict_is_wrong,
-                split=split,
+                query=query,
             )
         )
     return Audit(
         study=study,
         population=population,
         evaluators=sorted(audits, key=lambda each: each.has_little_coverage),
-        no_verdict_is_wrong=no_verdict_is_wrong,
-        split=split,
+        query=query,
     )
 
 
@@ -240,7 +236,7 @@ def corrected_rates(audit: Audit) -> list[Corrected]:
 
     Its rates are measured on the runs that have one, so that the two are independent.
     """
-    items = items_of(audit.study, audit.split)
+    items = items_of(audit.study, audit.query.split)
     unsettled = items.filter(verdict__isnull=True).exclude(INFEASIBLE)
     said = Evaluation.objects.filter(
         run__in=unsettled.order_by().values("run"),
@@ -274,9 +270,8 @@ class Resampled:
 
 def resampled(audit: Audit) -> Resampled:
     """The intervals of all evaluators that speak, in at most three queries."""
-    tasks = counted_items(audit.study, audit.split).aggregate(n=Count("run__task", distinct=True))[
-        "n"
-    ]
+    counted = counted_items(audit.study, audit.query.split)
+    tasks = counted.aggregate(n=Count("run__task", distinct=True))["n"]
     shares_tasks = tasks < audit.population.runs
     by_evaluator = _by_task(audit) if shares_tasks else {}
     intervals = {
@@ -285,7 +280,7 @@ def resampled(audit: Audit) -> Resampled:
             BOOTSTRAPPED if shares_tasks else NO_SHARES,
             seed=audit.study.sample_seed,
         )
-        for each in (audit.evaluators if audit.no_verdict_is_wrong else audit.speaking)
+        for each in (audit.evaluators if audit.query.counts_silence else audit.speaking)
     }
     return Resampled(shares_tasks=shares_tasks, intervals=intervals)
 
@@ -300,7 +295,7 @@ def single_trials(audit: EvaluatorAudit) -> Tasks:
 
 
 def _scored(audit: EvaluatorAudit, tasks: Tasks) -> Tasks:
-    if not audit.no_verdict_is_wrong:
+    if not audit.query.counts_silence:
         return tasks
     found: Counter[ConfusionMatrix] = Counter()
     for matrix, n in tasks.items():
@@ -312,13 +307,13 @@ def _by_task(audit: Audit) -> Mapping[int, Tasks]:
     counts: defaultdict[int, defaultdict[int, Counter[Cell]]] = defaultdict(
         lambda: defaultdict(Counter)
     )
-    said = counted_items(audit.study, audit.split).filter(run__evaluations__is_current=True)
+    said = counted_items(audit.study, audit.query.split).filter(run__evaluations__is_current=True)
     of = "run__evaluations"
     columns = (f"{of}__evaluator", f"{of}__verdict", "verdict__verdict", "run__task")
     for (evaluator, verdict, reference, task), n in tally(said, *columns).items():
         passed = PASSED_BY_VERDICT.get(verdict)
         counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
-    references = references_by_task(audit.study, audit.split)
+    references = references_by_task(audit.study, audit.query.split)
     return {
         evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())
         for evaluator, tasks in counts.items()

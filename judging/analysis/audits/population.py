@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -163,6 +163,12 @@ def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
     return (
         StudyItem.objects.filter(study=study).annotate(group=_group(INFEASIBLE)).filter(group=group)
     )
+
+
+def listed_items(keys: Collection[int]) -> list[StudyItem]:
+    """These items in the study's order, as a list shows their runs."""
+    items = StudyItem.objects.filter(pk__among=keys).order_by("position")
+    return list(items.select_related("run__task").defer("run__record", "run__evidence"))
 
 
 def references_by_task(study: Study, split: str = "") -> dict[int, References]:

@@ -57,6 +57,11 @@ class AuditQuery:
     """The split of the tasks that matrices and figures are of; all of them if empty."""
 
     @property
+    def counts_silence(self) -> bool:
+        """Whether figures count a run without a verdict as judged wrongly, or leave it out."""
+        return self.no_verdict is NoVerdict.WRONG
+
+    @property
     def text(self) -> str:
         """The query of an address; empty for the defaults."""
         usual = AuditQuery()
@@ -64,17 +69,9 @@ class AuditQuery:
             {key: value for key, value in asdict(self).items() if value != getattr(usual, key)}
         )
 
-    @property
-    def unsure_choices(self) -> list[Choice]:
-        return self._choices("unsure", Unsure.choices)
-
-    @property
-    def pairing_choices(self) -> list[Choice]:
-        return self._choices("pairing", Pairing.choices)
-
-    @property
-    def no_verdict_choices(self) -> list[Choice]:
-        return self._choices("no_verdict", NoVerdict.choices)
+    def choices(self, name: str) -> list[Choice]:
+        """The values of `unsure`, `pairing` or `no_verdict`."""
+        return self._choices(name, type(getattr(self, name)).choices)
 
     def split_choices(self, splits: Sequence[str]) -> list[Choice]:
         """All tasks, or those of one split; nothing to choose where there are no splits."""

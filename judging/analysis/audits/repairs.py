@@ -58,7 +58,6 @@ class Correction(NamedTuple):
 class Finding:
     """What an evaluator gets wrong and, once that is looked up, what repairing it would bring."""
 
-    study: Study
     audit: EvaluatorAudit
     causes: CauseAudit | None = None
     correction: Correction | None = None
@@ -88,7 +87,7 @@ class Finding:
     def compare_url(self) -> str:
         if self.correction is None:
             return ""
-        address = reverse("judging:audit_compare", args=[self.study.pk])
+        address = reverse("judging:audit_compare", args=[self.audit.study.pk])
         pair = {"first": self.audit.evaluator.pk, "second": self.correction.by.key}
         return f"{address}?{urlencode(pair)}"
 
@@ -100,24 +99,24 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
         repaired: with where errors belong and who corrects them, in three queries more.
     """
     if not repaired:
-        return [Finding(study=facts.study, audit=each) for each in facts.audit.by_errors]
+        return [Finding(audit=each) for each in facts.audit.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
     corrections = best_corrections(facts)
     audits = {each.evaluator.pk: each for each in facts.audit.evaluators}
-    found = []
-    for each in facts.audit.by_errors:
-        correction = corrections.get(each.evaluator.pk)
+
+    def repaired_by(correction: Correction | None) -> EvaluatorAudit | None:
         by = correction.by.evaluator if correction else None
-        found.append(
-            Finding(
-                study=facts.study,
-                audit=each,
-                causes=causes[each.evaluator.pk],
-                correction=correction,
-                after=audits[by.pk] if by else None,
-            )
+        return audits[by.pk] if by else None
+
+    return [
+        Finding(
+            audit=each,
+            causes=causes[each.evaluator.pk],
+            correction=corrections.get(each.evaluator.pk),
+            after=repaired_by(corrections.get(each.evaluator.pk)),
         )
-    return found
+        for each in facts.audit.by_errors
+    ]
 
 
 def repairs(facts: AuditFacts) -> Report:
@@ -308,9 +307,9 @@ def next_steps(found: Iterable[Finding]) -> list[NextStep]:
 def _what_decides(worst: Finding, errors: int) -> NextStep:
     """The errors that one rule decided, of the rule that decided most; else their causes."""
     version = worst.audit.evaluator
-    most = next(iter(deciders(worst.study, [version]).get(version.pk, ())), None)
+    most = next(iter(deciders(worst.audit.study, [version]).get(version.pk, ())), None)
     if most is None or not most.key:
-        url = reverse("judging:audit_causes", args=[worst.study.pk])
+        url = reverse("judging:audit_causes", args=[worst.audit.study.pk])
         return NextStep(gettext("See the causes of its errors"), url)
     words = gettext("See what decides most: %(rule)s (%(n)s of %(total)s)")
     figures = {"rule": most.name, "n": most.total, "total": errors}

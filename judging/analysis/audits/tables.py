@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.selection import SORTS, Selection
@@ -60,43 +60,29 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
 
     is_partial = True
 
-    chosen = _column(gettext_lazy("Select"), "fit choose", accessor="pk", orderable=False)
+    chosen = _column(_("Select"), "fit choose", accessor="pk", orderable=False)
     position = _column("#", "num fit desk", "num fit")
     picture = _column(
-        gettext_lazy("last screenshot"),
-        "fit desk",
-        "unseen",
-        accessor="last_picture",
-        orderable=False,
+        _("last screenshot"), "fit desk", "unseen", accessor="last_picture", orderable=False
     )
-    goal = _column(gettext_lazy("goal"), "wide first whole", accessor="run__goal", empty_values=())
-    task = tables.Column(verbose_name=gettext_lazy("task"), accessor="run__task__external_id")
-    cell = _column(gettext_lazy("cell"), "fit", "fit")
+    goal = _column(_("goal"), "wide first whole", accessor="run__goal", empty_values=())
+    task = tables.Column(verbose_name=_("task"), accessor="run__task__external_id")
+    cell = _column(_("cell"), "fit", "fit")
     expected = _column(
-        gettext_lazy("expected"),
-        "answer whole",
-        is_labelled=True,
-        accessor="said_details",
-        orderable=False,
+        _("expected"), "answer whole", is_labelled=True, accessor="said_details", orderable=False
     )
     answer = _column(
-        gettext_lazy("given"),
-        "answer whole",
-        is_labelled=True,
-        accessor="run__final_answer",
-        empty_values=(),
+        _("given"), "answer whole", is_labelled=True, accessor="run__final_answer", empty_values=()
     )
     decided = _column(
-        gettext_lazy("decided by"),
+        _("decided by"),
         "whole",
         is_labelled=True,
         accessor="said_details",
         orderable=False,
         empty_values=(),
     )
-    causes = _column(
-        gettext_lazy("causes"), "causes-told whole", accessor="tag_repair", empty_values=()
-    )
+    causes = _column(_("causes"), "causes-told whole", accessor="tag_repair", empty_values=())
 
     class Meta:
         attrs = {"class": "table list"}
@@ -139,7 +125,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
 
     def render_decided(self, record: Any) -> str:
         if record.said_verdict is None:
-            return _("not evaluated yet")
+            return gettext("not evaluated yet")
         return worded(record.said_reason or "") or decided_by(record.said_details) or "—"
 
     def render_chosen(self, record: Any) -> SafeString | str:
@@ -148,7 +134,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         return format_html(
             '<input type="checkbox" name="item" value="{}" form="cause-form" aria-label="{}">',
             record.pk,
-            _("Select %(name)s") % {"name": record.position},
+            gettext("Select %(name)s") % {"name": record.position},
         )
 
     def render_causes(self, record: Any) -> str:
@@ -163,7 +149,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         return _whole(expected_by(value)) or "—"
 
     def render_answer(self, value: str | None) -> SafeString | str:
-        return _whole(value or "") or _("(no answer)")
+        return _whole(value or "") or gettext("(no answer)")
 
 
 def _whole(text: str) -> SafeString | str:
@@ -200,7 +186,7 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]  # the library has no t
         labels = table.said(record).labels
         name = self.source.name if self.source else next(islice(labels, self.number, None), None)
         if name not in labels:
-            return format_html('<span class="muted">{}</span>', _("no label"))
+            return format_html('<span class="muted">{}</span>', gettext("no label"))
         given = verdict(labels[name])
         if self.source is not None:
             return given
@@ -239,10 +225,9 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
     if said.verdict in ("passed", "failed"):
         return format_html('<span title="{}">{}</span>', said.decided, verdict(said.verdict))
     if is_step and not said.verdict:
-        return format_html('<span class="muted">{}</span>', _("not asked"))
-    return format_html(
-        '<span class="verdict error" title="{}">{}</span>', worded(said.reason), _("no verdict")
-    )
+        return format_html('<span class="muted">{}</span>', gettext("not asked"))
+    why, none = worded(said.reason), gettext("no verdict")
+    return format_html('<span class="verdict error" title="{}">{}</span>', why, none)
 
 
 class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no types
@@ -252,26 +237,18 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 
     position = _column("#", "num fit desk")
     task = _column(
-        gettext_lazy("task"),
-        "wide first truncate",
-        "wide",
-        accessor="run__task__external_id",
-        empty_values=(),
+        _("task"), "wide first truncate", "wide", accessor="run__task__external_id", empty_values=()
     )
-    disagreement = _column(gettext_lazy("disagreement"), "num fit", "num fit", is_labelled=True)
+    disagreement = _column(_("disagreement"), "num fit", "num fit", is_labelled=True)
     why = _column(
-        gettext_lazy("answer, and what decided"),
+        _("answer, and what decided"),
         "answer",
         accessor="run__final_answer",
         empty_values=(),
         orderable=False,
     )
     reference = _column(
-        gettext_lazy("reference"),
-        "voice reference",
-        "voice",
-        is_labelled=True,
-        accessor="verdict__verdict",
+        _("reference"), "voice reference", "voice", is_labelled=True, accessor="verdict__verdict"
     )
 
     class Meta:
@@ -340,7 +317,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         source = self.selection.looked_at
         said = self.said(record).by(source) if source else NOTHING
         decided = worded(said.reason) or said.decided
-        answer = value or _("(no answer)")
+        answer = value or gettext("(no answer)")
         return format_html(
             '<span title="{}">{}</span> <span class="small muted">{}</span>',
             answer[:1000],

@@ -106,6 +106,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "query": facts.query,
         "audit": facts.audit,
+        "choices": facts.query.choices("no_verdict"),
         "notes": rule_notes(facts.audit),
         "figures": figures_of(facts.audit, facts.resampled),
         "shares_tasks": facts.resampled.shares_tasks,
@@ -127,8 +128,8 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
         "tables": html_tables(report),
         "notes": report.notes,
         "choices": (
-            (_("Count “unsure”?"), facts.query.unsure_choices),
-            (_("Agreement between whom?"), facts.query.pairing_choices),
+            (_("Count “unsure”?"), facts.query.choices("unsure")),
+            (_("Agreement between whom?"), facts.query.choices("pairing")),
         ),
     }
     return as_part(request, "audits/_audit_agreement", context, part="people")

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -103,7 +102,6 @@ class UndoForm(forms.Form):
 class CausePanel:
     """The errors of one evaluator by cause and by repair, with where their runs are listed."""
 
-    study: Study
     causes: CauseAudit
     deciders: Sequence[Decider] = ()
 
@@ -137,8 +135,7 @@ class CausePanel:
         self, name: str | Promise, counted: Counted, value: str, *, by: str = "tag"
     ) -> CauseBar:
         def url(cell: Shown) -> str:
-            place = [self.study.pk, self.causes.audit.evaluator.pk, cell.value]
-            path = reverse("judging:audit_cells", args=place)
+            path = self.causes.audit.url(cell)
             return f"{path}?{urlencode({by: value})}" if value or by == "rule" else path
 
         return CauseBar(str(name), *counted, url(Shown.FN), url(Shown.FP))
@@ -183,7 +180,7 @@ def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
     found = [each for each in causes_of(study) if each.errors.total]
     decided = deciders(study, [each.audit.evaluator for each in found])
-    return [CausePanel(study, each, decided.get(each.audit.evaluator.pk, ())) for each in found]
+    return [CausePanel(each, decided.get(each.audit.evaluator.pk, ())) for each in found]
 
 
 class CausePane:

@@ -57,11 +57,9 @@ def lengths_of(figures: ExperimentFigures, scope: Scope) -> list[Length]:
             solved += won[each.pk, place]
             # Runs without any step stand in the first range.
             first = place * width + 1 if place else min(1, most)
-            share, within = (
-                Share(won[each.pk, place], runs[each.pk, place]),
-                Share(solved, each.decided),
-            )
-            lengths.append(Length(each, first, (place + 1) * width, share, within))
+            share = Share(won[each.pk, place], runs[each.pk, place])
+            last = (place + 1) * width
+            lengths.append(Length(each, first, last, share, Share(solved, each.decided)))
     return lengths
 
 

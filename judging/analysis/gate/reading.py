@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.core.management.base import CommandError
 from django.db.models import QuerySet
 
 from judging.analysis.experiments.figures import configuration_names
@@ -16,15 +17,13 @@ from judging.analysis.experiments.sources import Source, choices_among, source_n
 from judging.analysis.gate.decision import CannotTellError, Metric, Side, TaskKey, Trials
 from judging.analysis.progress.sources import Missing, ProgressSource, milestones_of, progress_by
 from judging.evaluators.milestones import MECHANICAL, PROGRESS_EVALUATORS
+from runs.interface.terminal import experiment_named
 from runs.models import AgentConfiguration, Experiment
-from runs.models.parsing import read_number
 
 NO_TRIALS = (RunResult.SUPERSEDED, RunResult.INFEASIBLE)
 """An earlier attempt is no trial of its own, and what nobody can do is asked of no side."""
 UNENDED = "not ended yet"
 ALL = "all"
-NAMED = 5
-"""So many experiments are named where one is not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,10 @@ def contestant(named: str, agent: str | None) -> Contestant:
     With ALL every configuration counts, their runs being trials of one. Raises CannotTellError
     where there is no such thing, or the configuration has to be chosen.
     """
-    experiment = _experiment(named)
+    try:
+        experiment = experiment_named(named)
+    except CommandError as error:
+        raise CannotTellError(str(error)) from error
     of_experiment = whole_scope(experiment).runs.order_by().values("agent")
     agents = list(AgentConfiguration.objects.filter(pk__in=of_experiment))
     names = configuration_names(agents)
@@ -180,14 +182,3 @@ def _named(text: str) -> Source:
         return source_named(text)
     except ValueError as error:
         raise CannotTellError(str(error)) from error
-
-
-def _experiment(named: str) -> Experiment:
-    found = Experiment.objects.filter(name=named).first()
-    if found is None and (number := read_number(named)) is not None:
-        found = Experiment.objects.filter(pk=number).first()
-    if found is None:
-        newest = Experiment.objects.order_by("-pk").values_list("name", flat=True)[:NAMED]
-        there = f"; the newest are: {', '.join(newest)}" if newest else ", nor any other"
-        raise CannotTellError(f"there is no experiment {named}{there}")
-    return found

@@ -15,6 +15,7 @@ from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext
 
+from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.verdict_sources import in_order
 from judging.analysis.progress.correspondence import (
     WAGE,
@@ -254,9 +255,7 @@ class PeopleFacts:
             for each in self.milestones
             if (each.task, each.name) == (chosen.task, chosen.milestone)
         )
-        items = StudyItem.objects.filter(pk__among=next(of_milestone, []))
-        shown = items.select_related("run__task").defer("run__record", "run__evidence")
-        return list(shown.order_by("position"))
+        return listed_items(next(of_milestone, []))
 
 
 def _against(

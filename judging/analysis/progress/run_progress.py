@@ -9,32 +9,20 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.judgements import RunJudgements
 from judging.analysis.progress.sources import ticked_progress
-from judging.evaluators.milestones import StoredFinding, stored_progress
+from judging.evaluators.milestones import StoredFinding, StoredRates, stored_progress
 from judging.models import Evaluation, Label
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Run
-from webagent.milestones.findings import Definition, Finding, digest_of
-
-
-class Reached:
-    """One milestone, as one source sees it."""
-
-    def __init__(self, one: Finding | StoredFinding) -> None:
-        self.name, self.why = one.name, one.rationale
-        self.at, self.lost = one.achieved_at, one.lost_at
-        self.again = one.regained if isinstance(one, StoredFinding) else ()
-        """When it held once more after it was lost, and the step that ended that, if any."""
+from webagent.milestones.findings import Definition, Finding, Progress, digest_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """The progress that one source sees, in percent: after each step, the highest, at the end."""
+    """The progress that one source sees, in percent, and what it says of each milestone."""
 
     label: str
-    rates: Sequence[float]
-    maximum: float
-    final: float
-    milestones: Sequence[Reached]
+    progress: Progress | StoredRates
+    milestones: Sequence[Finding | StoredFinding]
     not_told: Sequence[str] = ()
     """Milestones that the source could say nothing of; the rates are over the others."""
 
@@ -42,11 +30,11 @@ class Curve:
         """What the script needs to draw it."""
         return {
             "label": self.label,
-            "rates": list(self.rates),
+            "rates": list(self.progress.by_step),
             "milestones": [
                 {"name": one.name, "at": at, "lost": lost}
                 for one in self.milestones
-                for at, lost in ((one.at, one.lost), *one.again)
+                for at, lost in ((one.achieved_at, one.lost_at), *one.regained)
             ],
         }
 
@@ -77,10 +65,8 @@ def _evaluated(
             known = {one.name for one in stored.milestones}
             yield Curve(
                 label=evaluation.evaluator.shown,
-                rates=stored.progress.by_step,
-                maximum=stored.progress.maximum,
-                final=stored.progress.final,
-                milestones=[Reached(one) for one in stored.milestones],
+                progress=stored.progress,
+                milestones=stored.milestones,
                 not_told=[one.name for one in milestones if one.name not in known],
             )
 
@@ -92,10 +78,4 @@ def _ticked(
         found = ticked_progress(label, milestones, run.n_steps)
         if found is not None:
             findings, progress = found
-            yield Curve(
-                label=words,
-                rates=progress.by_step,
-                maximum=progress.maximum,
-                final=progress.final,
-                milestones=[Reached(one) for one in findings],
-            )
+            yield Curve(label=words, progress=progress, milestones=findings)

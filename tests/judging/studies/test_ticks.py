@@ -199,7 +199,8 @@ class TestBesideTheRun:
         first, second = annotators_of(study)
         run = self.ticked(study, first, lost=4)
         (curve,) = self.curves(first, run)
-        assert (curve.rates, curve.maximum, curve.final) == ((0, 75, 100, 100, 25), 100, 25)
+        reached = curve.progress
+        assert (reached.by_step, reached.maximum, reached.final) == ((0, 75, 100, 100, 25), 100, 25)
         assigned(study, second)
         assert self.curves(second, run) == []
 

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import Label, Study, StudyItem, Success
+from judging.models import Label, Study, Success
 from judging.statistics.figures import Reason, Share
 from judging.studies.protocols import anomaly_meant, cause_choices
 from runs.models import Event
@@ -101,13 +101,6 @@ def detectors_of(study: Study) -> Detected:
             for kind in KINDS
         },
     )
-
-
-def items_of(detector: Detector, cell: DetectorCell) -> list[StudyItem]:
-    """The runs behind a number, in the study's order."""
-    items = StudyItem.objects.filter(pk__among=detector.items.get(cell, ()))
-    shown = items.select_related("run__task").defer("run__record", "run__evidence")
-    return list(shown.order_by("position"))
 
 
 def _causes(study: Study) -> dict[str, set[str]]:

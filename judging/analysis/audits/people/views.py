@@ -8,14 +8,9 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people.detectors import (
-    KINDS,
-    Detected,
-    Detector,
-    DetectorCell,
-    items_of,
-)
+from judging.analysis.audits.people.detectors import KINDS, Detected, Detector, DetectorCell
 from judging.analysis.audits.people.evaluators import ceiling_picture
+from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.views import as_part, facts_of
 from judging.analysis.progress.pages import people_picture, people_sentence
@@ -55,7 +50,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     facts = AuditFacts(study)
     found = facts.detected
     detector, cell = _chosen(request, found)
-    items = items_of(detector, cell) if detector and cell else []
+    items = listed_items(detector.items.get(cell, ())) if detector and cell else []
     record_unblindings(user=request.user, items=items, reason="detectors of an audit")
     context = {
         "study": study,
