@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from tests.judging.studies.statements import asked_of_database
+from tests.judging.studies.statements import Statements, asked_of_database, told_apart
 
-INSTRUCTIONS_AT_ONCE = 50
+INSTRUCTIONS_AT_ONCE = 100
 """SQLite reports whenever it has carried out so many."""
+FEW_INSTRUCTIONS = 1_000
+"""Fewer are taken for so many: one row more or less tells nothing."""
 FEW_ROWS = 1_000
 """Fewer rows that PostgreSQL reads are taken for so many: of a small table it rather reads all."""
 ROWS_READ = """
@@ -33,6 +35,8 @@ class Work:
     n_statements: int = 1
     n_steps: int = 1
     """Instructions of SQLite, or rows that PostgreSQL read."""
+    asked: Statements = (0, 0)
+    """What tells the texts of the statements apart from others."""
 
     def growth_to(self, other: Work) -> float:
         """How many times as much the other is, in whichever has grown more."""
@@ -53,6 +57,7 @@ def counted_work() -> Iterator[Work]:
         yield work
         work.n_statements = max(len(texts), 1)
         work.n_steps = so_far()
+        work.asked = told_apart(texts)
 
 
 @contextmanager
@@ -64,9 +69,11 @@ def _instructions() -> Iterator[Callable[[], int]]:
         reports += 1
         return 0
 
+    # After a write that was undone SQLite reads the schema anew, at some time: now.
+    connection.introspection.table_names()
     connection.connection.set_progress_handler(report, INSTRUCTIONS_AT_ONCE)
     try:
-        yield lambda: max(reports, 1) * INSTRUCTIONS_AT_ONCE
+        yield lambda: max(reports * INSTRUCTIONS_AT_ONCE, FEW_INSTRUCTIONS)
     finally:
         connection.connection.set_progress_handler(None, 0)
 
