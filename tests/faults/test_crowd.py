@@ -19,6 +19,7 @@ from tests.judging.studies.test_concurrency import at_once
 PEOPLE = 50
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.fault(11, "fifty people submit at the same moment, each of them twice")
 def test_every_pair_closes_exactly_once(findings: Findings) -> None:

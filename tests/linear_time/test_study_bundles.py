@@ -77,6 +77,7 @@ def _longer_lists(value: Any, n: int) -> Any:
     return value * n if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.sqlite_only("reads files")
 def test_a_study_bundle_takes_linear_time(files: grown.Files, tmp_path: Path) -> None:
@@ -112,6 +113,7 @@ HOSTILE: dict[Type, Callable[[int], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA_TABLES)
 def test_a_table_is_written_as_parquet_in_linear_time(name: str) -> None:
     columns = DATA_TABLES[name].columns

@@ -140,6 +140,7 @@ def test_shipped_patches_are_found_by_name_and_others_by_path(tmp_path):
     assert patch_path("none") == Path("none")
 
 
+@pytest.mark.slow
 def test_both_shipped_patches_pass_their_audit_on_all_tasks_of_the_benchmark():
     run("import_tasks", str(TASK_FILE), "--set", "webarena", "--version", "raw")
     assert Task.objects.count() == 812

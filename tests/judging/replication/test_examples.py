@@ -18,6 +18,7 @@ from tests.judging.replication.own_model import own_model
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("its parts are tested on both"),
+    pytest.mark.slow,
 ]
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TWO = 'ids = ["click-button", "login-user"]'

@@ -64,6 +64,7 @@ def keys_of(client: Client, query: str) -> list[str]:
     return re.findall(r'data-run="([^"]+)"', client.get(f"/runs/{query}").content.decode())
 
 
+@pytest.mark.slow
 def test_a_list_shows_the_same_whether_it_begins_with_them_or_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

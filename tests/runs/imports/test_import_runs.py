@@ -44,6 +44,7 @@ def show(capsys: Any, run_id: str) -> dict[str, Any]:
     return shown
 
 
+@pytest.mark.slow
 def test_every_run_is_as_its_truth_says(store, capsys):
     code, report = import_json(capsys, AGENTLAB)
     assert code == 0

@@ -52,6 +52,7 @@ def rows() -> dict[str, list[Any]]:
     }
 
 
+@pytest.mark.slow
 def test_all_comes_back_after_everything_is_gone(place: Path, settings: Any):
     store = use_store(settings, place / "store")
     kept = place / "kept"
@@ -78,6 +79,7 @@ def test_all_comes_back_after_everything_is_gone(place: Path, settings: Any):
     everything_holds()
 
 
+@pytest.mark.slow
 def test_what_is_written_meanwhile_is_whole_or_not_there(place: Path, settings: Any):
     use_store(settings, place / "busy")
     kept = place / "kept while busy"

@@ -374,6 +374,7 @@ actions = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(actions, max_size=9),

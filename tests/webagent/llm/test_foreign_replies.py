@@ -71,6 +71,7 @@ def server() -> Iterator[tuple[LLMStub, Client]]:
         yield stub, client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(
     max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -28,6 +28,7 @@ def test_an_unknown_engine_is_named_with_those_there_are():
         open_ocr("eyes")
 
 
+@pytest.mark.slow
 def test_small_text_is_read_where_it_stands_without_any_network(monkeypatch):
     def refuse(*_args: object, **_more: object) -> None:
         raise AssertionError("Something asked for the network.")

@@ -60,6 +60,7 @@ def test_examples_have_the_shape_of_what_agents_see_and_say(example):
             assert line.endswith("]") or line == "(nothing)"
 
 
+@pytest.mark.slow
 def test_the_longest_example_fits_the_usual_budget():
     worked = load_examples("miniwob-2").examples
     for example in worked:
