@@ -59,7 +59,3 @@ def test_opens_once_everything_is_settled(paper: audited.Audited) -> None:
     user = audited.auditor()
     audited.member(paper.study, user)
     assert open_page(client_of(user), "audit", paper.study.pk).status_code == 200
-
-
-def test_unknown_study_is_not_found() -> None:
-    assert open_page(client_of(audited.auditor()), "audit", 99).status_code == 404

@@ -494,13 +494,9 @@ class TestPages:
         assert self.open(audited.auditor("b"), world, "what_if_rules").status_code == 404
 
     def test_who_may(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
-        for name in ("what_if", "what_if_rules"):
-            assert self.open(audited.person(f"no {name}"), world, name).status_code == 403
         reader = audited.person("reader", "judging.view_audit", "runs.view_run")
-        client = client_of(reader)
         save = reverse("judging:what_if_save", args=[world.study.pk])
-        assert client.post(save).status_code == 403
-        assert client.get(save).status_code == 405
+        assert client_of(reader).post(save).status_code == 403
         world.add(None)
         audited.member(world.study, reader, StudyMember.Part.ANNOTATOR)
         assert self.open(reader, world).status_code == 403

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.audits.facts import AuditFacts
@@ -249,22 +248,11 @@ def test_tables_to_take_away(world: audited.Audited, tagger: User) -> None:
     assert list(tagged[5:]) == ["fn", "output_format, several_answers", "task_data", "No format"]
 
 
-@pytest.mark.parametrize(
-    ("name", "more", "method"),
-    [
-        ("audit_causes_picture", [], "get"),
-        ("cause_tag", ["run"], "post"),
-        ("cause_tag_selected", ["fn"], "post"),
-        ("cause_undo", ["fn"], "post"),
-    ],
-)
-def test_who_may(world: audited.Audited, name: str, more: list[Any], method: str) -> None:
-    more = [world.items[0].run_id if each == "run" else each for each in more]
-    path = address(world, name, *more)
-    assert getattr(Client(), method)(path).status_code == 302
-    assert getattr(client_of(audited.person("stranger")), method)(path).status_code == 403
-    if method == "post":
-        assert client_of(audited.auditor()).post(path).status_code == 403
+@pytest.mark.parametrize("name", ["cause_tag", "cause_tag_selected", "cause_undo"])
+def test_who_may(world: audited.Audited, name: str) -> None:
+    path = address(world, name, world.items[0].run_id if name == "cause_tag" else "fn")
+    for person in (audited.person("stranger"), audited.auditor()):
+        assert client_of(person).post(path).status_code == 403
 
 
 def test_nobody_who_is_blind_on_a_run_of_the_study_may(
