@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         said_task: int | None
 
     JudgedItem = WithAnnotations[StudyItem, Said]
+else:
+    JudgedItem = StudyItem
 
 SUCCESS = ReferenceVerdict.Verdict.SUCCESS
 FAILURE = ReferenceVerdict.Verdict.FAILURE

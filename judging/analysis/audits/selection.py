@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, FloatField, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
+from django.http import QueryDict
 from django.urls import reverse
 
 from judging.analysis.audits.population import GROUPINGS, Shown, cell_by, counted_items, read_cells
@@ -25,7 +26,6 @@ from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
 
 if TYPE_CHECKING:
-    from django.http import QueryDict
     from django_stubs_ext import WithAnnotations
 
     class Spread(TypedDict):
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         disagreement: float
 
     SelectedItem = WithAnnotations[StudyItem, Spread]
+else:
+    SelectedItem = StudyItem
 
 ANY, PEOPLE = "any", "people"
 SORTS: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -18,19 +18,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.explanations import decided_by, expected_by
-from judging.analysis.audits.selection import SORTS, Selection
+from judging.analysis.audits.selection import SORTS, SelectedItem, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
+from judging.analysis.causes.sums import TaggedItem
 from judging.analysis.wording import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.steps import last_screenshot
 from runs.viewer.timeline.timeline import NO_BLOB
-
-if TYPE_CHECKING:
-    from judging.analysis.audits.selection import SelectedItem
-    from judging.analysis.causes.sums import TaggedItem
 
 ANY = str(UUID(int=0))
 """Placeholder for a run's key in the template of row addresses."""

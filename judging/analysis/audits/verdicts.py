@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Expression
@@ -15,7 +15,7 @@ from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.facts import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK, AuditFacts
 from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
-from judging.analysis.audits.selection import Selection, selected_items
+from judging.analysis.audits.selection import SelectedItem, Selection, selected_items
 from judging.analysis.audits.verdict_sources import (
     STEPS,
     VerdictSource,
@@ -26,9 +26,6 @@ from judging.analysis.reports.columns import parted
 from judging.analysis.reports.report import Column, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
-
-if TYPE_CHECKING:
-    from judging.analysis.audits.selection import SelectedItem
 
 BATCH = 500
 

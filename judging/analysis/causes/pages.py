@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -16,7 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.population import Shown, items_in_cells, read_cells, run_after
+from judging.analysis.audits.population import (
+    JudgedItem,
+    Shown,
+    items_in_cells,
+    read_cells,
+    run_after,
+)
 from judging.analysis.audits.repairs import Decider, deciders
 from judging.analysis.causes.services import Tagging
 from judging.analysis.causes.sums import (
@@ -34,9 +39,6 @@ from judging.statistics.figures import Share
 from judging.studies.forms import StatementForm, note_field
 from runs.models import User
 from runs.models.parsing import read_number
-
-if TYPE_CHECKING:
-    from judging.analysis.audits.population import JudgedItem
 
 MAX_NOTE = 5000
 MOST_DECIDERS = 5

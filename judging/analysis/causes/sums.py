@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         tag_note: str | None
 
     TaggedItem = WithAnnotations[StudyItem, SaidAndTagged]
+else:
+    TaggedItem = StudyItem
 
 UNTAGGED, TAGGED = "none", "any"
 REPAIRABLE = (Repair.TASK_DATA, Repair.EVALUATION_LOGIC)

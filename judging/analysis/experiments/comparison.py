@@ -22,7 +22,6 @@ from judging.analysis.experiments.pairs import (
     Paired,
     Pairing,
     Side,
-    pair_all,
     pair_up,
 )
 from judging.analysis.experiments.sources import Source
@@ -205,8 +204,6 @@ def _swapped(query: QueryDict) -> str:
 
 def pairs(facts: Facts) -> Report:
     """One row for every two configurations: what each solves that the other does not."""
-    by_pk = {each.pk: each for each in facts.configurations}
-    found = pair_all(facts.scope, list(by_pk), facts.source, facts.query.by)
     return Report(
         columns=[
             text("first", _("first")),
@@ -220,9 +217,7 @@ def pairs(facts: Facts) -> Report:
             ),
             Column("p_value", _("McNemar, exact"), show=lambda p: Shown(p_words(p))),
         ],
-        rows=[
-            _pair(facts, by_pk[first], by_pk[second], pairing) for first, second, pairing in found
-        ],
+        rows=[_pair(facts, *each) for each in facts.pairings],
     )
 
 
@@ -242,14 +237,11 @@ def _pair(facts: Facts, first: Configuration, second: Configuration, pairing: Pa
 
 def pairs_section(facts: Facts, named: tuple[str | None, str | None]) -> dict[str, Any]:
     """The two configurations that are named by number, or those with the most decided pairs."""
-    by_pk = {each.pk: each for each in facts.configurations}
-    found = pair_all(facts.scope, list(by_pk), facts.source, facts.query.by)
-    chosen = next((each for each in found if (str(each[0]), str(each[1])) == named), None) or max(
-        found, key=lambda each: len(each[2].decided), default=None
-    )
-    if chosen is None:
+    chosen = [each for each in facts.pairings if (str(each[0].pk), str(each[1].pk)) == named]
+    chosen = chosen or sorted(facts.pairings, key=lambda each: -len(each[2].decided))
+    if not chosen:
         return {}
-    first, second, pairing = by_pk[chosen[0]], by_pk[chosen[1]], chosen[2]
+    first, second, pairing = chosen[0]
     address = _compare_url(facts, first, second, pairing.by)
     table = two_by_two(pairing, lambda cell: f"{address}&cell={cell}#pairs")
     part = reverse("judging:experiment_part", args=[facts.experiment.pk, "pairs"])

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
 from judging.analysis.experiments.groups import Placed, placed_tasks
-from judging.analysis.experiments.pairs import By
+from judging.analysis.experiments.pairs import By, Pairing, pair_all
 from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult, Scope
 from judging.analysis.experiments.selection import Selection, joined, runs_url
 from judging.analysis.experiments.sources import Choice, Source, choices_among, default_source
@@ -146,6 +146,11 @@ class Facts:
     @cached_property
     def loops(self) -> list[Looped]:
         return loops_of(self.figures, self.scope)
+
+    @cached_property
+    def pairings(self) -> list[tuple[Configuration, Configuration, Pairing]]:
+        """Every two configurations, paired as the query says."""
+        return pair_all(self.scope, self.configurations, self.source, self.query.by)
 
     @cached_property
     def suite(self) -> list[SuiteFigures]:

@@ -13,6 +13,7 @@ from django.db import models
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.statistics.comparison import Difference, McNemar, mcnemar, paired_difference
@@ -182,15 +183,15 @@ def pair_up(first: Side, second: Side, source: Source, by: By | None = None) -> 
 
 
 def pair_all(
-    scope: Scope, agents: Sequence[int], source: Source, by: By | None = None
-) -> list[tuple[int, int, Pairing]]:
+    scope: Scope, configurations: Sequence[Configuration], source: Source, by: By | None = None
+) -> list[tuple[Configuration, Configuration, Pairing]]:
     """The pairs of every two configurations of an experiment, in one query."""
     of_agent: defaultdict[int | str, list[Paired]] = defaultdict(list)
     for run in runs_of(Side(scope=scope), source):
         of_agent[run.agent].append(run)
     return [
-        (one, two, pair_runs(of_agent[one], of_agent[two], by))
-        for one, two in combinations(agents, 2)
+        (one, two, pair_runs(of_agent[one.pk], of_agent[two.pk], by))
+        for one, two in combinations(configurations, 2)
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.db import models
 from django.db.models import (
@@ -25,9 +25,7 @@ from judging.analysis.counting import tally
 from judging.analysis.experiments.sources import FAILURE, SUCCESS, Source, with_said
 from judging.models import ReferenceVerdict
 from runs.models import Experiment, Run, RunStatus, Task, User
-
-if TYPE_CHECKING:
-    from runs.models.runs.queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet
 
 
 class RunResult(models.TextChoices):

@@ -144,23 +144,19 @@ def with_said(runs: QuerySet[Any], source: Source) -> QuerySet[Any]:
 
     Adds nothing else that may be read; blindness is the caller's.
     """
-    if source.evaluator is not None:
-        relation = FilteredRelation(
-            "evaluations",
-            condition=Q(evaluations__evaluator=source.evaluator, evaluations__is_current=True),
-        )
-        verdict = Evaluation.Verdict
-        success = Q(**{f"{_RELATION}__verdict": verdict.PASSED})
-        failure = Q(**{f"{_RELATION}__verdict": verdict.FAILED})
-        runs = runs.annotate(**{_RELATION: relation})
-    elif source.is_reference:
-        relation = FilteredRelation("verdicts", condition=Q(verdicts__is_authoritative=True))
-        success = Q(**{f"{_RELATION}__verdict": ReferenceVerdict.Verdict.SUCCESS})
-        failure = Q(**{f"{_RELATION}__verdict": ReferenceVerdict.Verdict.FAILURE})
-        runs = runs.annotate(**{_RELATION: relation})
-    else:
+    if source.evaluator is None and not source.is_reference:
         success = Q(reward__gt=_success_above(), reward__lt=_LARGEST_NUMBER)
         failure = Q(reward__lte=_success_above(), reward__gt=-_LARGEST_NUMBER)
+    else:
+        if source.evaluator is not None:
+            of_source = Q(evaluations__evaluator=source.evaluator, evaluations__is_current=True)
+            relation = FilteredRelation("evaluations", condition=of_source)
+            words = (Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value)
+        else:
+            relation = FilteredRelation("verdicts", condition=Q(verdicts__is_authoritative=True))
+            words = (SUCCESS, FAILURE)
+        success, failure = (Q(**{f"{_RELATION}__verdict": word}) for word in words)
+        runs = runs.annotate(**{_RELATION: relation})
     told: QuerySet[Any] = runs.annotate(
         said=Case(
             When(success, then=Value(SUCCESS)),

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
+from judging.analysis.audits.population import SUCCESS, JudgedItem, Shown, items_in_cells, shown
 from judging.analysis.audits.what_if.settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
@@ -32,9 +31,6 @@ from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell
 from judging.statistics.figures import Share
 from runs.models import Run, Task
-
-if TYPE_CHECKING:
-    from judging.analysis.audits.population import JudgedItem
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0
