@@ -53,7 +53,7 @@ def experiment_named(name: str) -> Experiment:
     if found is None:
         newest = Experiment.objects.order_by("-pk").values_list("name", flat=True)[:NAMED]
         there = f"; the newest are: {', '.join(newest)}" if newest else ", nor any other"
-        raise CommandError(f"there is no experiment {name!r}{there}")
+        raise CommandError(f"There is no experiment {name!r}{there}.")
     return found
 
 
