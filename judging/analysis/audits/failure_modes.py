@@ -14,13 +14,7 @@ from django.utils.translation import gettext as _
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import FAILURE, counted_items
 from judging.analysis.experiments.figures import configuration_names
-from judging.analysis.failure_modes.shares import (
-    ModeFigures,
-    confirmed,
-    count,
-    modes_of_runs,
-    modes_report,
-)
+from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
 from judging.analysis.reports.report import Report
 from judging.models import Study
@@ -45,18 +39,13 @@ def failure_modes(facts: AuditFacts, chosen: ModeSource = ModeSource.KNOWN) -> R
     """One row a configuration, source and mode; a page shows those of one source."""
     study = facts.study
     runs = modes_of_runs(failures_of(study), errors_of(study))
-    names = configuration_names(
-        AgentConfiguration.objects.filter(pk__in={run.agent for run in runs})
-    )
-
-    def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
-        found = count(runs, source)
-        return sorted(((pk, names[pk], found[pk]) for pk in found), key=lambda each: each[1])
+    agents = AgentConfiguration.objects.filter(pk__in={run.agent for run in runs})
+    names = dict(sorted(configuration_names(agents).items(), key=lambda each: each[1]))
 
     def link(pk: int, mode: str, by: ModeSource) -> str:
         return FailureSelection({"agent": str(pk), "mode": mode, "by": by.value}).url(study)
 
-    report = modes_report(figures_by, confirmed(failures_of(study)), chosen, link)
+    report = modes_report(runs, names, confirmed(failures_of(study)), chosen, link)
     note = _("Success is what people agreed on or adjudicated.")
     return replace(report, notes=[note, *report.notes])
 

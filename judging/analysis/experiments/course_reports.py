@@ -22,13 +22,7 @@ from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import names_in
 from judging.analysis.experiments.population import COUNTED, RunResult
 from judging.analysis.experiments.selection import Selection, joined
-from judging.analysis.failure_modes.shares import (
-    ModeFigures,
-    confirmed,
-    count,
-    modes_of_runs,
-    modes_report,
-)
+from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import NONE, ModeSource, with_modes
 from judging.analysis.reports.columns import (
     CONFIGURATION,
@@ -196,15 +190,12 @@ def modes_among(facts: Facts, chosen: Mapping[str, str]) -> Report:
     by_pk = {each.pk: each for each in facts.configurations if own in (None, str(each.pk))}
     others = {key: value for key, value in chosen.items() if key != "agent"}
 
-    def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
-        found = count(runs, source)
-        return [(pk, each.name, found.get(pk, ModeFigures(source))) for pk, each in by_pk.items()]
-
     def link(pk: int, mode: str, by: ModeSource) -> str:
         standing = joined(_SPOILED) if mode == Mode.ENVIRONMENT else RunResult.FAILURE
         return facts.url(by_pk[pk], standing=standing, mode=mode, by=by, **others)
 
-    report = modes_report(figures_by, confirmed(failures), facts.query.modes_by, link)
+    names = {pk: each.name for pk, each in by_pk.items()}
+    report = modes_report(runs, names, confirmed(failures), facts.query.modes_by, link)
     return report if runs else replace(report, empty=_("No failure here"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -160,8 +160,6 @@ def _modes(stored: object) -> frozenset[Mode] | None:
 
 Link = Callable[[int, str, ModeSource], str]
 """Where the runs of a configuration that show a mode are listed, by a source."""
-FiguresBy = Callable[[ModeSource], Sequence[tuple[int, str, ModeFigures]]]
-"""The configurations with id, name and their failures by a source."""
 NOTE = _(
     "A failure may show several modes, so shares do not add up to 100 %. What the environment "
     "spoiled is left out of n, but in its own row, which is of all failures and errors."
@@ -176,8 +174,23 @@ _COLUMNS = (
 )
 
 
-def modes_report(figures_by: FiguresBy, confirmed: Share, chosen: ModeSource, link: Link) -> Report:
-    """One row a source, configuration and failure mode; a page shows the rows of one source."""
+def modes_report(
+    runs: Iterable[RunModes],
+    names: Mapping[int, str],
+    confirmed: Share,
+    chosen: ModeSource,
+    link: Link,
+) -> Report:
+    """One row a source, configuration and failure mode; a page shows the rows of one source.
+
+    Args:
+        names: of the configurations by their ids, in the order in which they are shown.
+    """
+
+    def figures_by(source: ModeSource) -> list[tuple[int, str, ModeFigures]]:
+        found = count(runs, source)
+        return [(pk, name, found.get(pk, ModeFigures(source))) for pk, name in names.items()]
+
     return Report(
         columns=_COLUMNS,
         rows=[

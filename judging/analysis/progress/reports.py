@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +18,7 @@ from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Cell, Column, Report, report_of
+from judging.analysis.reports.report import Cell, Column, Field, Report, report_of
 from judging.analysis.reports.showing import Shown, percent
 from judging.analysis.wording import DASH, points_words
 from judging.statistics.figures import Undefined
@@ -31,19 +31,29 @@ _MEANING = _(
 )
 
 
+class Part(NamedTuple):
+    """Some runs of a configuration, and what chooses them beside it."""
+
+    configuration: Configuration
+    figures: Progressed
+    name: str = ""
+    chosen: Mapping[str, object] = {}
+
+
 def configurations(facts: Facts) -> Report:
     """One row a configuration, over all task sets."""
-    found = [(each, Progressed(facts.rows_of(each))) for each in facts.configurations]
-    return Report(
-        columns=[
-            CONFIGURATION,
-            on_pages(_("success, all runs")),
-            *_columns([each for _one, each in found]),
-        ],
-        rows=[[one.name, one.accuracy, *_progressed(facts, one, each)] for one, each in found],
+    found = [Part(each, Progressed(facts.rows_of(each))) for each in facts.configurations]
+    return _report(
+        facts,
+        found,
+        (on_pages(_("success, all runs")), lambda part: part.configuration.accuracy),
         notes=facts.progress_notes(),
         remarks=[_MEANING],
-        sentences=[(one.name, _progress_words(each)) for one, each in found if each.n],
+        sentences=[
+            (part.configuration.name, _progress_words(part.figures))
+            for part in found
+            if part.figures.n
+        ],
     )
 
 
@@ -147,22 +157,12 @@ def _by_part(
     **more: Any,
 ) -> Report:
     found = [
-        (each, name, Progressed(rows), choose(name, rows))
+        Part(each, Progressed(rows), name, choose(name, rows))
         for each in facts.configurations
         for name, rows in parts_of(facts.rows_of(each), part).items()
     ]
-    return Report(
-        columns=[
-            CONFIGURATION,
-            column,
-            *_columns([figures for _each, _name, figures, _chosen in found]),
-        ],
-        rows=[
-            [each.name, name, *_progressed(facts, each, figures, **chosen)]
-            for each, name, figures, chosen in found
-        ],
-        notes=facts.progress_notes(*notes),
-        **more,
+    return _report(
+        facts, found, (column, lambda part: part.name), notes=facts.progress_notes(*notes), **more
     )
 
 
@@ -221,54 +221,47 @@ PROGRESS: Registry[Facts] = Registry(
 )
 
 
-def _columns(found: Sequence[Progressed]) -> list[Column]:
-    """The figures of some runs; pages leave out why runs are missing where none is."""
-    missing = {why for each in found for why in each.missing}
-    undecided = any(each.undecided for each in found)
-    return [
-        in_files("runs"),
-        in_files("n"),
-        on_pages(_("runs with progress")),
-        with_ends("success", _("success, these runs")),
-        with_ends("progress", _HIGHEST),
-        with_ends("progress_at_end", _AT_END),
-        with_ends("hidden", _("hidden progress")),
-        with_ends("of_failures", _("progress of failures")),
-        in_files("failures"),
-        Column("no_verdict", _("no verdict") if undecided else ""),
-        in_files("partial"),
-        *(
-            Column(f"no_progress_{why.replace('-', '_')}", why.label if why in missing else "")
-            for why in Missing
-        ),
+def _report(facts: Facts, found: Sequence[Part], first: Field, **more: Any) -> Report:
+    """One row a part; pages leave out why runs are missing where none is."""
+    missing = {why for part in found for why in part.figures.missing}
+    undecided = any(part.figures.undecided for part in found)
+
+    def of_known(value: str, standing: str) -> Callable[[Part], Cell]:
+        def cell(part: Part) -> Cell:
+            url = facts.progress_url(KNOWN, part.configuration, standing=standing, **part.chosen)
+            return Cell(getattr(part.figures, value), url)
+
+        return cell
+
+    def known(part: Part) -> Cell:
+        of_all = gettext("of %(n)s") % {"n": part.figures.runs}
+        return of_known("n", ANY_DECIDED)(part)._replace(note=of_all)
+
+    def without(why: Missing) -> Field:
+        key, shown = f"no_progress_{why.replace('-', '_')}", why.label if why in missing else ""
+
+        def cell(part: Part) -> Cell:
+            url = facts.progress_url(why, part.configuration, **part.chosen)
+            return Cell(part.figures.missing.get(why, 0), url)
+
+        return Column(key, shown), cell
+
+    failures = with_ends("of_failures", _("progress of failures"))
+    no_verdict = Column("no_verdict", _("no verdict") if undecided else "")
+    fields: list[Field] = [
+        (CONFIGURATION, lambda part: part.configuration.name),
+        first,
+        (in_files("runs"), lambda part: part.figures.runs),
+        (in_files("n"), lambda part: part.figures.n),
+        (on_pages(_("runs with progress")), known),
+        (with_ends("success", _("success, these runs")), of_known("success", RunResult.SUCCESS)),
+        (with_ends("progress", _("progress, highest")), of_known("reached", ANY_DECIDED)),
+        (with_ends("progress_at_end", _("progress, at the end")), lambda part: part.figures.held),
+        (with_ends("hidden", _("hidden progress")), lambda part: part.figures.hidden),
+        (failures, of_known("failures", RunResult.FAILURE)),
+        (in_files("failures"), lambda part: part.figures.failures.runs),
+        (no_verdict, of_known("undecided", RunResult.NONE)),
+        (in_files("partial"), lambda part: part.figures.partial),
+        *map(without, Missing),
     ]
-
-
-_HIGHEST, _AT_END = _("progress, highest"), _("progress, at the end")
-
-
-def _progressed(
-    facts: Facts, configuration: Configuration, found: Progressed, **chosen: object
-) -> list[Any]:
-    def cell(value: object, standing: str, note: str = "") -> Cell:
-        return Cell(
-            value, facts.progress_url(KNOWN, configuration, standing=standing, **chosen), note
-        )
-
-    return [
-        found.runs,
-        found.n,
-        cell(found.n, ANY_DECIDED, gettext("of %(n)s") % {"n": found.runs}),
-        cell(found.success, RunResult.SUCCESS),
-        cell(found.reached, ANY_DECIDED),
-        found.held,
-        found.hidden,
-        cell(found.failures, RunResult.FAILURE),
-        found.failures.runs,
-        cell(found.undecided, RunResult.NONE),
-        found.partial,
-        *(
-            Cell(found.missing.get(why, 0), facts.progress_url(why, configuration, **chosen))
-            for why in Missing
-        ),
-    ]
+    return report_of(found, fields, **more)

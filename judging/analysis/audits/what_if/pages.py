@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.what_if.recomputing import Change, Compared, most_moving
 from judging.analysis.audits.what_if.settings import STAGES, Setting, setting_of
-from judging.evaluators.contract import Evaluator
 from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
@@ -136,6 +135,7 @@ def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
 def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[str, Any]:
     """What would be, beside what is."""
     evaluator, now, then = setting.evaluator(), compared.now, compared.then
+    stored = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash)
     names = (_("by the evaluator now"), _("by the evaluator then"), _("by the reference"))
 
     def url(run_id: UUID, cell: str) -> str:
@@ -163,12 +163,7 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
             if (flips := compared.flips.get(change))
         ],
         # The version that is so switched already, if there is one.
-        "stored_as": _stored(evaluator) if setting.is_changed else None,
+        "stored_as": stored.first() if setting.is_changed else None,
         # The model that the new version would ask; empty where it asks none.
         "model": model_asked_by(evaluator),
     }
-
-
-def _stored(evaluator: Evaluator) -> EvaluatorVersion | None:
-    versions = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash)
-    return versions.first()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +87,13 @@ class Command(BaseCommand):
         if table is not None and table not in registry:
             raise CommandError(f"there is no table {table}: {', '.join(registry.entries)}")
         if out is not None:
-            files = _files(registry, facts, ending)
             if table is not None:
-                files = iter(
-                    [(Path(f"{table}.{ending}"), write(registry.make(table, facts), ending))]
-                )
-            self.stdout.write(f"{write_files(out, dict(files))} files in {out}")
+                files = {Path(f"{table}.{ending}"): write(registry.make(table, facts), ending)}
+            elif registry is AUDIT:
+                files = dict(report_files(facts, ending))
+            else:
+                files = dict(registry.files(facts, ending))
+            self.stdout.write(f"{write_files(out, files)} files in {out}")
         elif table is not None:
             self.stdout.write(write(registry.make(table, facts), ending), ending="")
         elif ending == "csv":
@@ -102,11 +103,6 @@ class Command(BaseCommand):
         else:
             title, made = facts.title(gettext("figures")), registry.for_document(facts)
             self.stdout.write(write_document(title, made, ending), ending="")
-
-
-def _files(registry: Registry[Any], facts: Any, ending: str) -> Iterator[tuple[Path, str]]:
-    """A file for each report; those of an audit are made when asked for."""
-    return report_files(facts, ending) if registry is AUDIT else registry.files(facts, ending)
 
 
 def _beside(study: str, options: Mapping[str, Any]) -> TwoStudies:
