@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from django.db.models import Count
+from django.db.models import Case, Count, F, Value, When
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
@@ -60,6 +60,10 @@ PASSED_BY_VERDICT: Mapping[str, bool | None] = {
 }
 
 
+_WHY_NO_VERDICT = Case(When(verdict__in=PASSED_BY_VERDICT, then=Value("")), default=F("reason"))
+"""Filtered by both, PostgreSQL takes reasons and missing verdicts for independent of each other,
+so expects few rows and looks each of them up.
+"""
 ANY_CELLS = "cells-asked-for"
 """Placeholder for cells in the template of an evaluator's addresses."""
 
@@ -172,9 +176,10 @@ def audit_of(study: Study, query: AuditQuery | None = None) -> Audit:
     reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
     if any(not each.has_verdict for found in cells.values() for each in found):
         said = Evaluation.objects.filter(run__in=counted.order_by().values("run"), is_current=True)
-        silent = said.filter(reason__gt="").exclude(verdict__in=PASSED_BY_VERDICT)
-        for (evaluator, reason), n in tally(silent, "evaluator", "reason").items():
-            reasons[evaluator][reason] += n
+        silent = said.filter(reason__gt="").annotate(told=_WHY_NO_VERDICT)
+        for (evaluator, reason), n in tally(silent, "evaluator", "told").items():
+            if reason:
+                reasons[evaluator][reason] += n
     audits = []
     for version in in_order(of_success().filter(pk__in=cells)):
         matrix = matrix_of(cells[version.pk], population.references)
