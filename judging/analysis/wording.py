@@ -56,8 +56,13 @@ def figure_words(value: Figure | None, *, is_share: bool) -> str:
     if value is None or isinstance(value, Undefined):
         return DASH
     if is_share:
-        return _("%(n)s %%") % {"n": _percent(value)}
+        return _percentage(round(100 * value, 1), get_language())
     return _signed(value)
+
+
+@lru_cache(maxsize=10_000)
+def _percentage(value: float, language: str | None) -> str:
+    return _("%(n)s %%") % {"n": _tenths(value, language)}
 
 
 def interval_words(interval: Interval | Undefined | None, *, is_share: bool) -> str:

@@ -12,6 +12,7 @@ from django.utils.safestring import mark_safe
 
 _KINDS = ("hidden", "text", "number", "password", "email", "url", "checkbox")
 _PLAIN = {f"django/forms/widgets/{kind}.html" for kind in _KINDS}
+_TEXT = "django/forms/widgets/textarea.html"
 _OPTIONS = {f"django/forms/widgets/{kind}_option.html" for kind in ("radio", "checkbox")}
 
 
@@ -22,6 +23,10 @@ class InputRenderer(DjangoTemplates):
         self, template_name: str, context: Mapping[str, Any], request: HttpRequest | None = None
     ) -> str:
         widget = context.get("widget", {})
+        if template_name == _TEXT:
+            attrs = "".join(_attributes({"name": widget["name"]} | widget["attrs"]))
+            text = escape(widget["value"] or "")
+            return mark_safe(f"<textarea{attrs}>\n{text}</textarea>")  # noqa: S308 (escaped)
         is_option = template_name in _OPTIONS and not widget.get("wrap_label")
         if not is_option and template_name not in _PLAIN:
             return super().render(template_name, dict(context), request)

@@ -7,7 +7,7 @@ of the time that a list took.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from inspect import signature
 from operator import attrgetter
@@ -20,6 +20,7 @@ from django.http import QueryDict
 from django.template.defaultfilters import capfirst
 from django.utils.formats import localize
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 
 from runs.interface.keyset import ADDRESS_NAMES
 
@@ -190,4 +191,12 @@ def _menu(control: Control) -> str:
 def _written(content: Any) -> str:
     if hasattr(content, "__html__"):
         return str(content.__html__())
+    if type(content) is int:
+        return _number(content, get_language())
     return escape(content if isinstance(content, str) else str(localize(content)))
+
+
+@lru_cache(maxsize=10_000)
+def _number(value: int, language: str | None) -> str:
+    """Lists are full of small numbers."""
+    return escape(str(localize(value)))

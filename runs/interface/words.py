@@ -151,7 +151,7 @@ def verdict(value: str | None) -> SafeString:
 def stub_mark(run: "Run") -> SafeString:
     """What marks a run without trajectory wherever runs are listed; empty for all others."""
     if not run.is_stub:
-        return format_html("{}", "")
+        return SafeString()
     title = _("Only labels and verdicts of this run are here.")
     return format_html(' <span class="badge stub" title="{}">{}</span>', title, NO_TRAJECTORY)
 

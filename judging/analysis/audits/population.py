@@ -209,14 +209,15 @@ def shown(cell: Cell) -> Shown:
 
 
 def cell_by(said: str) -> Case:
-    """The cell of an item in the database, by the verdict of an evaluation at that path."""
-    success, failure = Q(verdict__verdict=SUCCESS), Q(verdict__verdict=FAILURE)
-    passed, failed = Q(**{said: PASSED}), Q(**{said: FAILED})
+    """The cell of a counted item in the database, by the verdict of an evaluation at that path."""
+
+    def by_reference(success: Shown, failure: Shown) -> Case:
+        is_success = When(verdict__verdict=SUCCESS, then=Value(success.value))
+        return Case(is_success, default=Value(failure.value), output_field=CharField())
+
     return Case(
-        When(success & passed, then=Value(Shown.TP.value)),
-        When(success & failed, then=Value(Shown.FN.value)),
-        When(failure & failed, then=Value(Shown.TN.value)),
-        When(failure & passed, then=Value(Shown.FP.value)),
+        When(**{said: PASSED}, then=by_reference(Shown.TP, Shown.FP)),
+        When(**{said: FAILED}, then=by_reference(Shown.FN, Shown.TN)),
         default=Value(Shown.NONE.value),
         output_field=CharField(),
     )
