@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import DjangoDbBlocker
 
 from judging.models import Replication, StudyItem
 from runs.models import Run
@@ -30,18 +31,23 @@ def replicate(file: Path, *arguments: str) -> str:
     return out.getvalue()
 
 
-@pytest.fixture
-def bundle(tmp_path: Path) -> tuple[Path, str]:
+@pytest.fixture(scope="module")
+def bundle(
+    django_db_setup: None,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, str]:
     """A bundle of a whole run, and its report; the database is empty again."""
-    with inhabited(tmp_path):
-        file = tmp_path / "levers.toml"
-        file.write_text(LEVERS)
-        replicate(file, "--run")
-        said = replicate(file, "--report", "--format", "json")
-        out = tmp_path / "levers.zip"
-        replicate(file, "--bundle", str(out))
-    call_command("flush", interactive=False, verbosity=0)
-    assert not Run.objects.exists()
+    folder = tmp_path_factory.mktemp("levers")
+    file, out = folder / "levers.toml", folder / "levers.zip"
+    file.write_text(LEVERS)
+    with django_db_blocker.unblock():
+        with inhabited(folder):
+            replicate(file, "--run")
+            said = replicate(file, "--report", "--format", "json")
+            replicate(file, "--bundle", str(out))
+        call_command("flush", interactive=False, verbosity=0)
+        assert not Run.objects.exists()
     return out, said
 
 
