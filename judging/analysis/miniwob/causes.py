@@ -108,12 +108,8 @@ def causes_of(scope: Scope) -> list[SampleFigures]:
     return sorted(found, key=lambda each: (each.name, each.sample.pk))
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRow:
-    """A sampled failure with its run and task, and what people say of it."""
-
-    failure: SampledFailure
-    cause: FailureCause | None
+FailureRow = tuple[SampledFailure, FailureCause | None]
+"""A sampled failure with its run and task, and what people say of it."""
 
 
 def failure_rows(
@@ -123,7 +119,7 @@ def failure_rows(
     rows = _with_causes(sampled(scope, samples)).select_related("run__task").only(*_LISTED)
     listed: defaultdict[int, list[FailureRow]] = defaultdict(list)
     for row in rows.order_by("sample", "position"):
-        listed[row.sample_id].append(FailureRow(row, FailureCause.known(row.cause)))
+        listed[row.sample_id].append((row, FailureCause.known(row.cause)))
     return listed
 
 
