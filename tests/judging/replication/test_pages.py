@@ -9,7 +9,7 @@ from django.urls import reverse
 from judging.models import Replication, Study
 from judging.replication.carrying_out import go_on_with_replications
 from judging.replication.study_parts import StudyFileError
-from runs.models import Scope, User
+from runs.models import Scope
 from tests.judging.analysis import papers
 from tests.judging.analysis.audited import person as make_user
 from tests.judging.replication import files
@@ -25,8 +25,8 @@ READER = ("runs.view_experiment", "judging.view_audit")
 RUNNER = (*READER, "runs.rerun_run", "judging.add_study", "judging.add_evaluation")
 
 
-@pytest.fixture
-def replication() -> Replication:
+@pytest.fixture(scope="module")
+def replication(kept_rows: None) -> Replication:
     papers.before_study()
     return files.taken_up(files.NEC, "nec.toml")
 
@@ -126,14 +126,14 @@ def test_a_study_file_is_taken_up_by_its_form() -> None:
             address("list"), {"file": SimpleUploadedFile("n.toml", content.encode())}
         )
 
-    bad = send(files.NEC.replace("tp = 23", "tpp = 23"))
+    content = files.NEC.replace('name = "a study"', 'name = "another"')
+    bad = send(content.replace("tp = 23", "tpp = 23"))
     assert "n.toml, tables.0: " in bad.content.decode()
-    assert not Replication.objects.exists()
-    good = send(files.NEC)
-    made = Replication.objects.get()
-    assert good.headers["Location"] == address("detail", made.pk)
-    assert made.created_by == User.objects.get(username="runner")
-    assert "a study" in client.get(address("list")).content.decode()
+    taken_up = Replication.objects.filter(created_by__username="runner")
+    assert not taken_up.exists()
+    good = send(content)
+    assert good.headers["Location"] == address("detail", taken_up.get().pk)
+    assert "another" in client.get(address("list")).content.decode()
     assert client_of(make_user("r", *READER)).post(address("list")).status_code == 403
 
 

@@ -37,8 +37,8 @@ WANTED = {
 }
 
 
-@pytest.fixture
-def study() -> Study:
+@pytest.fixture(scope="module")
+def study(kept_rows: None) -> Study:
     with FILE.open("rb") as file:
         assert import_labels(file, study="Made up", makes_stubs=True).bad == 0
     return Study.objects.get()

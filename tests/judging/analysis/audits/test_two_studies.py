@@ -45,8 +45,8 @@ def judged(
     return world
 
 
-@pytest.fixture
-def studies() -> tuple[Study, Study]:
+@pytest.fixture(scope="module")
+def studies(kept_rows: None) -> tuple[Study, Study]:
     first = judged("first", FIRST_SUCCESSES, FIRST_MISSED, "before").study
     return first, judged("second", SECOND_SUCCESSES, SECOND_MISSED, "after").study
 
@@ -109,7 +109,7 @@ def test_turned_round_it_says_the_opposite(studies: tuple[Study, Study]) -> None
 
 
 def test_what_has_no_partner_is_told_and_trials_pair_with_their_own() -> None:
-    first, second = audited.study("first"), audited.study("second")
+    first, second = audited.study("early trials"), audited.study("late trials")
     for world, trials in ((first, (1, 2)), (second, (2, 3))):
         for trial in trials:
             world.add("success", of=audited.run(audited.task("t"), trial=trial))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import cycle
 
 import pytest
 from django.core.management import call_command
@@ -26,8 +27,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def two() -> Experiment:
+@pytest.fixture(scope="module")
+def two(kept_rows: None) -> Experiment:
     """Eleven tasks, two configurations: both 4, a 3, b 1, neither 3."""
     return made.two_models({"both": 4, "a": 3, "b": 1, "neither": 3})
 
@@ -233,10 +234,10 @@ def test_a_file_of_pairs_that_flip_is_recorded_as_their_list_is(two: Experiment)
     assert {*Unblinding.objects.values_list("item__run", flat=True)} == {one.pk, partner.pk}
 
 
-@pytest.mark.parametrize("name", ["experiment_detail", "experiment_runs", *SECTIONS])
-def test_queries_do_not_grow_with_the_runs(name: str) -> None:
-    client = made.reader()
-    counted = []
+@pytest.fixture(scope="module")
+def small_and_large(kept_rows: None) -> list[Experiment]:
+    """Two experiments, the second eight times the first."""
+    found = []
     for number in (1, 8):
         of = made.two_models(
             dict.fromkeys(("both", "a", "b", "neither"), number), made.experiment(f"of {number}")
@@ -244,6 +245,15 @@ def test_queries_do_not_grow_with_the_runs(name: str) -> None:
         for run in Run.objects.filter(experiment=of)[:number]:
             made.mark(run, Event.Kind.LOOP)
             audited.evaluation(run, audited.evaluator(), "passed")
+        found.append(of)
+    return found
+
+
+@pytest.mark.parametrize("name", ["experiment_detail", "experiment_runs", *SECTIONS])
+def test_queries_do_not_grow_with_the_runs(small_and_large: list[Experiment], name: str) -> None:
+    client = made.reader()
+    counted = []
+    for of in small_and_large:
         address = (
             made.address("experiment_part", of.pk, name)
             if name in SECTIONS
@@ -255,13 +265,13 @@ def test_queries_do_not_grow_with_the_runs(name: str) -> None:
     assert counted[0] == counted[1] < 20
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "md", "tex"])
-def test_every_table_in_every_format(two: Experiment, ending: str) -> None:
+def test_tables_and_reports_are_downloaded(two: Experiment) -> None:
+    """Every table in one format, and every format; `test_report` writes each table in each."""
     client = made.reader()
-    for name in EXPERIMENT.entries:
+    for name, ending in zip(EXPERIMENT.entries, cycle(["csv", "json", "md", "tex"]), strict=False):
         answer = client.get(made.address("experiment_table", two.pk, name, ending))
         assert answer.status_code == 200
-    if ending != "csv":
+    for ending in ("json", "md", "tex"):
         assert "Verdicts: imported reward" in page(client, "experiment_report", two.pk, ending)
     assert client.get(made.address("experiment_table", two.pk, "no", "csv")).status_code == 404
 
