@@ -218,10 +218,11 @@ def _steps(
     if not asking:
         return {}
     said = _said_of(counted_items(study))
+    included = Q(details__stages__0__name=INCLUSION) | Q(details__stages__1__name=INCLUSION)
     versions = EvaluatorVersion.objects.filter(pk__in=[each.pk for each in asking]).annotate(
         matcher=Exists(said.filter(details__parts__0__verdict__isnull=False)),
         equivalence=Exists(said.filter(details__stages__0__name=EQUIVALENCE)),
-        inclusion=Exists(said.filter(_is_stage(INCLUSION, "details"))),
+        inclusion=Exists(said.filter(included)),
     )
     found = {}
     for version in versions:
@@ -287,10 +288,6 @@ def step_verdict(step: str, details: str) -> Expression:
         default=Value(None),
         output_field=CharField(null=True),
     )
-
-
-def _is_stage(step: str, details: str) -> Q:
-    return Q(**{f"{details}__stages__0__name": step}) | Q(**{f"{details}__stages__1__name": step})
 
 
 def _said(source: VerdictSource, relation: str) -> Expression:

@@ -149,7 +149,8 @@ def wanted(goal: str, elements: Sequence[PageElement]) -> list[PageElement]:
     family = family_wanted(goal)
     if family is None:
         return []
-    if family in {TEXT_BOX, TEXT_AREA} and any(_is_unclear(each) for each in elements):
+    unclear = (each.role == "textbox" and each.multiline is None for each in elements)
+    if family in {TEXT_BOX, TEXT_AREA} and any(unclear):
         return []
     found = [each for each in elements if _family_of(each) == family]
     found.sort(key=lambda one: (one.box[1], one.box[0]))
@@ -211,10 +212,6 @@ def _not_told_as(
     """Those that were not told as what they are, with the kinds that were told; none if unseen."""
     told = ((each, _kinds_on(each.box, pieces)) for each in elements)
     return [(each, kinds) for each, kinds in told if family not in map(_family, kinds)]
-
-
-def _is_unclear(element: PageElement) -> bool:
-    return element.role == "textbox" and element.multiline is None
 
 
 def _family_of(element: PageElement) -> str | None:
