@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +21,7 @@ class JudgingConfig(AppConfig):
 
         register(EXTENSION)
         roles = import_module("judging.studies.access")
-        post_migrate.connect(roles.sync_roles, sender=self, dispatch_uid="judging.sync_roles")
+        last = [each for each in apps.get_app_configs() if each.models_module][-1]  # all exist then
+        post_migrate.connect(roles.sync_roles, sender=last, dispatch_uid="judging.sync_roles")
         ages = import_module("judging.studies.ages")
         post_migrate.connect(ages.date_rows, sender=self, dispatch_uid="judging.date_rows")

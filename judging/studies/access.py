@@ -12,8 +12,6 @@ from enum import StrEnum
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.apps import apps
-from django.contrib.auth.management import create_permissions
 from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import PermissionDenied
@@ -185,9 +183,10 @@ class Role(StrEnum):
 
 
 def sync_roles(*, using: str = "default", **_: object) -> None:
-    """Make the groups exist with exactly their permissions. Runs after every `migrate`."""
-    for label in APPS:  # this app is migrated before its permissions and those of others exist
-        create_permissions(apps.get_app_config(label), verbosity=0, using=using)
+    """Make the groups exist with exactly their permissions.
+
+    Runs after every `migrate`, when those of all apps exist.
+    """
     every = Permission.objects.using(using)
     granted: dict[Role, Iterable[Permission]] = {
         Role.ANNOTATOR: _named(every, (TAG_FAILURES,)),
