@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from html import escape
 from typing import Any
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
@@ -70,24 +69,32 @@ _HEAD = """<caption class="visually-hidden">
 def matrix_rows(each: EvaluatorAudit) -> SafeString:
     """The rows of an evaluator's matrix, by reference verdict; each cell leads to its runs."""
     rows = ((_("success"), each.success), (_("failure"), each.failure))
-    drawn = [
-        f'<tr><th scope="row">{escape(words)}</th>'
-        + "\n".join([_matrix_cell(each, name, share) for name, share in shares])
-        + "</tr>"
-        for words, shares in rows
-    ]
-    return mark_safe("\n".join(drawn))  # noqa: S308 (of parts that are escaped)
-
-
-def _matrix_cell(each: EvaluatorAudit, name: Shown, share: Share) -> str:
-    zero = "" if share.count else " zero"
-    ends = interval(share)
-    shown_ends = f' <span class="ends">({escape(ends)})</span>' if ends else ""
-    return (
-        f'<td class="matrix-cell {name}{zero}"><a href="{escape(each.url(name))}">{cell(name)} '
-        f'<span class="figure">{escape(intcomma(share.count))}</span> '
-        f'<span class="small muted num">{escape(percent(share))}{shown_ends}</span></a></td>'
+    return format_html_join(
+        "\n",
+        '<tr><th scope="row">{}</th>{}</tr>',
+        ((words, format_html_join("\n", _CELL, _cells(each, shares))) for words, shares in rows),
     )
+
+
+_CELL = (
+    '<td class="matrix-cell {}{}"><a href="{}">{} <span class="figure">{}</span> '
+    '<span class="small muted num">{}{}</span></a></td>'
+)
+_ENDS = ' <span class="ends">({})</span>'
+
+
+def _cells(each: EvaluatorAudit, shares: list[tuple[Shown, Share]]) -> Iterator[tuple[str, ...]]:
+    for name, share in shares:
+        ends = interval(share)
+        yield (
+            name,
+            "" if share.count else " zero",
+            each.url(name),
+            cell(name),
+            intcomma(share.count),
+            percent(share),
+            format_html(_ENDS, ends) if ends else "",
+        )
 
 
 @register.simple_tag
@@ -100,16 +107,14 @@ def errors_of(each: EvaluatorAudit) -> SafeString:
     ):
         if share.total:
             found = words % {"n": intcomma(share.count), "total": intcomma(share.total)}
-            ends = escape(with_ends(share))
-            parts.append(f'{_link(url, found)} <span class="muted num">({ends})</span>')
+            parts.append(format_html(_ERRORS, url, found, with_ends(share)))
     if each.matrix.no_verdict:
         found = _("no verdict on %(n)s") % {"n": intcomma(each.matrix.no_verdict)}
-        parts.append(_link(each.no_verdict_url, found))
-    return mark_safe("\n· ".join(parts))  # noqa: S308 (of parts that are escaped)
+        parts.append(format_html('<a href="{}">{}</a>', each.no_verdict_url, found))
+    return format_html_join("\n· ", "{}", ((part,) for part in parts))
 
 
-def _link(url: str, words: str) -> str:
-    return f'<a href="{escape(url)}">{escape(words)}</a>'
+_ERRORS = '<a href="{}">{}</a> <span class="muted num">({})</span>'
 
 
 @register.filter
@@ -256,17 +261,22 @@ def table_downloads(
     """
     path = reverse(address, args=[key, NAME, ENDING])
     asked = f"?{query}" if query else ""
-    links = [
-        (escape(path.replace(ENDING, ending) + asked), escape(format_name(ending)))
-        for ending in formats
-    ]
-    groups = [
-        f'<span class="group">{escape(str(words))}</span>\n<span class="cluster downloads">'
-        + "".join([f'<a href="{at.replace(NAME, name)}" download>{as_}</a>' for at, as_ in links])
-        + "</span>\n"
-        for name, words in tables.items()
-    ]
-    return mark_safe("".join(groups))  # noqa: S308 (of parts that are escaped)
+    links = [(path.replace(ENDING, ending) + asked, format_name(ending)) for ending in formats]
+    return format_html_join(
+        "",
+        '<span class="group">{}</span>\n<span class="cluster downloads">{}</span>\n',
+        (
+            (
+                words,
+                format_html_join(
+                    "",
+                    '<a href="{}" download>{}</a>',
+                    ((link.replace(NAME, name), ending) for link, ending in links),
+                ),
+            )
+            for name, words in tables.items()
+        ),
+    )
 
 
 @register.filter

@@ -17,8 +17,4 @@ class Migration(migrations.Migration):
             name='split',
             field=models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce(django.db.models.functions.comparison.NullIf(django.db.models.fields.json.KeyTextTransform('split', django.db.models.fields.json.KeyTransform('extra', 'record')), models.Value('null')), models.Value(''), output_field=models.TextField()), output_field=models.TextField()),
         ),
-        migrations.AddIndex(
-            model_name='task',
-            index=models.Index(condition=models.Q(('split__gt', '')), fields=['split'], name='task_split'),
-        ),
     ]

@@ -126,7 +126,7 @@ PLANNER = {
 rather read all than follow an index."""
 THOROUGH = "engineer"
 """Who makes every visit, and asks each page for all that it offers; the others make one of each."""
-OF_LISTS = 2
+OF_LISTS = 3
 """Of the choices of a filter so many are visited on lists."""
 ELSEWHERE = int(os.environ.get("GROWTH_ELSEWHERE", "0"))
 """And so many on pages about something: none in the suite, for their queries are typed in above."""
