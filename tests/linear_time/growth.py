@@ -101,11 +101,8 @@ def size_grows_too_fast(
 
 
 def _noticed(work: Work, texts: Iterable[Hostile]) -> Iterator[Hostile]:
-    """Those texts that are work enough to be measured at two lengths: most are not.
-
-    Work that is no more than the growth of the length is left out, and work that is negligible.
-    """
-    negligible = max(NEGLIGIBLE_S, _cost(work, "a", 3, HARD_BOUND_S) * LONG / SHORT) / AT_A_GLANCE
+    """Those texts that are work enough to be measured at two lengths: most are not."""
+    negligible = NEGLIGIBLE_S / AT_A_GLANCE
     with _hard_bound(HARD_BOUND_S):
         for text in texts:
             given = text.of_length(LONG // AT_A_GLANCE)
