@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from django.contrib.contenttypes.models import ContentType
@@ -18,8 +19,7 @@ from judging.api.urls import urlpatterns
 from runs.models import Run, User
 from runs.models.immutability import remove_guards
 from tests.judging.studies.blind_world import World, make_world, turn_round
-from tests.judging.studies.crawling import undone
-from tests.judging.studies.statements import Statements, asked_of_database, told_apart
+from tests.judging.studies.crawling import Answer, answer_to, changed
 from tests.judging.studies.test_blinding_urls import HIDDEN, words_in
 from tests.judging.studies.url_cases import CASES
 from tests.runs.api.asking import Caller
@@ -47,7 +47,6 @@ QUERIES = {
     "list_evaluations": ["verdict=failed"],
     "read_experiment_figures": ["verdict=reward", "verdict=reference"],
 }
-COUNTING = 'UPDATE "runs_apitoken" SET "counted"'
 WITHOUT_READING = ("launch_", "cancel_", "openapi", "api-root", "nowhere")
 
 
@@ -73,19 +72,11 @@ def _paths(world: World) -> Iterator[str]:
                 yield f"{path}?{query}"
 
 
-def _answers(
-    world: World, caller: Caller, statements: dict[str, Statements] | None = None
-) -> dict[str, bytes]:
+def _answers(world: World, caller: Caller) -> dict[str, Answer]:
     found = {}
     for path in dict.fromkeys(_paths(world)):
-        with undone(), asked_of_database() as texts:
-            answer = caller.get(path)
-        if statements is not None:
-            # How often a token was used is written down now and then.
-            statements[path] = told_apart([text for text in texts if COUNTING not in text])
-        assert answer.status_code != 500, path
-        assert answer.status_code != 429, path
-        found[path] = f"{answer.status_code}\n".encode() + answer.content
+        response, found[path] = answer_to(partial(caller.get, path))
+        assert response.status_code not in (429, 500), path
     return found
 
 
@@ -99,25 +90,20 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     world: World, viewers: str
 ) -> None:
     callers = {viewer: _caller(world, viewer) for viewer in viewers.split()}
-    first: dict[str, dict[str, Statements]] = {viewer: {} for viewer in callers}
-    before = {viewer: _answers(world, caller, first[viewer]) for viewer, caller in callers.items()}
+    before = {viewer: _answers(world, caller) for viewer, caller in callers.items()}
     for viewer, answers in before.items():
-        assert sum(answer.startswith(b"200") for answer in answers.values()) >= 3
+        assert sum(answer.content.startswith(b"200") for answer in answers.values()) >= 3
         assert words_in(answers, viewer) == []
     remove_guards()
     turn_round(world, turns_disputed=viewers != "engineer")
-    for viewer, caller in callers.items():
-        second: dict[str, Statements] = {}
-        after = _answers(world, caller, second)
-        assert before[viewer].keys() == after.keys()
-        assert [path for path, answer in before[viewer].items() if after[path] != answer] == []
-        assert [path for path, asked in first[viewer].items() if second[path] != asked] == []
+    assert [found for answers in before.values() if (found := changed(answers))] == []
 
 
 def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
     """Without this, an API that tells nobody anything would pass for blind."""
     caller = Caller(User.objects.create(username="open", is_superuser=True))
-    whole = b"".join(_answers(world, caller).values()).decode(errors="replace")
+    answers = _answers(world, caller).values()
+    whole = b"".join(answer.content for answer in answers).decode(errors="replace")
     words = {what: word for what, word in HIDDEN["engineer"].items() if what.startswith("zq ")}
     told = {what for what, word in words.items() if word in whole}
     assert told >= {

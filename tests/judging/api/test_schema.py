@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from judging.api.urls import api
-from tests.judging.studies.crawling import undone
+from tests.judging.studies.statements import undone
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_run, make_user
 from webagent.wsgi import application

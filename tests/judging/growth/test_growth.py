@@ -47,7 +47,8 @@ from tests.judging.growth.growing_world import GrowingWorld
 from tests.judging.growth.offered import fields_of, offered_queries
 from tests.judging.growth.work_count import Work, counted_work
 from tests.judging.studies.blind_world import World
-from tests.judging.studies.crawling import log_in, respond, undone
+from tests.judging.studies.crawling import log_in, respond
+from tests.judging.studies.statements import undone
 from tests.judging.studies.url_cases import CASES, Visit
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user

@@ -5,21 +5,27 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, zip_longest
 
 from django.conf import settings
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.db import connection, transaction
 from django.http.response import HttpResponseBase, StreamingHttpResponse
 from django.test import Client
 
 from runs.models import User
 from tests.judging.studies.blind_world import World
-from tests.judging.studies.statements import Statements, asked_of_database, told_apart
+from tests.judging.studies.statements import (
+    Statement,
+    asked_of_database,
+    replies_to,
+    told_apart,
+    undone,
+)
 from tests.judging.studies.url_cases import CASES, Visit
 from tests.runs.factories import client_of
 
@@ -39,42 +45,63 @@ OF_ACCOUNTS = {
 """Tables that say who somebody is and what they may do."""
 
 
-@contextmanager
-def undone() -> Iterator[None]:
-    """Whatever happens inside leaves nothing behind."""
-    with transaction.atomic():
-        before = _rows_written()
-        yield
-        # Of what only read nothing is taken back: SQLite would read its schema anew.
-        transaction.set_rollback(before is None or before != _rows_written())
-
-
-def _rows_written() -> int | None:
-    """Rows that this connection has written so far; None where the database does not say."""
-    if connection.vendor != "sqlite":
-        return None
-    connection.ensure_connection()
-    return int(connection.connection.total_changes)
-
-
 def log_in(user: User) -> str:
     """The key of a session of theirs. That they logged in is written down."""
     client = client_of(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-def answers(
-    world: World,
-    viewer: str,
-    only: str = "",
-    session: str = "",
-    statements: dict[str, Statements] | None = None,
-    most: int | None = None,
-) -> Iterator[tuple[str, bytes]]:
-    """Every visit as the viewer: what was asked, and the whole answer.
+@dataclass(frozen=True)
+class Answer:
+    """What a visit was answered with, of which nothing stayed.
 
-    What the database was asked for it goes into `statements`. Of each address `most` visits are
-    made, all without it.
+    Attributes:
+        content: the whole answer, without its noise.
+        replies: what tells the rows that the database found for it apart from others.
+        ask: makes the visit again.
+    """
+
+    content: bytes
+    statements: list[Statement]
+    replies: bytes | None
+    ask: Callable[[], HttpResponseBase]
+
+    def difference_now(self) -> str:
+        """How it is answered otherwise now, or the database is asked otherwise; "" if neither is.
+
+        Where only rows changed since, and the database replies to every statement with the same
+        rows as before, byte for byte, the page is not made once more: it follows from them.
+        """
+        if self.replies is not None and replies_to(self.statements) == self.replies:
+            return ""
+        _, now = answer_to(self.ask)
+        lines = zip_longest(self.content.splitlines(), now.content.splitlines(), fillvalue=b"")
+        for one, other in lines:
+            if one != other:
+                return f"{one[:500]!r} or {other[:500]!r}"
+        asked = [told_apart(each.statements) for each in (self, now)]
+        return "" if asked[0] == asked[1] else f"{asked[0][0]} or {asked[1][0]} statements"
+
+
+def answer_to(ask: Callable[[], HttpResponseBase]) -> tuple[HttpResponseBase, Answer]:
+    with undone(), asked_of_database() as statements:
+        response = ask()
+        content = whole_answer(response)
+    return response, Answer(content, statements, replies_to(statements), ask)
+
+
+def changed(answers: dict[str, Answer]) -> dict[str, str]:
+    """The visits that are answered otherwise now, and how."""
+    found = {asked: answer.difference_now() for asked, answer in answers.items()}
+    return {asked: difference for asked, difference in found.items() if difference}
+
+
+def answers(
+    world: World, viewer: str, only: str = "", session: str = "", most: int | None = None
+) -> Iterator[tuple[str, Answer]]:
+    """Every visit as the viewer: what was asked, and the answer.
+
+    Of each address `most` visits are made, all without it.
 
     An address is visited first as page and as fragment, unless nobody asked which, then in turn;
     with a query as fragment, a file as page. What is refused by who they are alone, whatever it is
@@ -88,24 +115,23 @@ def answers(
         if method in refused:
             continue
         for way in ways:
-            client.cookies.clear()  # the visit to the log-out page, above all
-            client.cookies[settings.SESSION_COOKIE_NAME] = session
-            with undone(), asked_of_database() as texts:
-                response = respond(client, visit, WAYS[way])
-                answer = whole_answer(response)
-            asked = f"{name} {way} {_asked(visit)}"
-            if statements is not None:
-                statements[asked] = told_apart(texts)
-            yield asked, answer
-            if response.status_code in REFUSALS and _read_accounts_alone(texts):
+            response, answer = answer_to(partial(_ask, client, session, visit, WAYS[way]))
+            yield f"{name} {way} {_asked(visit)}", answer
+            if response.status_code in REFUSALS and _read_accounts_alone(answer.statements):
                 refused.add(method)
             if not _depends_on_way(response):
                 break
 
 
-def _read_accounts_alone(texts: list[str]) -> bool:
+def _ask(client: Client, session: str, visit: Visit, headers: dict[str, str]) -> HttpResponseBase:
+    client.cookies.clear()  # the visit to the log-out page, above all
+    client.cookies[settings.SESSION_COOKIE_NAME] = session
+    return respond(client, visit, headers)
+
+
+def _read_accounts_alone(statements: list[Statement]) -> bool:
     """Whether the answer follows from who asks and what they may do, and from nothing else here."""
-    read = [set(TABLES.findall(text)) for text in texts]
+    read = [set(TABLES.findall(each.text)) for each in statements]
     return all(tables and tables <= OF_ACCOUNTS for tables in read)
 
 

@@ -28,8 +28,7 @@ from tests.judging.studies.blind_world import (
     turn_round,
     words_of,
 )
-from tests.judging.studies.crawling import answers, log_in
-from tests.judging.studies.statements import Statements
+from tests.judging.studies.crawling import Answer, answers, changed, log_in
 from tests.judging.studies.url_cases import CASES
 from tests.runs.factories import client_of
 
@@ -89,13 +88,13 @@ def test_every_address_has_its_visits() -> None:
     assert CASES.keys() - known == set(), "these addresses are gone"
 
 
-def words_in(found: dict[str, bytes], viewer: str) -> list[str]:
+def words_in(found: dict[str, Answer], viewer: str) -> list[str]:
     """The visits whose answer holds a word hidden from the viewer; words they sent are no news."""
     return [
         f"{asked}: {what}"
         for asked, answer in found.items()
         for what, word in HIDDEN[viewer].items()
-        if word.encode() in answer and word not in asked
+        if word.encode() in answer.content and word not in asked
     ]
 
 
@@ -125,16 +124,23 @@ def test_no_answer_holds_a_hidden_word_and_twin_sites_answer_alike(
     session = log_in(getattr(world, viewer))
     # What runs say that knowledge was drawn from is read once and kept.
     list(answers(world, viewer, "runs:knowledge_entry", session))
-    first, second = dict[str, Statements](), dict[str, Statements]()
-    before = dict(answers(world, viewer, session=session, statements=first))
+    before = dict(answers(world, viewer, session=session))
     assert words_in(before, viewer) == []
     assert rows == (Label.objects.count(), Assignment.objects.count(), User.objects.count())
     remove_guards()  # the other site is made out of this one, finished runs and all
     turn_round(world, turns_disputed=viewer != "engineer")
-    after = dict(answers(world, viewer, session=session, statements=second))
-    assert before.keys() == after.keys()
-    assert [asked for asked, answer in before.items() if after[asked] != answer] == []
-    assert [asked for asked in first if first[asked] != second[asked]] == []
+    assert changed(before) == {}
+
+
+@pytest.mark.sqlite_only("tests what pages show")
+def test_it_finds_what_a_page_tells_of_the_other_site(world: World) -> None:
+    """Planted: somebody from whom nothing is hidden."""
+    world.engineer = User.objects.create(username="open", is_superuser=True)
+    before = dict(answers(world, "engineer", "runs:run_detail"))
+    assert changed(before) == {}
+    remove_guards()
+    turn_round(world, turns_disputed=True)
+    assert changed(before).keys() == before.keys()
 
 
 @pytest.mark.sqlite_only("tests what pages show")
@@ -156,7 +162,9 @@ def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
     }
     for part in ("runs:run_", "judging:run_", "judging:dispute", "runs:", "judging:"):
         for _, answer in answers(world, "engineer", part):
-            missing = {what: word for what, word in missing.items() if word.encode() not in answer}
+            missing = {
+                what: word for what, word in missing.items() if word.encode() not in answer.content
+            }
             if not missing:
                 return
     assert list(missing) == []

@@ -15,7 +15,8 @@ from judging.studies.services import close_study
 from runs.models import Experiment, Hint, KnowledgeSet, LearningJob, Run, User
 from runs.operations.space.retention import apply_retention, kept_by
 from tests.judging.factories import annotators_of, make_label, make_study
-from tests.judging.studies.crawling import respond, undone, whole_answer
+from tests.judging.studies.crawling import respond, whole_answer
+from tests.judging.studies.statements import undone
 from tests.judging.studies.url_cases import Visit
 from tests.runs.factories import client_of, make_experiment, make_run, make_user
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from itertools import zip_longest
+from functools import partial
 
 from django.conf import settings
+from django.http.response import HttpResponseBase
 from django.test import Client
 
 from runs.models import User
 from tests.judging.studies.blind_world import World
-from tests.judging.studies.crawling import log_in, respond, undone, whole_answer
+from tests.judging.studies.crawling import Answer, answer_to, changed, log_in, respond
 from tests.judging.studies.label_states.hidden import turn_round
 from tests.judging.studies.label_states.site import Site
+from tests.judging.studies.statements import undone
 from tests.judging.studies.url_cases import CASES, Visit
 from tests.runs.api.asking import Caller
 
@@ -35,12 +36,6 @@ ALL = ("judging:", "runs:", "api:list_", "api:read_")
 """Every address that tells anything; `test_blinding_urls.py` visits those of accounts too."""
 
 
-ASSIGNMENT = re.compile(rb'(name="assignment" value=")\d+|(?m:^(Content-Length: )\d+$)')
-"""Each visit reserves a run; PostgreSQL counts on although nothing of the visit stays, and the
-number after 9 is longer.
-"""
-
-
 class Reader:
     """One person with a session and a token, who opens every address that can be read."""
 
@@ -48,40 +43,31 @@ class Reader:
         self._session = log_in(user)
         self._key = Caller(user).key
 
-    def pages(self, world: World, addresses: tuple[str, ...]) -> dict[str, bytes]:
+    def pages(self, world: World, addresses: tuple[str, ...]) -> dict[str, Answer]:
         """The answers, by what was visited; none of the visits leaves anything behind."""
-        return {visit.path: self._answer(visit) for visit in _visits(world, addresses)}
+        return {
+            visit.path: answer_to(partial(self._ask, visit))[1]
+            for visit in _visits(world, addresses)
+        }
 
-    def _answer(self, visit: Visit) -> bytes:
+    def _ask(self, visit: Visit) -> HttpResponseBase:
         client, headers = Client(), {"Authorization": f"Bearer {self._key}"}
         if not visit.path.startswith("/api/"):
             client.cookies[settings.SESSION_COOKIE_NAME] = self._session
             headers = {}
-        with undone():
-            answer = whole_answer(respond(client, visit, headers))
-        return ASSIGNMENT.sub(rb"\1\2", answer)
+        return respond(client, visit, headers)
 
 
 def differing_pages(
     site: Site, user: User, reader: Reader, addresses: tuple[str, ...]
-) -> list[str]:
-    """What tells the person something that must be hidden from them now."""
+) -> dict[str, str]:
+    """What tells the person something that must be hidden from them now, and how."""
     world = site.filled_with()
     with undone():
         if not turn_round(user):
-            return []
+            return {}
         turned = reader.pages(world, addresses)
-    told = reader.pages(world, addresses)
-    return [
-        f"{path}: {_first_difference(told[path], turned[path])}"
-        for path in told
-        if told[path] != turned[path]
-    ]
-
-
-def _first_difference(one: bytes, other: bytes) -> str:
-    lines = zip_longest(one.splitlines(), other.splitlines(), fillvalue=b"")
-    return next(f"{a[:500]!r} or {b[:500]!r}" for a, b in lines if a != b)
+    return changed(turned)
 
 
 def _visits(world: World, addresses: tuple[str, ...]) -> Iterator[Visit]:

@@ -30,8 +30,8 @@ from judging.studies.services import MemberError, set_member
 from runs.models import AgentConfiguration, Run, User
 from tests.judging.factories import make_submission
 from tests.judging.studies.blind_world import turn_run
-from tests.judging.studies.crawling import undone
 from tests.judging.studies.label_states.site import parts_of
+from tests.judging.studies.statements import undone
 
 Status, State = StudyItem.Status, Assignment.State
 OPPOSITE = {

@@ -45,9 +45,9 @@ from runs.models import Run, User
 from runs.models.immutability import remove_guards
 from tests.judging.factories import make_study, make_submission, next_assignment
 from tests.judging.studies.blind_world import hidden_run
-from tests.judging.studies.crawling import undone
 from tests.judging.studies.label_states.comparing import ALL, OF_JUDGING, Reader, differing_pages
 from tests.judging.studies.label_states.site import FIRST, PEOPLE, SECOND, make_site, open_studies
+from tests.judging.studies.statements import undone
 
 EXAMPLES = int(os.environ.get("LABEL_STATES_EXAMPLES", "0"))
 """Sequences of acts that are drawn anew; without it, the same few are tried every time, in which
