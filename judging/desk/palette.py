@@ -18,6 +18,7 @@ from judging.models import Study
 from judging.portability.label_imports.services import NEEDED as IMPORT_LABELS
 from judging.studies.access import AUDIT, studies_hidden_from
 from runs.models import Experiment, Run, User
+from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 
 MOST = 6
@@ -153,9 +154,11 @@ def _by_id(runs: QuerySet[Run], text: str) -> list[Run]:
     return list(runs.filter(pk__range=(first, last)).select_related("task").order_by("pk")[:MOST])
 
 
-def _by_goal(runs: QuerySet[Run], text: str) -> list[Run]:
-    newest = runs.filter(goal__icontains=text, superseded=False).order_by("-created_at", "-pk")
-    return list(newest.select_related("task")[:MOST])
+def _by_goal(runs: RunQuerySet[Run], text: str) -> list[Run]:
+    newest = runs.order_by("-created_at", "-pk")
+    # Their keys first: beside another table SQLite would sort all that match.
+    keys = newest.with_words(text).latest_attempts().values_list("pk", flat=True)[:MOST]
+    return list(newest.filter(pk__in=list(keys)).select_related("task"))
 
 
 def _named(text: str) -> Q:

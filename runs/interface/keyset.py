@@ -23,6 +23,8 @@ ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
 LARGEST_NUMBER = 10**6
 AGES = ("created_at", "pk")
 """The order of rows that are alike in the lead: no two rows share it."""
+LOOKED_AT = 1_000
+"""So many of all rows in order are looked at before all that match are sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +114,19 @@ class Keyset:
         self._rows, self._every, self._lead, self._falls = rows, every, lead, falls
         self._age_names = ages
 
-    def page(self, cursor: Cursor | None, size: int) -> KeyPage:
-        """The page beside the cursor; the first where it leads nowhere."""
+    def page(self, cursor: Cursor | None, size: int, *, are_common: bool = False) -> KeyPage:
+        """The page beside the cursor; the first where it leads nowhere.
+
+        Args:
+            are_common: many rows match what no index has together with the order. Of the next rows
+                some fill a page then; SQLite would sort all that match.
+        """
+        looks_first = are_common and connection.vendor == "sqlite"
         beside = self._position(cursor) if cursor else None
         if cursor is None or beside is None:
-            keys = self._keys(None, back=False, most=size + 1)
+            keys = self._keys(None, back=False, most=size + 1, looks_first=looks_first)
             return self._ahead(keys, size, before=None, number=1)
-        keys = self._keys(beside, back=cursor.is_before, most=size + 1)
+        keys = self._keys(beside, back=cursor.is_before, most=size + 1, looks_first=looks_first)
         if cursor.is_before:
             if len(keys) <= size:
                 return self.page(None, size)
@@ -204,10 +212,23 @@ class Keyset:
     def _ages(self, falls: bool) -> list[str]:
         return _directed(self._age_names, falls)
 
-    def _keys(self, beside: tuple[Any, ...] | None, *, back: bool, most: int) -> list[UUID]:
+    def _keys(
+        self,
+        beside: tuple[Any, ...] | None,
+        *,
+        back: bool,
+        most: int,
+        looks_first: bool = False,
+    ) -> list[UUID]:
         keys: list[UUID] = []
+        unfiltered = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
+        among = unfiltered.parts(beside, back=back)
         for part in self.parts(beside, back=back):
-            keys += part.values_list("pk", flat=True)[: most - len(keys)]
+            rows, wanted = part.values_list("pk", flat=True), most - len(keys)
+            found: list[UUID] = []
+            if looks_first:
+                found += rows.filter(pk__in=next(among).values("pk")[:LOOKED_AT])[:wanted]
+            keys += found if len(found) == wanted else rows[:wanted]
             if len(keys) == most:
                 break
         return keys

@@ -21,6 +21,7 @@ from runs.models import (
     Step,
 )
 from runs.models.extension import extension
+from runs.models.goal_texts import ALL_GOALS, missing_triggers
 from runs.models.immutability import missing_guards
 from runs.models.invariants import Invariant, Violation, number_of
 from runs.models.leased_work import WorkState as State
@@ -47,6 +48,10 @@ def run_rows() -> Iterator[Invariant]:
         "n_screenshots is {n_screenshots}, and its steps have {rows}",
         ("n_screenshots", "rows"),
     )
+    if connection.vendor == "sqlite":
+        yield Invariant(
+            lambda: Run.objects.exclude(goal__in=ALL_GOALS), "no word of its goal is found"
+        )
     yield from _attempts()
 
 
@@ -242,6 +247,8 @@ def missing_constraints() -> Iterator[Violation]:
                     yield Violation(model._meta.label, column, "the database lets it repeat")
     for name in missing_guards():
         yield Violation("database", name, "the trigger that guards what never changes is gone")
+    for name in missing_triggers():
+        yield Violation("database", name, "the trigger that keeps goals for searching is gone")
 
 
 def damaged_blobs(*, hashes: bool) -> Iterator[Violation]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
-from django.db import models
+from django.db import connection, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BooleanField,
@@ -26,6 +26,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
+from runs.models.goal_texts import starts_of_goals_with
 from runs.models.runs.queue import QueueQuerySet
 from runs.models.runs.turns import RunRow, RunStatus
 from runs.models.visibility import visibility_of
@@ -152,6 +153,14 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
         ended = (RunStatus.FINISHED, RunStatus.FAILED)
         return self.filter(source_format="crosscheck-agent", status__in=ended)
+
+    def with_words(self, words: str) -> Self:
+        """Runs whose goal holds the words; on SQLite found by the different goals."""
+        found = self.filter(goal__icontains=words)
+        if connection.vendor != "sqlite":
+            return found
+        starts = starts_of_goals_with(words)
+        return found.alias(start=GoalStart("goal")).filter(start__in=starts)
 
     def judgeable(self) -> Self:
         """Ended runs with at least one step, which people can judge: no stubs."""

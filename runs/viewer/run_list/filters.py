@@ -32,6 +32,8 @@ ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 HERE, MISSING = "here", "missing"
 """Whether a run's trajectory is here; a stub's is missing."""
+UNORDERED = frozenset({"q", "task_set", "agent", "model"})
+"""Filters by what no index has together with an order of the list."""
 LOOKED_AT, COMMON = 100, 5
 """So many runs tell whether a kind of anomaly is common: at least one in five has it."""
 
@@ -60,7 +62,7 @@ class StatusFilter(WordsFilter):
 class RunFilter(AddressFilter):
     """Filters over runs that went through `visible_with`; reads only what is shown."""
 
-    q = SearchFilter(field_name="goal", lookup_expr="icontains", label=_("goal"))
+    q = SearchFilter(method="filter_goal", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
     site = WordsFilter(field_name="task__site", label=_("site"))
     task = WordsFilter(field_name="task__external_id", label=_("task"))
@@ -110,6 +112,9 @@ class RunFilter(AddressFilter):
             return 0
         n: int = super().filter_queryset(self.queryset.filter(superseded=True)).count()
         return n
+
+    def filter_goal(self, queryset: RunQuerySet[Run], name: str, value: str) -> RunQuerySet[Run]:
+        return queryset.with_words(value)
 
     def filter_superseded(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None

@@ -30,7 +30,7 @@ from runs.models.extension import extension
 from runs.models.runs.queries import GoalStart, RunQuerySet
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
-from runs.viewer.run_list.filters import ANOMALIES
+from runs.viewer.run_list.filters import ANOMALIES, UNORDERED
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -238,7 +238,9 @@ class RunTable(tables.Table):
             self.count = replace(self.count, is_more=self.count.is_more or visibility.lacks_older)
         else:
             self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
-            found = listed.page(cursor, PER_PAGE)
+            is_unordered = not visibility.visible and not UNORDERED.isdisjoint(query)
+            are_common = is_unordered and self.count.number == COUNTED_AT_ONCE
+            found = listed.page(cursor, PER_PAGE, are_common=are_common)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = anomalies_of([run.pk for run in shown if run.shown_anomaly])

@@ -30,7 +30,7 @@ from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
 from runs.catalogue.tasks import tables as task_filters
-from runs.interface import paging
+from runs.interface import keyset, paging
 from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
 from runs.launching.policies import rerun_views
@@ -81,7 +81,8 @@ JUDGED = (
 """Pages about something that depend on what somebody still judges."""
 ADDRESSES = os.environ.get("GROWTH_OF") or ("" if connection.vendor == "sqlite" else LISTS)
 """Addresses that are visited begin so, such as `runs:run_detail`."""
-WORDS = "no index of words: rows are searched one by one"
+WORDS = "no index of words: tasks are searched one by one"
+NAMES = "names of experiments and studies, of which there are few, are searched one by one"
 SORTED = "all that matches is sorted: no index has both the filter and the order"
 UNDER_WAY = "runs under way, of which there are as many as workers, are looked at one by one"
 PLANNED = "the planner reads all of a small table rather than ask of each row"
@@ -90,12 +91,9 @@ GROWING = {
     "sqlite": {
         ("runs:infrastructure", ""): UNDER_WAY,
         ("judging:study_create", "trajectory"): NONE_FITS,
-        ("runs:run_list", "q"): WORDS,
-        ("runs:run_count", "q"): WORDS,
         ("runs:task_list", "q"): WORDS,
-        ("api:list_runs", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
-        ("judging:palette", "q"): WORDS,
+        ("judging:palette", "q"): NAMES,
         ("runs:run_list", "agent"): SORTED,
         ("runs:run_list", "model"): SORTED,
         ("runs:run_list", "task_set"): SORTED,
@@ -134,6 +132,7 @@ ELSEWHERE = int(os.environ.get("GROWTH_ELSEWHERE", "0"))
 TRIED = 2
 """Of those that are alike so many are tried, until one is answered."""
 BOUNDS = (
+    (keyset, "LOOKED_AT", 60),
     (paging, "COUNTED", 60),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),

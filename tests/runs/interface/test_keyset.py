@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -110,17 +111,32 @@ def as_shown(user: User, sort: str) -> list[UUID]:
     return [run.pk for run in sorted(rows, key=value, reverse=falls)]
 
 
-def walk(keyset: Keyset) -> tuple[list[list[UUID]], list[list[UUID]]]:
+def walk(keyset: Keyset, *, are_common: bool = False) -> tuple[list[list[UUID]], list[list[UUID]]]:
     """The pages by their links: forwards to the last, and from there back to the first."""
-    page = keyset.page(None, SIZE)
+    turn_to = partial(keyset.page, size=SIZE, are_common=are_common)
+    page = turn_to(None)
     ahead, back = [list(page.keys)], []
     while page.next:
-        page = keyset.page(Cursor(page.next, is_before=False, number=None), SIZE)
+        page = turn_to(Cursor(page.next, is_before=False, number=None))
         ahead.append(list(page.keys))
     while page.previous:
-        page = keyset.page(Cursor(page.previous, is_before=True, number=None), SIZE)
+        page = turn_to(Cursor(page.previous, is_before=True, number=None))
         back.append(list(page.keys))
     return ahead, back[::-1]
+
+
+@pytest.mark.parametrize("looked_at", [1, 9, RUNS])
+def test_looking_at_some_rows_first_shows_the_same_pages(
+    world: list[Run], monkeypatch: pytest.MonkeyPatch, looked_at: int
+) -> None:
+    monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", looked_at)
+    every = rows_of(make_user("engineer"))
+    for name in ("agent 0", "agent 1"):
+        rows = every.filter(agent__name=name)
+        for sort in [direction + name for name in SHOWN for direction in ("", "-")]:
+            for anonymous in (None, Q(pk=None)):
+                keyset = run_keyset(rows, every, sort, anonymous=anonymous)
+                assert walk(keyset, are_common=True) == walk(keyset), sort
 
 
 @pytest.mark.parametrize("is_blind", [False, True])
