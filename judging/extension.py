@@ -51,6 +51,7 @@ from runs.viewer.run_list.tables import AGE_ELSEWHERE
 if TYPE_CHECKING:
     from django_filters import Filter
 
+    from runs.interface.filters import Choices
     from runs.models.runs.queries import RunQuerySet
 
 
@@ -154,8 +155,8 @@ class ReferenceVerdictColumn:
     def filters(self) -> dict[str, Filter]:
         return {"reference": _VerdictFilter(label=_("reference"))}
 
-    def choices(self) -> dict[str, list[tuple[str, Any]]]:
-        return {"reference": list(ReferenceVerdict.Verdict.choices)}
+    def choices(self) -> dict[str, Choices]:
+        return {"reference": lambda: ReferenceVerdict.Verdict.choices}
 
 
 class _VerdictFilter(WordsFilter):

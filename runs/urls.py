@@ -101,6 +101,7 @@ urlpatterns = [
     view_at("reruns/infrastructure/sites/", infrastructure.infrastructure_sites),
     # catalogue
     view_at("tasks/", tasks.task_list),
+    view_at("tasks/menu/", tasks.task_menu),
     view_at("tasks/<int:task_id>/", tasks.task_detail),
     view_at("tasks/sets/<int:set_id>/", tasks.task_set_detail),
     view_at("tasks/<int:task_id>/milestones/", milestones.task_milestones),

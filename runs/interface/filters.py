@@ -6,16 +6,14 @@ an index, so the column must be the first of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
-from urllib.parse import quote_plus
 
 import django_filters
 from django import forms
 from django.db import connection
 from django.db.models import Model, QuerySet
-from django.http import QueryDict
+from django.http import Http404, QueryDict
 from django.utils.functional import cached_property
 
 from runs.interface.keyset import ADDRESS_NAMES
@@ -92,30 +90,25 @@ class NumbersFilter(WordsFilter):
         return super().filter(qs, [str(read_number(word) or 0) for word in value])
 
 
+MENU = "menu"
+"""Names in an address the filter whose menu is opened."""
+Choices = Callable[[], Iterable[tuple[str, Any]]]
+"""Gives the values that a filter offers, with their words."""
+
+
 class Option(NamedTuple):
     """A value that a filter offers, with the address that switches it."""
 
+    value: str
     words: str
     is_chosen: bool
     query: str
 
 
-class Control(NamedTuple):
-    """One filter as the page draws it."""
-
-    name: str
-    label: str
-    options: list[Option]
-
-
-@lru_cache(maxsize=10_000)
-def _quoted(value: str) -> str:
-    """Menus offer the same values again and again."""
-    return quote_plus(value)
-
-
 class AddressFilter(django_filters.FilterSet):
-    """A set of filters that draws itself: `controls` are its menus, `chips` what is chosen."""
+    """A set of filters that draws itself: menus, whose `options` are read once one is opened, and
+    `chips` of what is chosen.
+    """
 
     def get_form_class(self) -> type[forms.Form]:
         """A field for the text that pages ask for, and for what the address names."""
@@ -125,31 +118,26 @@ class AddressFilter(django_filters.FilterSet):
         return made
 
     @cached_property
-    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
-        """What each menu offers: values with their words."""
+    def choice_lists(self) -> dict[str, Choices]:
+        """What each menu offers."""
         return {}
 
-    @cached_property
-    def controls(self) -> list[Control]:
-        """All filters that offer values, with what is chosen."""
-        return [
-            Control(name, str(self.filters[name].label), self._options(name, choices))
-            for name, choices in self.choice_lists.items()
-        ]
+    @property
+    def menus(self) -> list[tuple[str, str]]:
+        """The filters that have a menu: name and label."""
+        return [(name, str(self.filters[name].label)) for name in self.choice_lists]
 
     @cached_property
     def chips(self) -> list[tuple[str, str, str]]:
         """What is filtered by: label, value in words, and the query without it."""
-        words = {name: dict(choices) for name, choices in self.choice_lists.items()}
-        return [
-            (
-                str(self.filters[name].label),
-                self.chip_words(name, str(words.get(name, {}).get(value, value))),
-                self._query_without(name, value),
-            )
-            for name in self.filters
-            for value in self._chosen(name)
-        ]
+        found = []
+        for name, one in self.filters.items():
+            chosen = self._chosen(name)
+            words = dict(self.choice_lists[name]()) if chosen and name in self.choice_lists else {}
+            for value in chosen:
+                shown = self.chip_words(name, str(words.get(value, value)))
+                found.append((str(one.label), shown, self._query_without(name, value)))
+        return found
 
     def chip_words(self, name: str, words: str) -> str:
         """How a chosen value reads on its chip."""
@@ -165,13 +153,17 @@ class AddressFilter(django_filters.FilterSet):
         values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
         return [value for value in values[:MAX_VALUES] if value]
 
-    def _options(self, name: str, choices: Iterable[tuple[str, Any]]) -> list[Option]:
-        chosen = self._chosen(name)
-        if not chosen and name not in self._bare_query:  # a menu may offer hundreds
-            start = f"{self._bare_address}&{name}=" if self._bare_address else f"{name}="
-            return [Option(str(words), False, start + _quoted(value)) for value, words in choices]
+    def options(self, name: str) -> list[Option]:
+        """What the menu of a filter offers, with what is chosen.
+
+        Raises:
+            Http404: no filter of that name has a menu.
+        """
+        if name not in self.choice_lists:
+            raise Http404
+        chosen, choices = self._chosen(name), self.choice_lists[name]()
         return [
-            Option(str(words), value in chosen, self.toggled(name, value))
+            Option(str(value), str(words), value in chosen, self.toggled(name, value))
             for value, words in choices
         ]
 
@@ -186,12 +178,12 @@ class AddressFilter(django_filters.FilterSet):
         return query.urlencode()
 
     @cached_property
-    def _bare_address(self) -> str:
+    def bare_address(self) -> str:
+        """What is asked for as it stands in an address, without the place in the list."""
         return self._bare_query.urlencode()
 
     @cached_property
     def _bare_query(self) -> QueryDict:
-        """What is asked for, without the place in the list."""
         query = self.data.copy() if isinstance(self.data, QueryDict) else QueryDict(mutable=True)
         for name in ADDRESS_NAMES:
             query.pop(name, None)

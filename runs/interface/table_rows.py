@@ -1,4 +1,4 @@
-"""Header and rows of a table and the menus of its filters as HTML, each column and menu read once.
+"""Header and rows of a table and the menus of its filters as HTML, each column read once.
 
 django-tables2 gives columns and order. Its own rows ask every column anew in every row: two thirds
 of the time that a list took.
@@ -20,19 +20,21 @@ from django.http import QueryDict
 from django.template.defaultfilters import capfirst
 from django.utils.formats import localize
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
+from runs.interface.filters import MENU
 from runs.interface.keyset import ADDRESS_NAMES
 
 if TYPE_CHECKING:
     import django_tables2
     from django_tables2.columns import BoundColumn
 
-    from runs.interface.filters import Control
+    from runs.interface.filters import AddressFilter, Option
 
 register = template.Library()
 Write = Callable[[Any], str]
 _CHOSEN = ' aria-current="true"'
+_COUNT = '<span class="muted num push">{}</span>'
 
 
 @register.simple_tag(takes_context=True)
@@ -165,27 +167,46 @@ def _reader(accessor: str) -> Callable[[Any], Any]:
 
 
 @register.simple_tag
-def filter_menus(controls: Iterable[Control]) -> SafeString:
-    """A menu for each filter that offers something: together they may offer hundreds of values."""
-    return mark_safe("".join(map(_menu, controls)))  # noqa: S308 (of parts that are escaped)
+def filter_menus(filters: AddressFilter, address: str) -> SafeString:
+    """A menu for each filter that offers something, which is asked for what once it is opened.
 
-
-def _menu(control: Control) -> str:
-    if not control.options:
-        return ""
-    place = f"filter-{escape(control.name)}"
-    options = [
-        f'<a class="item" id="{place}-{number}" href="?{query}" hx-get="?{query}"'
-        f"{_CHOSEN if option.is_chosen else ''}>{escape(option.words)}</a>"
-        for number, option in enumerate(control.options, 1)
-        for query in (escape(option.query),)
+    Args:
+        address: answers with `menu_items` of the filter that `MENU` names.
+    """
+    joined = "&" if "?" in address else "?"
+    words = gettext("Loading …")
+    start, rest = f"{address}{joined}{MENU}=", filters.bare_address and f"&{filters.bare_address}"
+    menus = [
+        _menu(name, label, escape(start + name + rest), words) for name, label in filters.menus
     ]
+    return mark_safe("".join(menus))  # noqa: S308 (of parts that are escaped)
+
+
+def _menu(name: str, label: str, address: str, words: str) -> str:
     return (
-        f'<details class="dropdown start" data-menu id="{place}">'
-        f'<summary class="button small quiet">{escape(capfirst(control.label))}</summary>'
-        f'<div class="sheet" role="group" aria-label="{escape(control.label)}">'
-        f"{''.join(options)}</div></details>\n"
+        f'<details class="dropdown start" data-menu id="filter-{name}">'
+        f'<summary class="button small quiet">{escape(capfirst(label))}</summary>'
+        f'<div class="sheet" role="group" aria-label="{escape(label)}" aria-live="polite">'
+        f'<span class="muted" hx-get="{address}" hx-trigger="toggle once from:closest details"'
+        f' hx-swap="outerHTML" hx-target="this" hx-push-url="false">{words}</span>'
+        "</div></details>\n"
     )
+
+
+def menu_items(
+    name: str, options: Iterable[Option], count_of: Callable[[str], str] = lambda _value: ""
+) -> SafeString:
+    """What a menu offers, with how many rows each choice finds where that is known."""
+    items = [
+        f'<a class="item" id="filter-{name}-{number}" href="?{query}" hx-get="?{query}"'
+        f"{_CHOSEN if option.is_chosen else ''}>{escape(option.words)}"
+        f"{_COUNT.format(escape(count)) if count else ''}</a>"
+        for number, option in enumerate(options, 1)
+        for query, count in ((escape(option.query), count_of(option.value)),)
+    ]
+    nothing = gettext("Nothing to choose.")
+    found = "".join(items) or f'<span class="muted">{nothing}</span>'
+    return mark_safe(found)  # noqa: S308 (of parts that are escaped)
 
 
 def _written(content: Any) -> str:

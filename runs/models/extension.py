@@ -94,8 +94,8 @@ class RunListExtension(Protocol):
         """Filters by the name they have in the address."""
         ...
 
-    def choices(self) -> dict[str, list[tuple[str, Any]]]:
-        """What each filter offers: values with their words."""
+    def choices(self) -> dict[str, Callable[[], Iterable[tuple[str, Any]]]]:
+        """What gives the values that each filter offers, with their words."""
         ...
 
 

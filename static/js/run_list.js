@@ -101,13 +101,11 @@
     openMenu = root().querySelector("details[open]")?.id;
     focused = document.activeElement?.id;
   });
-  document.addEventListener("htmx:afterSettle", () => {
+  document.addEventListener("htmx:afterSettle", (event) => {
     if (root()) showSelection();
     const menu = openMenu && document.getElementById(openMenu);
-    if (menu) {
-      menu.open = true;
-      document.getElementById(focused)?.focus();
-    }
+    if (menu) menu.open = true; // it asks for its choices then
+    else if (event.detail.target.closest(".sheet")) document.getElementById(focused)?.focus();
     openMenu = null;
   });
 

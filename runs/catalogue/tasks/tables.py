@@ -20,6 +20,7 @@ from django_tables2.data import TableQuerysetData
 
 from runs.interface.filters import (
     AddressFilter,
+    Choices,
     NumbersFilter,
     SearchFilter,
     WordsFilter,
@@ -184,29 +185,28 @@ class TaskFilter(AddressFilter):
         return queryset.filter(shown_infeasible__in=truths) if value else queryset
 
     @cached_property
-    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
-        bare = self.shown.order_by()
+    def choice_lists(self) -> dict[str, Choices]:
+        patched = [(YES, _("in any way")), *TaskRevision.Category.choices, (NO, _("not patched"))]
+        return {
+            "task_set": _task_sets,
+            "site": self._sites,
+            "kind": self._kinds,
+            "template": _templates,
+            "patched": lambda: patched,
+            "infeasible": lambda: [(YES, _("yes")), (NO, _("no"))],
+        }
+
+    def _sites(self) -> list[tuple[str, str]]:
         sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together)
-        unsealed = bare.filter(is_sealed=False)
-        kinds = [
-            kind
+        return [(site, site) for site in sorted(sites)]
+
+    def _kinds(self) -> list[tuple[str, str]]:
+        unsealed = self.shown.order_by().filter(is_sealed=False)
+        return [
+            (kind, kind)
             for kind in distinct_values(Task, "evaluation_kind", MAX_OPTIONS)
             if unsealed.filter(evaluation_kind=kind).exists()
         ]
-        return {
-            "task_set": [
-                (str(row.pk), str(row)) for row in TaskSet.objects.order_by("name", "version")
-            ],
-            "site": [(site, site) for site in sorted(sites)],
-            "kind": [(kind, kind) for kind in kinds],
-            "template": self._templates(),
-            "patched": [
-                (YES, _("in any way")),
-                *TaskRevision.Category.choices,
-                (NO, _("not patched")),
-            ],
-            "infeasible": [(YES, _("yes")), (NO, _("no"))],
-        }
 
     @cached_property
     def _sites_together(self) -> list[list[str]]:
@@ -216,10 +216,15 @@ class TaskFilter(AddressFilter):
         lists = tasks.values_list("sites", flat=True).distinct()
         return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
 
-    def _templates(self) -> list[tuple[str, str]]:
-        """Templates by number, with the beginning of their words."""
-        words = distinct_with(Task, "template", "intent_template", MAX_OPTIONS)
-        return [
-            (name, f"{name}  {Truncator(words[name]).chars(TEMPLATE_CHARS)}".strip())
-            for name in sorted(words, key=lambda name: (len(name), name))
-        ]
+
+def _task_sets() -> list[tuple[str, str]]:
+    return [(str(row.pk), str(row)) for row in TaskSet.objects.order_by("name", "version")]
+
+
+def _templates() -> list[tuple[str, str]]:
+    """Templates by number, with the beginning of their words."""
+    words = distinct_with(Task, "template", "intent_template", MAX_OPTIONS)
+    return [
+        (name, f"{name}  {Truncator(words[name]).chars(TEMPLATE_CHARS)}".strip())
+        for name in sorted(words, key=lambda name: (len(name), name))
+    ]

@@ -27,8 +27,10 @@ from runs.catalogue.tasks.reading import (
     start_addresses,
 )
 from runs.catalogue.tasks.tables import CATEGORIES, TaskFilter, TaskTable
+from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import PER_PAGE, CappedPaginator
+from runs.interface.table_rows import menu_items
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 
 RUNS_PER_PAGE = 50
@@ -192,6 +194,16 @@ def task_list(request: AppRequest) -> HttpResponse:
     }
     name = "_task_table" if wants_partial(request) else "task_list"
     return render(request, f"runs/catalogue/{name}.html", context)
+
+
+@require_safe
+@permission_required("runs.view_task", raise_exception=True)
+def task_menu(request: AppRequest) -> HttpResponse:
+    """The choices of a filter."""
+    query = request.GET.copy()
+    name = query.pop(MENU, [""])[-1]
+    task_filter = TaskFilter(query, queryset=Task.objects.visible_to(request.user))
+    return HttpResponse(menu_items(name, task_filter.options(name)))
 
 
 @require_safe

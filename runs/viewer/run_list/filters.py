@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from operator import or_
 from typing import Any
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from runs.interface.filters import (
     AddressFilter,
+    Choices,
     NumbersFilter,
     SearchFilter,
     WordsFilter,
@@ -32,8 +33,15 @@ ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 HERE, MISSING = "here", "missing"
 """Whether a run's trajectory is here; a stub's is missing."""
-UNORDERED = frozenset({"q", "task_set", "agent", "model"})
+UNORDERED = frozenset({"q", "task_set", "site", "agent", "model"})
 """Filters by what no index has together with an order of the list."""
+SHOWN_NAMES = {
+    "site": "task__site",
+    "experiment": "experiment__name",
+    "agent": "agent__name",
+    "model": "agent__model",
+}
+"""Filters by what a run's row is called, with where it stands."""
 LOOKED_AT, COMMON = 100, 5
 """So many runs tell whether a kind of anomaly is common: at least one in five has it."""
 
@@ -171,83 +179,58 @@ class RunFilter(AddressFilter):
         return str(_("shown")) if name in ("superseded", "archived") else words
 
     @cached_property
-    def choice_lists(self) -> dict[str, list[tuple[str, Any]]]:
-        return self._names() | {
-            "outcome": list(Run.Outcome.choices),
-            "anomaly": [
-                *((kind.value, kind.label) for kind in ANOMALIES),
-                (NO_ANOMALY, _("none")),
-            ],
-            "status": list(RunStatus.choices),
-            "trajectory": [(HERE, _("here")), (MISSING, _("missing"))],
+    def choice_lists(self) -> dict[str, Choices]:
+        anomalies = [*((kind, kind.label) for kind in ANOMALIES), (NO_ANOMALY, _("none"))]
+        return {
+            "task_set": self._task_sets,
+            **{name: partial(self._names, name) for name in SHOWN_NAMES},
+            "outcome": lambda: Run.Outcome.choices,
+            "anomaly": lambda: anomalies,
+            "status": lambda: RunStatus.choices,
+            "trajectory": lambda: [(HERE, _("here")), (MISSING, _("missing"))],
             **self.extension.choices(),
         }
 
-    def _names(self) -> dict[str, list[tuple[str, Any]]]:
-        """Sites, agents and so on; offered is only what runs show that the person may see."""
-        task_sets = TaskSet.objects.order_by("name", "version")
-        sets = [
-            (str(key), f"{name} {version}")
-            for key, name, version in task_sets.values_list("pk", "name", "version")
-        ]
+    def _task_sets(self) -> list[tuple[str, str]]:
+        sets = TaskSet.objects.order_by("name", "version").values_list("pk", "name", "version")
         if self.visibility.visible:
-            return _names_of_newest(self.visibility, sets)
-        is_whole = self.visibility.anonymous is None
-        names = _names_of_all() if is_whole else _names_known(self.visibility)
-        return {"task_set": sets, **names}
+            sets = sets.filter(pk__in={row.task__task_set for row in self._newest})
+        return [(str(key), f"{name} {version}") for key, name, version in sets]
 
+    def _names(self, name: str) -> list[tuple[str, str]]:
+        """Sites, agents and so on; offered is only what runs show that the person may see.
 
-def _names_of_all() -> dict[str, list[tuple[str, Any]]]:
-    """What is offered to somebody who may know everything of all runs."""
-    agents = list(AgentConfiguration.objects.order_by().values_list("name", "model").distinct())
-    newest = Experiment.objects.order_by("-created_at", "-pk").values_list("name", flat=True)
-    return {
-        "site": _pairs(distinct_values(Task, "site", MAX_OPTIONS)),
-        "experiment": _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True),
-        "agent": _pairs({name for name, _model in agents}),
-        "model": _pairs({model for _name, model in agents}),
-    }
+        To somebody who sees only part: what the newest of their runs show.
+        """
+        field = SHOWN_NAMES[name]
+        if self.visibility.visible:
+            shown = [row for row in self._newest if name == "site" or not row.is_anonymous]
+            return _pairs({getattr(row, field) for row in shown})
+        if name == "site":
+            return _pairs(distinct_values(Task, "site", MAX_OPTIONS))
+        if name == "experiment":
+            experiments = self._of_known(Experiment.objects.all(), "experiment")
+            newest = experiments.order_by("-created_at", "-pk").values_list("name", flat=True)
+            return _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True)
+        agents = self._of_known(AgentConfiguration.objects.order_by(), "agent")
+        return _pairs(agents.values_list(field.removeprefix("agent__"), flat=True).distinct())
 
+    def _of_known(self, actors: QuerySet[Any], field: str) -> QuerySet[Any]:
+        """Those with a run whose agent the person may know.
 
-def _names_known(visibility: Visibility) -> dict[str, list[tuple[str, Any]]]:
-    """The same for somebody who sees all runs, but of some must not know who acted.
+        Asked one by one: for most the first run that is found will do.
+        """
+        if self.visibility.anonymous is None:
+            return actors
+        known = Run.objects.visible_with(self.visibility).not_anonymous().order_by()
+        return actors.filter(Exists(known.filter(**{field: OuterRef("pk")})))
 
-    Asked name by name: for most the first run that is found will do.
-    """
-    runs = Run.objects.visible_with(visibility).not_anonymous().order_by()
-    agents = AgentConfiguration.objects.filter(Exists(runs.filter(agent=OuterRef("pk"))))
-    known = set(agents.order_by().values_list("name", "model"))
-    experiments = Experiment.objects.filter(Exists(runs.filter(experiment=OuterRef("pk"))))
-    newest = experiments.order_by("-created_at", "-pk").values_list("name", flat=True)
-    return {
-        "site": _pairs(distinct_values(Task, "site", MAX_OPTIONS)),
-        "experiment": _pairs(dict.fromkeys(newest[:MAX_OPTIONS]), is_sorted=True),
-        "agent": _pairs({name for name, _model in known}),
-        "model": _pairs({model for _name, model in known}),
-    }
-
-
-def _names_of_newest(
-    visibility: Visibility, sets: list[tuple[str, str]]
-) -> dict[str, list[tuple[str, Any]]]:
-    """The same for somebody who sees only part: what the newest of their runs show."""
-    shown: Any = Run.objects.visible_with(visibility.of_newest()).order_by()
-    found = list(
-        shown.values_list(
-            *("is_anonymous", "task__task_set", "task__site"),
-            *("experiment__name", "agent__name", "agent__model"),
-        )
-    )
-    places = {(task_set, site) for _is_anonymous, task_set, site, *_actor in found}
-    actors = {tuple(actor) for is_anonymous, _set, _site, *actor in found if not is_anonymous}
-    shown_sets = {key for key, _site in places}
-    return {
-        "task_set": [(key, name) for key, name in sets if int(key) in shown_sets],
-        "site": _pairs({site for _key, site in places}),
-        "experiment": _pairs({experiment for experiment, _agent, _model in actors}),
-        "agent": _pairs({agent for _experiment, agent, _model in actors}),
-        "model": _pairs({model for _experiment, _agent, model in actors}),
-    }
+    @cached_property
+    def _newest(self) -> list[Any]:
+        """What the newest runs show to somebody who sees only part."""
+        newest: Any = Run.objects.visible_with(self.visibility.of_newest()).order_by()
+        read = ("is_anonymous", "task__task_set", *SHOWN_NAMES.values())
+        return list(newest.values_list(*read, named=True))
 
 
 def _one_by_one(marks: QuerySet[Any]) -> Subquery:
@@ -267,6 +250,6 @@ def _are_common(marks: QuerySet[Any]) -> bool:
     return sum(map(bool, chain.from_iterable(found))) * COMMON >= LOOKED_AT
 
 
-def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, Any]]:
+def _pairs(names: Iterable[str | None], *, is_sorted: bool = False) -> list[tuple[str, str]]:
     words = [name for name in names if name]
     return [(name, name) for name in (words if is_sorted else sorted(words)[:MAX_OPTIONS])]

@@ -1,13 +1,13 @@
 """The runs table, how many runs each choice of its filters finds, and all runs that match."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control
@@ -15,9 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
+from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.keyset import KeyPage, read_cursor
 from runs.interface.paging import RowCount, count_rows
+from runs.interface.table_rows import menu_items
 from runs.models import Run, User
 from runs.models.extension import extension
 from runs.models.steps import last_screenshot
@@ -134,29 +136,18 @@ def run_preview(request: AppRequest, run_id: UUID) -> HttpResponse:
 
 @require_safe
 def run_facets(request: AppRequest) -> HttpResponse:
-    """By the address of each choice in the menus: how many runs it finds beside other filters."""
+    """The choices of a filter, and how many runs each of them finds beside other filters."""
     visibility = visibility_of(request.user)
     query = request.GET.copy()
+    name = query.pop(MENU, [""])[-1]
     of = Run.objects.visible_with(visibility)
     if query.pop(JUDGEABLE, None):
         of = of.judgeable()
     runs = RunFilter(query, queryset=of, visibility=visibility)
-    known = _counts(runs, visibility)
-    counts: dict[str, str] = {}
-    for control in runs.controls:
-        found, is_more = known
-        if control.name in query:
-            others = query.copy()
-            others.pop(control.name, None)
-            found, is_more = _counts(
-                RunFilter(others, queryset=of, visibility=visibility), visibility
-            )
-        values = [str(value) for value, _words in runs.choice_lists[control.name]]
-        for value, option in zip(values, control.options, strict=True):
-            n = found[control.name][value]
-            if n or not is_more:
-                counts[option.query] = str(RowCount(n, is_more=is_more))
-    return JsonResponse(counts)
+    options = runs.options(name)
+    query.pop(name, None)
+    beside = RunFilter(query, queryset=of, visibility=visibility)
+    return HttpResponse(menu_items(name, options, _counts(beside, visibility, name)))
 
 
 @require_safe
@@ -176,23 +167,24 @@ def _page(found: RunFilter, visibility: Visibility, size: int) -> KeyPage:
     return newest.page(None, size)
 
 
-def _counts(found: RunFilter, visibility: Visibility) -> tuple[dict[str, Counter[str]], bool]:
-    """By filter and value: how many of the newest runs that match; and whether more do."""
+def _counts(found: RunFilter, visibility: Visibility, name: str) -> Callable[[str], str]:
+    """Tells how many of the newest runs that match have a value of a filter; of more, at least.
+
+    Nothing of a value that only older ones may have.
+    """
     page = _page(found, visibility, COUNTED)
-    of_extension = {
-        name: str(column.accessor)
-        for name, column in extension().run_list.columns()
-        if name in found.extension.filters()
-    }
-    fields = FIELDS | of_extension
+    of_extension = dict(extension().run_list.columns())
+    field = FIELDS.get(name) or str(of_extension[name].accessor)
     runs = shown_rows(found.queryset.order_by(), visibility, page.keys)
-    rows = list(runs.values_list("pk", *fields.values()))
-    marks = anomalies_of([pk for pk, *values in rows if values[list(fields).index("anomaly")]])
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for pk, *values in rows:
-        for name, value in zip(fields, values, strict=True):
-            counts[name].update(_choices(name, value, marks.get(pk, [])))
-    return counts, page.next is not None
+    rows = list(runs.values_list("pk", field))
+    marks = anomalies_of([pk for pk, value in rows if value]) if name == "anomaly" else {}
+    counts = Counter(
+        choice for pk, value in rows for choice in _choices(name, value, marks.get(pk, []))
+    )
+    is_more = page.next is not None
+    return lambda value: (
+        str(RowCount(counts[value], is_more=is_more)) if counts[value] or not is_more else ""
+    )
 
 
 def _choices(name: str, value: Any, kinds: list[str]) -> Iterator[str]:

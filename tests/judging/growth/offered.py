@@ -5,14 +5,22 @@ Read from its links and forms, so that a new column or filter is found by itself
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from html import unescape
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, urlencode
 
 SORT = "sort"
 DAY = "2025-01-05"
+MENU = re.compile(r'hx-get="([^"]+[?;]menu=[^"]+)"')
 WORD = "zqzq"
 """Nobody writes it; long enough for an index of trigrams."""
+
+
+def menu_addresses(page: str) -> list[str]:
+    """Where the page's menus are asked for their choices."""
+    return [unescape(address) for address in MENU.findall(page)]
 
 
 def offered_queries(path: str, page: str, sampled: int) -> list[str]:
@@ -20,7 +28,7 @@ def offered_queries(path: str, page: str, sampled: int) -> list[str]:
 
     Args:
         path: the page's address, without a query.
-        page: its HTML.
+        page: its HTML, with that of its menus.
         sampled: of the values of one filter so many are taken, spread over its choices.
     """
     reader = _Reader(path)

@@ -44,7 +44,7 @@ from runs.viewer.run_list import tables as run_tables
 from runs.viewer.run_list import views as run_facets
 from tests.judging.api.test_blinding import QUERIES
 from tests.judging.growth.growing_world import GrowingWorld
-from tests.judging.growth.offered import fields_of, offered_queries
+from tests.judging.growth.offered import fields_of, menu_addresses, offered_queries
 from tests.judging.growth.work_count import Work, counted_work
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.crawling import log_in, respond
@@ -288,7 +288,8 @@ def _looked_at(
         sampled = OF_LISTS if kind.address.startswith(LISTS) else ELSEWHERE
         is_plain = seen.page and visit.data is None and "?" not in visit.path
         if kind.viewer == THOROUGH and sampled and is_plain:
-            for query in offered_queries(visit.path, seen.page, sampled):
+            menus = [viewer.visit(Visit(each)).page for each in menu_addresses(seen.page)]
+            for query in offered_queries(visit.path, "".join([seen.page, *menus]), sampled):
                 asked = Visit(f"{visit.path}?{query}")
                 of_query = Kind(kind.viewer, kind.address, _asked(asked), query)
                 yield of_query, (asked, viewer.visit(asked).work)

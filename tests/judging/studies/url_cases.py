@@ -582,8 +582,21 @@ RUN_FILTERS = (
     *("status=finished", "status=failed", "task=task+of+the+run"),
 )
 case("runs:run_list", *(f"sort={name}" for name in SORTS + NO_SORTS), *RUN_FILTERS)
-for page in ("run_count", "run_facets", "run_matching"):
+for page in ("run_count", "run_matching"):
     case(f"runs:{page}", *RUN_FILTERS, "judgeable=1", "judgeable=1&outcome=success")
+RUN_MENUS: tuple[str, ...] = (
+    *("outcome", "reference", "anomaly", "status", "agent", "model", "experiment"),
+    *("site", "task_set", "trajectory"),
+)
+case(
+    "runs:run_facets",
+    *(f"menu={name}" for name in RUN_MENUS),
+    *(f"menu={name}&judgeable=1&outcome=success" for name in RUN_MENUS),
+    *(f"menu={name}&{asked}" for name, asked in zip(cycle(RUN_MENUS[:7]), RUN_FILTERS)),
+    *(f"menu={name}&{asked}" for name, asked in zip(cycle(RUN_MENUS[:6]), RUN_FILTERS[::-1])),
+)
+TASK_MENUS = ("task_set", "site", "kind", "template", "patched", "infeasible")
+case("runs:task_menu", *(f"menu={name}" for name in TASK_MENUS))
 case("runs:prefetch_rules")
 case("runs:view_save", post=lambda _: {"name": "New", "query": "outcome=failure"})
 case("runs:view_delete", pk=lambda _: 1, post=lambda _: {})

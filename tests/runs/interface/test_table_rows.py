@@ -13,9 +13,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 from pytest_django import DjangoAssertNumQueries
 
-from runs.interface.filters import Control, Option
+from runs.interface.filters import Option
 from runs.interface.paging import TablePaginator
-from runs.interface.table_rows import filter_menus, table_rows
+from runs.interface.table_rows import menu_items, table_rows
 from runs.models import Task
 from tests.runs.factories import make_task
 
@@ -63,12 +63,11 @@ def test_rows_are_those_of_the_library(name: str | None) -> None:
 
 def test_a_menu_escapes_what_it_offers_and_marks_what_is_chosen() -> None:
     options = [
-        Option(HOSTILE, is_chosen=True, query="a=1&b=2"),
-        Option("b", is_chosen=False, query=""),
+        Option("1", HOSTILE, is_chosen=True, query="a=1&b=2"),
+        Option("2", "b", is_chosen=False, query=""),
     ]
-    menu = filter_menus([Control("site", "site", options), Control("none", "none", [])])
+    menu = menu_items("site", options, lambda value: HOSTILE if value == "2" else "")
     assert "<script>" not in menu
-    assert "filter-none" not in menu
     assert menu.count('aria-current="true"') == 1
     assert 'href="?a=1&amp;b=2" hx-get="?a=1&amp;b=2"' in menu
 

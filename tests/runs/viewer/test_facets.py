@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 from django.http import QueryDict
@@ -41,10 +42,28 @@ def runs() -> list[Run]:
     return made
 
 
+MENUS = [
+    "task_set",
+    "site",
+    "experiment",
+    "agent",
+    "model",
+    "outcome",
+    "anomaly",
+    "status",
+    "trajectory",
+    "reference",
+]
+ITEM = re.compile(r'href="\?([^"]*)"[^>]*>[^<]*(?:<span class="muted num push">([^<]*))?')
+
+
 def counts_of(user: User, query: str = "") -> dict[str, str]:
-    answer = client_of(user).get(f"/runs/facets/?{query}")
-    assert answer.status_code == 200
-    found: dict[str, str] = answer.json()
+    """By the address of each choice of all menus: how many runs it says that it finds."""
+    found: dict[str, str] = {}
+    for name in MENUS:
+        answer = client_of(user).get(f"/runs/facets/?menu={name}&{query}")
+        assert answer.status_code == 200
+        found |= {unescape(asked): n for asked, n in ITEM.findall(answer.content.decode()) if n}
     return found
 
 
@@ -56,14 +75,13 @@ def numbers_listed(user: User, query: str) -> dict[str, str]:
         runs = Run.objects.visible_with(visibility)
         return RunFilter(data, queryset=runs, visibility=visibility)
 
-    found = {}
+    found: dict[str, str] = {}
     page = filtered(QueryDict(query))
-    for control in page.controls:
-        for (value, _), option in zip(
-            page.choice_lists[control.name], control.options, strict=True
-        ):
+    assert [name for name, _ in page.menus] == MENUS
+    for name in MENUS:
+        for option in page.options(name):
             alone = QueryDict(query, mutable=True)
-            alone.setlist(control.name, [str(value)])
+            alone.setlist(name, [option.value])
             found[option.query] = str(filtered(alone).qs.count())
     return found
 
@@ -114,12 +132,23 @@ def test_the_number_of_queries_is_constant(
         for _ in range(rows):
             make_run(agent=make_agent(f"agent {Run.objects.count()}"), pictures=False)
         client = client_of(engineer)
-        client.get("/runs/facets/")
-        with django_assert_max_num_queries(16) as counted:  # type: ignore[operator]
-            client.get("/runs/facets/")
+        client.get("/runs/facets/?menu=agent")
+        with django_assert_max_num_queries(10) as counted:  # type: ignore[operator]
+            client.get("/runs/facets/?menu=agent")
         return len(counted)
 
     assert count(2) == count(20)
+
+
+@pytest.mark.parametrize("address", ["/runs/facets/", "/tasks/menu/"])
+@pytest.mark.parametrize("name", ["", "q", "nothing", "\0", "<b>"])
+def test_what_has_no_menu_is_not_found(engineer: User, address: str, name: str) -> None:
+    assert client_of(engineer).get(address, {"menu": name}).status_code == 404
+
+
+def test_a_menu_that_offers_nothing_says_so(engineer: User) -> None:
+    answer = client_of(engineer).get("/tasks/menu/?menu=site")
+    assert "Nothing to choose." in answer.content.decode()
 
 
 def chosen(user: User, query: str = "") -> tuple[list[str], str]:
