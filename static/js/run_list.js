@@ -104,9 +104,12 @@
   document.addEventListener("htmx:afterSettle", (event) => {
     if (root()) showSelection();
     const menu = openMenu && document.getElementById(openMenu);
-    if (menu) menu.open = true; // it asks for its choices then
-    else if (event.detail.target.closest(".sheet")) document.getElementById(focused)?.focus();
     openMenu = null;
+    if (menu) menu.open = true; // it asks for its choices then
+    else if (focused && event.target.closest(".sheet")) {
+      document.getElementById(focused)?.focus();
+      focused = null;
+    }
   });
 
   // Boxes may be ticked before this script is here.
