@@ -20,6 +20,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 START_LIMIT_S = 60
+# Nothing need outlive the server, and what runs in the background takes the processor from tests.
+POSTGRESQL_SETTINGS = (
+    "listen_addresses=127.0.0.1",
+    "log_min_messages=fatal",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "max_wal_size=4GB",
+    "checkpoint_timeout=1h",
+    "autovacuum=off",
+    "jit=off",
+    "update_process_title=off",
+)
 
 
 def free_port() -> int:
@@ -93,14 +108,7 @@ def postgresql(directory: Path) -> Iterator[str]:
     )
     port = free_port()
     command = [find_program("postgres"), "-D", str(data), "-p", str(port), "-k", str(data)]
-    command += [
-        "-c",
-        "listen_addresses=127.0.0.1",
-        "-c",
-        "fsync=off",
-        "-c",
-        "log_min_messages=fatal",
-    ]
+    command += [part for setting in POSTGRESQL_SETTINGS for part in ("-c", setting)]
     with running(command, stop=signal.SIGINT, user=user) as process:
         wait_for(port, process, "PostgreSQL")
         yield f"postgresql://crosscheck@127.0.0.1:{port}/postgres"
