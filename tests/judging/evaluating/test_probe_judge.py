@@ -22,7 +22,7 @@ from tests.webagent.llm.stub_models import KEY
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.postgresql_only("slow, and alike on both"),
+    pytest.mark.sqlite_only("figures and prompts, alike on both"),
 ]
 
 MODEL = """

@@ -30,7 +30,10 @@ from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord, LabelRecord
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_import_labels.py stores verdicts on both"),
+]
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
 

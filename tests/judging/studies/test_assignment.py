@@ -22,7 +22,10 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_concurrency.py hands out on both"),
+]
 
 
 def expire(assignment: Assignment) -> None:

@@ -32,7 +32,10 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("asks what test_blinding_urls.py asks of PostgreSQL"),
+]
 
 
 @pytest.fixture(autouse=True, params=[blinding.LOOKED_UP, 0], ids=["few runs wait", "many"])

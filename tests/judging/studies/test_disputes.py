@@ -14,7 +14,7 @@ from judging.studies.services import close_study, remove_member
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("test_concurrency.py settles on both")]
 
 
 def test_the_adjudicator_settles_it_with_who_when_and_why() -> None:

@@ -14,7 +14,10 @@ from tests.runs.factories import client_of, make_user
 from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import RunBundle, open_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_import_labels.py stores verdicts on both"),
+]
 DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
 SAID = ("@agentrewardbench", "stub-judge", "AgentRewardBench", "first annotator", "annotations.csv")
 

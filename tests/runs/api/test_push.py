@@ -23,7 +23,10 @@ from tests.runs.api.pushing import Pusher, opening, step
 from tests.runs.factories import make_task, make_user
 from webagent.trajectory.canonical import run_content_hash
 
-pytestmark = pytest.mark.django_db
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_push_races.py and test_races.py run on both"),
+]
 
 
 @pytest.fixture

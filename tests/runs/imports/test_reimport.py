@@ -22,7 +22,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.recognition import PlacesReader
 from webagent.trajectory.reading import open_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("test_storing.py stores on both")]
 DATA = Path(__file__).parent.parent.parent / "data"
 
 

@@ -15,7 +15,7 @@ from tests.runs.factories import make_run
 from tests.runs.storage.stores import store_blob
 from tests.webagent.pages import png
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests detectors")]
 
 
 def looping_run(length: int = 16) -> Run:

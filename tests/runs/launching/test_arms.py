@@ -21,7 +21,7 @@ from tests.runs.factories import client_of, make_run, make_user
 from tests.runs.knowledge.test_knowledge_pages import made
 from webagent.agents.registry import BadAgentConfig, make_agent
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests forms")]
 
 
 @pytest.mark.parametrize(

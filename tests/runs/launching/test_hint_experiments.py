@@ -43,7 +43,7 @@ from webagent.knowledge.entries import Level, Relatedness
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.postgresql_only("slow, and alike on both"),
+    pytest.mark.sqlite_only("plain queries, alike on both"),
 ]
 
 

@@ -26,7 +26,7 @@ from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.records import RunRecord, StepRecord
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("test_execution.py runs on both")]
 
 
 @pytest.fixture
