@@ -118,10 +118,10 @@ class Keyset:
         """The page beside the cursor; the first where it leads nowhere.
 
         Args:
-            are_common: many rows match what no index has together with the order. Of the next rows
+            are_common: many rows match what no index has together with the lead. Of the next rows
                 some fill a page then; SQLite would sort all that match.
         """
-        looks_first = are_common and connection.vendor == "sqlite"
+        looks_first = are_common and bool(self._lead) and connection.vendor == "sqlite"
         beside = self._position(cursor) if cursor else None
         if cursor is None or beside is None:
             keys = self._keys(None, back=False, most=size + 1, looks_first=looks_first)

@@ -101,6 +101,7 @@ class AgentConfiguration(models.Model):
     class Meta:
         ordering = ["name", "version"]
         verbose_name = "agent configuration"
+        indexes = [models.Index(fields=["name"], name="agent_by_name")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()

@@ -88,8 +88,10 @@ class Run(models.Model):
         ACTIONS_AND_PAGE = 2, _("equal actions on equal pages")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    task = models.ForeignKey("runs.Task", models.PROTECT, related_name="runs")
-    agent = models.ForeignKey(AgentConfiguration, models.PROTECT, related_name="runs")
+    task = models.ForeignKey("runs.Task", models.PROTECT, related_name="runs", db_index=False)
+    agent = models.ForeignKey(
+        AgentConfiguration, models.PROTECT, related_name="runs", db_index=False
+    )
     experiment = models.ForeignKey(
         Experiment, models.PROTECT, null=True, blank=True, related_name="runs"
     )
@@ -223,8 +225,9 @@ class Run(models.Model):
                 fields=["experiment", "superseded", "status", "outcome"], name="run_counted"
             ),
             models.Index(fields=["outcome", "-created_at"], name="run_by_outcome"),
-            models.Index(fields=["task", "agent"], name="run_by_task_agent"),
             # The orders of the list, each read forwards and backwards.
+            models.Index(fields=["agent", "-created_at", "-id"], name="run_by_agent"),
+            models.Index(fields=["task", "-created_at", "-id", "agent"], name="run_by_task"),
             models.Index(fields=["status", "-created_at", "-id"], name="run_by_status"),
             models.Index(fields=["has_anomaly", "-created_at", "-id"], name="run_by_anomaly"),
             models.Index(fields=["n_steps", "-created_at", "-id"], name="run_by_steps"),

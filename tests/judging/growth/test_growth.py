@@ -84,6 +84,7 @@ ADDRESSES = os.environ.get("GROWTH_OF") or ("" if connection.vendor == "sqlite" 
 WORDS = "no index of words: tasks are searched one by one"
 NAMES = "names of experiments and studies, of which there are few, are searched one by one"
 SORTED = "all that matches is sorted: no index has both the filter and the order"
+BY_TASK = "runs of a set or site are read task by task, and here tasks grow with the runs"
 UNDER_WAY = "runs under way, of which there are as many as workers, are looked at one by one"
 PLANNED = "the planner reads all of a small table rather than ask of each row"
 NONE_FITS = "stubs are never drawn into a study: all runs are looked through for one that fits"
@@ -94,9 +95,8 @@ GROWING = {
         ("runs:task_list", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
         ("judging:palette", "q"): NAMES,
-        ("runs:run_list", "agent"): SORTED,
-        ("runs:run_list", "model"): SORTED,
-        ("runs:run_list", "task_set"): SORTED,
+        ("runs:run_list", "task_set"): BY_TASK,
+        ("runs:run_list", "site"): BY_TASK,
         ("runs:task_list", "site"): SORTED,
         ("runs:task_list", "patched"): SORTED,
     },
@@ -109,7 +109,6 @@ GROWING = {
         ("judging:audit_home", ""): PLANNED,
         ("judging:audit_home", "page"): PLANNED,
         ("runs:knowledge_list", "run"): PLANNED,
-        ("runs:run_list", "status"): PLANNED,
     },
 }
 """What still grows, by address and filter, and why. What grows no more must go from here."""

@@ -113,4 +113,4 @@ def test_looking_for_parts_goes_by_the_tasks():
             cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
             plans.append(" ".join(str(row[-1]) for row in cursor.fetchall()))
     assert plans
-    assert all("INDEX run_by_task_agent (task_id=?)" in plan for plan in plans), plans
+    assert all("INDEX run_by_task (task_id=?)" in plan for plan in plans), plans
