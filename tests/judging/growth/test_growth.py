@@ -11,7 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
 import pytest
@@ -48,7 +48,7 @@ from tests.judging.growth.offered import fields_of, menu_addresses, offered_quer
 from tests.judging.growth.work_count import Work, counted_work
 from tests.judging.studies.blind_world import World
 from tests.judging.studies.crawling import log_in, respond
-from tests.judging.studies.statements import undone
+from tests.judging.studies.statements import replies_to, told_apart, undone
 from tests.judging.studies.url_cases import CASES, Visit
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user
@@ -213,6 +213,18 @@ class Viewer:
         is_page = response.headers.get("Content-Type", "").startswith("text/html")
         return Seen(response.status_code, work, body.decode() if is_page else "")
 
+    def work_now(self, visit: Visit, before: Work, replied: bytes | None) -> Work:
+        """What the visit takes now.
+
+        Where the database replies to all its statements with the same rows as before, they are
+        sent once more, but the page is not made: it would ask the same.
+        """
+        with counted_work() as work:
+            replies = replies_to(before.statements)
+        if replies is not None and replies == replied:
+            return replace(work, statements=before.statements)
+        return self.visit(visit).work
+
 
 def test_the_count_tells_a_look_at_every_row_from_a_look_at_one() -> None:
     user = make_user()
@@ -243,13 +255,14 @@ def test_no_page_grows_with_the_rest_of_the_site(
     monkeypatch.setattr(timezone, "now", lambda: now)
     _have_words_indexed()
     few = _asked_once(_looked_at(site.world, viewers))
+    replied = {kind: replies_to(work.statements) for kind, (_visit, work) in few.items()}
     site.multiply(TIMES)
     _have_words_indexed()
     grown: list[tuple[float, str]] = []
     known = set(GROWING[connection.vendor])
     found = set()
     for kind, (visit, before) in few.items():
-        after = viewers[kind.viewer].visit(visit).work
+        after = viewers[kind.viewer].work_now(visit, before, replied[kind])
         growth = before.growth_to(after)
         if growth > GROWTH:
             found |= kind.filters & known
@@ -304,7 +317,11 @@ def _asked_once(
     first: dict[object, Kind] = {}
     found = {}
     for kind, seen in looked_at:
-        asked = kind if kind.address.startswith(LISTS) else (kind.viewer, seen[1].asked)
+        asked = (
+            kind
+            if kind.address.startswith(LISTS)
+            else (kind.viewer, told_apart(seen[1].statements))
+        )
         if first.setdefault(asked, kind) == kind:
             found[kind] = seen
     return found

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
 
-from tests.judging.studies.statements import Statements, asked_of_database, told_apart
+from tests.judging.studies.statements import Statement, asked_of_database
 
 INSTRUCTIONS_AT_ONCE = 100
 """SQLite reports whenever it has carried out so many."""
@@ -32,11 +32,13 @@ ROWS_READ = """
 class Work:
     """What a request took; never nothing, so that it can be divided by."""
 
-    n_statements: int = 1
     n_steps: int = 1
     """Instructions of SQLite, or rows that PostgreSQL read."""
-    asked: Statements = (0, 0)
-    """What tells the texts of the statements apart from others."""
+    statements: list[Statement] = field(default_factory=list)
+
+    @property
+    def n_statements(self) -> int:
+        return max(len(self.statements), 1)
 
     def growth_to(self, other: Work) -> float:
         """How many times as much the other is, in whichever has grown more."""
@@ -53,11 +55,9 @@ def counted_work() -> Iterator[Work]:
     work = Work()
     connection.ensure_connection()
     count = _instructions if connection.vendor == "sqlite" else _rows
-    with count() as so_far, asked_of_database() as texts:
+    with count() as so_far, asked_of_database() as work.statements:
         yield work
-        work.n_statements = max(len(texts), 1)
         work.n_steps = so_far()
-        work.asked = told_apart(texts)
 
 
 @contextmanager
