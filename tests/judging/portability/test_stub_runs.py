@@ -371,7 +371,7 @@ PLACES = st.tuples(st.sampled_from(TASKS), st.sampled_from(["ann", "bob", "cem"]
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     labels=st.dictionaries(PLACES, LABELS, min_size=1, max_size=5),
