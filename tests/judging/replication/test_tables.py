@@ -24,8 +24,15 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def studies() -> None:
+def test_figures_that_are_not_there_say_why() -> None:
+    rows = files.rows_of(files.facts_of(files.NEC), "matrix")
+    assert {row["ours"] for row in rows} == {None}
+    assert {row["missing_because"] for row in rows} == {"nothing is judged yet"}
+
+
+@pytest.fixture(scope="module")
+def studies(kept_rows: None) -> None:
+    """For all tests from here on."""
     papers.before_study()
     papers.after_study()
 
@@ -71,12 +78,6 @@ def test_what_a_paper_says_of_spread_becomes_an_interval() -> None:
     assert share is not None
     assert (share.low, share.high) == (wilson.low, wilson.high)  # type: ignore[union-attr]
     assert published(Published(value=-3.0, of=8), Unit.NUMBER).interval is None
-
-
-def test_figures_that_are_not_there_say_why() -> None:
-    rows = files.rows_of(files.facts_of(files.NEC), "matrix")
-    assert {row["ours"] for row in rows} == {None}
-    assert {row["missing_because"] for row in rows} == {"nothing is judged yet"}
 
 
 MISNAMED = (

@@ -137,13 +137,19 @@ def counted() -> dict[str, int]:
     return {model.__name__: model.objects.count() for model in (*models, ReplicationPart)}
 
 
-def test_one_command_runs_learns_judges_and_reports(file: Path) -> None:
+def test_one_command_does_everything_once_and_reports(file: Path) -> None:
     plan = replicate(file)
     assert "5 tasks × 1 configurations × 2 trials" in plan
     assert "waits for what is learned: tips" in plan
     assert not Run.objects.exists()
 
     report = replicate(file, "--run")
+    _holds_what_the_world_gives(report)
+    _is_done_again_and_doubles_nothing(file)
+    _draws_the_same_sample_again(file)
+
+
+def _holds_what_the_world_gives(report: str) -> None:
     # 5 tasks, 2 trials: plain, stopped; a baseline and two conditions of hints.
     assert Run.objects.count() == 10 + 10 + 30
     assert counted()["StudyItem"] == 6
@@ -181,14 +187,25 @@ def test_one_command_runs_learns_judges_and_reports(file: Path) -> None:
     assert ("runs without a reference verdict", "", "6") in found
 
 
-def test_whatever_is_done_again_doubles_nothing(file: Path) -> None:
-    replicate(file, "--run")
+def _is_done_again_and_doubles_nothing(file: Path) -> None:
     before, report = counted(), replicate(file, "--report")
     replicate(file, "--run")
     replicate(file, "--resume")
     assert counted() == before
     assert replicate(file, "--report") == report
     assert Replication.objects.get().ended_at is not None
+
+
+def _draws_the_same_sample_again(file: Path) -> None:
+    def drawn() -> list[tuple[str, int]]:
+        items = StudyItem.objects.order_by("position")
+        return list(items.values_list("run__task__external_id", "run__trial"))
+
+    first = drawn()
+    StudyItem.objects.all().delete()
+    Study.objects.all().delete()
+    replicate(file, "--run")
+    assert drawn() == first
 
 
 def test_what_is_stopped_after_any_part_goes_on_there(file: Path) -> None:
@@ -205,19 +222,6 @@ def test_what_is_stopped_after_any_part_goes_on_there(file: Path) -> None:
     assert counted()["Run"] == 50
     assert counted()["StudyItem"] == 6
     assert counted()["ReplicationPart"] == 5
-
-
-def test_the_sample_is_the_same_wherever_the_same_is_run(file: Path) -> None:
-    def drawn() -> list[tuple[str, int]]:
-        items = StudyItem.objects.order_by("position")
-        return list(items.values_list("run__task__external_id", "run__trial"))
-
-    replicate(file, "--run")
-    first = drawn()
-    StudyItem.objects.all().delete()
-    Study.objects.all().delete()
-    replicate(file, "--run")
-    assert drawn() == first
 
 
 def test_a_part_that_cannot_be_done_says_why_and_rests(file: Path) -> None:
