@@ -91,7 +91,7 @@ quick-check: $(INSTALLED_DEV)
 	scripts/with_scratch.sh .venv/bin/mypy
 
 quick-tests: $(TESTS)
-	$(PYTEST) -n 3 $(BY_FILE) --hypothesis-profile=quick \
+	$(PYTEST) -n 2 $(BY_FILE) --hypothesis-profile=quick \
 	  -m "not browser and not worker and not postgresql_only and not slow"
 
 format: $(INSTALLED_DEV) ## formats the source

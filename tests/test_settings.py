@@ -52,6 +52,7 @@ print([DATA_DIR] == [*Path(os.environ["TMPDIR"]).glob("crosscheck-test-*")])
 """
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_test_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
     ended = start("webagent.settings.test", ("-c", MAKES_A_FOLDER), TMPDIR=str(tmp_path))
     assert ended.stdout.strip() == "True", ended.stderr
@@ -72,6 +73,7 @@ def test_the_folder_of_a_test_goes_with_the_process_that_made_it(tmp_path: Path)
         ("MODELS_FILE", "/nowhere/models.toml"),
     ],
 )
+@pytest.mark.slow
 def test_wrong_value_is_named_in_one_line(tmp_path: Path, name: str, value: str) -> None:
     ended = start("webagent.settings.local", DATA_DIR=str(tmp_path), **{name: value})
     assert ended.returncode != 0
@@ -85,6 +87,7 @@ def test_secret_values_are_not_echoed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL", "ALLOWED_HOSTS"])
+@pytest.mark.slow
 def test_production_demands_what_it_needs(tmp_path: Path, missing: str) -> None:
     given = {
         "SECRET_KEY": "x" * 50,
@@ -119,6 +122,7 @@ def test_production_settings_pass_the_deployment_check(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.slow
 def test_local_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
     assert start("webagent.settings.local", READ, DATA_DIR=str(tmp_path)).returncode == 0
     key = tmp_path / "secret_key"

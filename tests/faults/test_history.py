@@ -124,6 +124,7 @@ def test_blobs_without_rows_and_rows_without_blobs_are_found(world: World) -> No
 
 @pytest.mark.parametrize("state", ["queued", "leased", "running"])
 @given(correct())
+@pytest.mark.slow
 def test_what_has_not_ended_is_found(state: str, world: World) -> None:
     states = {**world.after.states, "another": state}
     assert replace(world, after=replace(world.after, states=states)).found() == {"not ended"}

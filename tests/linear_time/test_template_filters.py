@@ -40,6 +40,7 @@ def _filters() -> dict[str, Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("name", _filters())
+@pytest.mark.slow
 def test_a_filter_of_templates_takes_linear_time(name: str) -> None:
     def shown(value: Any) -> None:
         with suppress(Exception):  # a template shows nothing then; its work counts

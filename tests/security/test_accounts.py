@@ -184,6 +184,7 @@ def let_pass(pause: timedelta) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_an_attacker_from_one_address_does_not_lock_the_owner_out(guarded) -> None:
     make_user("annotator", "ann")
     codes = tries(MOST_TRIES * 2, name="ann", address="198.51.100.1")
@@ -192,6 +193,7 @@ def test_an_attacker_from_one_address_does_not_lock_the_owner_out(guarded) -> No
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_many_addresses_slow_a_name_down_and_lock_nobody_out(guarded) -> None:
     make_user("annotator", "ann")
     assert log_in("ann", "198.51.100.200").status_code == 302
@@ -216,6 +218,7 @@ def test_many_addresses_slow_a_name_down_and_lock_nobody_out(guarded) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("proxies", [1, 2])
+@pytest.mark.slow
 def test_limits_go_by_the_address_that_our_proxies_saw(guarded, settings, proxies: int) -> None:
     """Claiming the owner's address, or another one with each try, helps nobody."""
     settings.PROXIES = proxies

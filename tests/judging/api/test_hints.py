@@ -32,6 +32,7 @@ def asked(**changes: Any) -> dict[str, Any]:
     return {"task_set": "levers", "model": "stub-judge", "levels": ["concrete"], **changes}
 
 
+@pytest.mark.slow
 def test_a_story(world, caller: Caller) -> None:
     runs = successes()
     successes()  # a second run of every task
@@ -74,6 +75,7 @@ def test_a_story(world, caller: Caller) -> None:
         ({"max_cost": 0}, "body.max_cost"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_wrong_is_named(world, caller: Caller, wrong: dict[str, Any], field: str) -> None:
     successes()
     for path in ("/hint-estimates", "/hint-jobs"):

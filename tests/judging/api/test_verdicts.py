@@ -82,6 +82,7 @@ def test_agreement_counts_as_the_query_says(study: Study, caller: Caller) -> Non
 
 
 @pytest.mark.parametrize("name", ["matrices", "figures", "triangle", "nothing"])
+@pytest.mark.slow
 def test_tables_are_those_of_the_page(study: Study, caller: Caller, name: str) -> None:
     answer = caller.get(f"/studies/{study.pk}/tables/{name}")
     if name == "nothing":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from judging.demo import RUNS_FILE
 from judging.demo.pictures import put_in
 from webagent.trajectory.bundles import RunBundle
@@ -19,6 +21,7 @@ def lines(archive: Path, name: str) -> list[bytes]:
         return opened.read(name).splitlines()
 
 
+@pytest.mark.slow
 def test_other_runs_stay_to_the_byte_and_those_of_the_task_are_replaced(tmp_path: Path) -> None:
     recorded, out = tmp_path / "part.zip", tmp_path / "runs.zip"
     with open_runs(RUNS_FILE) as source:

@@ -142,6 +142,7 @@ NEED_NOT_BE_TAKEN: dict[str, Callable[[], dict[str, Any]]] = {
 
 @every_kind
 @pytest.mark.parametrize("why", NEED_NOT_BE_TAKEN)
+@pytest.mark.slow
 def test_work_that_need_not_be_taken_is_no_fault(kind: Kind, why: str):
     waits(kind, **NEED_NOT_BE_TAKEN[why]())
     workers_live()

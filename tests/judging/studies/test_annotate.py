@@ -101,6 +101,7 @@ def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> 
         ({"success": "failure", "failure_step": "x"}, "This run has no such step."),
     ],
 )
+@pytest.mark.slow
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
     study: Study, fields: dict[str, str], says: str
 ) -> None:

@@ -61,6 +61,7 @@ def test_the_adjudicator_sees_both_labels_and_nobodys_name(dispute: Dispute) -> 
     assert 'name="verdict"' in shown
 
 
+@pytest.mark.slow
 def test_the_order_of_the_labels_stays_and_says_nothing(dispute: Dispute) -> None:
     def order(of: Dispute) -> list[bool]:
         shown = page(judge(of), of)
@@ -225,6 +226,7 @@ def test_who_labelled_a_run_elsewhere_reads_the_dispute_about_it() -> None:
     assert page(ann, imported)
 
 
+@pytest.mark.slow
 def test_both_lists_hold_the_disputes_that_each_person_may_open() -> None:
     world = make_world()
     viewers = [world.engineer, world.annotator, world.adjudicator, world.admin, world.stranger]

@@ -29,6 +29,7 @@ def newest_of(user: User, most: int) -> NewestRuns:
 
 @pytest.mark.parametrize("are_dated", [True, False])
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_they_are_the_newest_of_all_that_are_visible(seed: int, are_dated: bool) -> None:
     user = make_user("annotator")
     draw_world(Random(seed), user)

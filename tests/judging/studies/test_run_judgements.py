@@ -219,6 +219,7 @@ def test_what_an_evaluation_holds_is_escaped(item: StudyItem) -> None:
     "details",
     [{}, [], "text", 3, {"checks": "x"}, {"checks": [3, None]}, {"rules": [1]}, {"a": {"b": []}}],
 )
+@pytest.mark.slow
 def test_details_of_any_form_are_shown_somehow(item: StudyItem, details: object) -> None:
     evaluation = audited.evaluation(item.run, audited.evaluator("odd"), "passed", details=details)
     assert Explanation(evaluation).checks == []

@@ -99,6 +99,7 @@ def test_labels_of_which_nothing_was_told_are_exported_as_ever(study: Study) -> 
 
 @pytest.mark.sqlite_only("tests what pages keep")
 @pytest.mark.parametrize("told", ["7", "0-2000000000", "<script>", "3 0", "x" * 9000])
+@pytest.mark.slow
 def test_a_page_that_tells_nonsense_is_refused_in_words(study: Study, told: str) -> None:
     answer = submitted(study, success="success", rationale="kept", seen=told)
     assert answer.status_code == 422

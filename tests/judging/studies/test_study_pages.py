@@ -228,6 +228,7 @@ def test_guidelines_hold_lists_tables_and_safe_links() -> None:
 
 @pytest.mark.parametrize("page", ["study_list", "home"])
 @pytest.mark.parametrize("role", ["engineer", "annotator"])
+@pytest.mark.slow
 def test_the_list_costs_the_same_however_long_it_is(role: str, page: str) -> None:
     user = make_user(role)
     client = client_of(user)

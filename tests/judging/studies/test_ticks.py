@@ -74,6 +74,7 @@ def test_ticks_are_stored_with_the_label(study: Study):
         ({"cart": "yes", "cart_step": "x", "paid": "no"}, {"cart_step"}),
     ],
 )
+@pytest.mark.slow
 def test_errors_stand_at_their_milestone(study: Study, fields: dict[str, Any], wrong: set[str]):
     user, _ = annotators_of(study)
     response = send(study, user, **fields)

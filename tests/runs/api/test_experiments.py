@@ -61,6 +61,7 @@ def test_limits_are_arms(caller: Caller) -> None:
         ({"seeds": "x"}, "body.seeds"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_wrong_is_named(caller: Caller, wrong: dict[str, Any], field: str) -> None:
     for path in ("/experiments", "/experiment-estimates"):
         assert field in fields(caller.post(path, asked(**wrong)))

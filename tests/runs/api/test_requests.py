@@ -144,6 +144,7 @@ def test_a_cursor_of_another_list_is_refused(engineer: Caller) -> None:
         assert fields(engineer.get(f"/runs?cursor={broken}")) == ["query.cursor"]
 
 
+@pytest.mark.slow
 def test_a_list_takes_as_many_queries_however_long(engineer: Caller) -> None:
     def queries(path: str) -> int:
         with CaptureQueriesContext(connection) as captured:

@@ -78,6 +78,7 @@ def test_it_opens_what_its_scopes_name_and_its_owner_may() -> None:
     assert reader.get("/evaluators").status_code == 200
 
 
+@pytest.mark.slow
 def test_when_it_was_last_used_is_noted_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     caller = Caller(make_user(), Scope.RUNS_READ)
 

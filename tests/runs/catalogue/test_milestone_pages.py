@@ -111,6 +111,7 @@ def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
         ),
     ],
 )
+@pytest.mark.slow
 def test_errors_stand_at_their_field(engineer: User, row: dict[str, str], field: str):
     task = make_task()
     response = client_of(engineer).post(f"/tasks/{task.pk}/milestones/", sent(row, task=task))

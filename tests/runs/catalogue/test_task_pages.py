@@ -118,6 +118,7 @@ def test_empty_says_which_command_brings_tasks(engineer):
         ("task_set=x", []),
     ],
 )
+@pytest.mark.slow
 def test_filters(engineer, query, goals):
     task = make_patched()
     make_task(

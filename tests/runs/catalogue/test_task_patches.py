@@ -474,6 +474,7 @@ def test_the_shipped_patch_adds_whole_sentences():
 
 
 @pytest.mark.django_db
+@pytest.mark.slow
 def test_the_shipped_patch_fits_and_is_taken_back(tmp_path):
     out = io.StringIO()
     call_command("import_tasks", str(TASK_FILE), stdout=out)

@@ -66,6 +66,7 @@ def part_and_whole(request: Any, tmp_path: Path) -> tuple[Path, Path]:
     return places
 
 
+@pytest.mark.slow
 def test_the_whole_takes_the_place_of_the_part(part_and_whole: tuple[Path, Path]) -> None:
     part, whole = map(imported, part_and_whole)
     assert part.pk == whole.pk
@@ -75,6 +76,7 @@ def test_the_whole_takes_the_place_of_the_part(part_and_whole: tuple[Path, Path]
     assert imported(part_and_whole[1]).pk == whole.pk
 
 
+@pytest.mark.slow
 def test_a_part_that_others_sent_stays(
     part_and_whole: tuple[Path, Path],
 ) -> None:
@@ -85,6 +87,7 @@ def test_a_part_that_others_sent_stays(
     assert Run.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_a_part_that_is_judged_stays(part_and_whole: tuple[Path, Path]) -> None:
     part = imported(part_and_whole[0])
     make_study(runs=[part])

@@ -55,6 +55,7 @@ def stored_history(monkeypatch: Any) -> Run:
     return Run.objects.get(pk=run_id)
 
 
+@pytest.mark.slow
 def test_annotations_and_judgments_come_with_their_runs_and_once(store, capsys):
     for n_new in (3, 0):
         code, report = import_json(capsys, DATA / "agentrewardbench")

@@ -307,6 +307,7 @@ def test_a_disk_that_fills_up_at_any_write_leaves_nothing(settings, tmp_path):
 
 
 @pytest.mark.parametrize("model", [Run, Step, Attachment, Event, Blob, Task, AgentConfiguration])
+@pytest.mark.slow
 def test_a_database_that_fails_at_any_table_leaves_nothing(store, model):
     before = rows()
     insertion = re.compile(rf'INSERT (OR IGNORE )?INTO "{model._meta.db_table}" ')
@@ -417,6 +418,7 @@ class TestLinks:
         assert (first.root, retry.root, rerun.root) == (first.pk,) * 3
 
     @pytest.mark.parametrize("order", list(permutations(range(3))))
+    @pytest.mark.slow
     def test_a_rerun_of_a_rerun_is_of_the_first_ones_family(self, store, order):
         chain = [
             run_bundle(1),

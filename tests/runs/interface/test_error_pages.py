@@ -123,6 +123,7 @@ class NoRoom(FileUploadHandler):
 
 @pytest.mark.fault(9, "no room to take in what is sent, and none in the database")
 @pytest.mark.parametrize("is_in_view", [True, False])
+@pytest.mark.slow
 def test_full_disk_is_507_in_plain_words(
     person: Client, settings: LazySettings, is_in_view: bool
 ) -> None:

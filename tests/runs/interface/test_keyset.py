@@ -140,6 +140,7 @@ def test_looking_at_some_rows_first_shows_the_same_pages(
 
 
 @pytest.mark.parametrize("is_blind", [False, True])
+@pytest.mark.slow
 def test_every_order_is_walked_through_once_and_back(world: list[Run], is_blind: bool) -> None:
     viewer = make_user("engineer")
     if is_blind:

@@ -26,6 +26,7 @@ def said(*words: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_from_successes_to_an_experiment_that_is_launched_once(world) -> None:
     successes()
     told = json.loads(said("write_hints", "--model", "stub-judge", "--json"))

@@ -88,6 +88,7 @@ def test_a_run_leads_to_the_hints_that_came_from_it(job: LearningJob) -> None:
     assert "2 hints from it" in text(engineer(), "runs:run_detail", run.pk)
 
 
+@pytest.mark.slow
 def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> None:
     levels = [Level.CONCRETE, Level.INSIGHTS]
     told = sent(engineer(), "estimate", job=job.pk, levels=levels).content.decode()

@@ -92,6 +92,7 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
         ({"tasks": "", "trials": 100, "seeds": ""}, "at most 10000"),
     ],
 )
+@pytest.mark.slow
 def test_what_cannot_be_is_said_in_the_form(engineer: Client, wrong: dict[str, Any], said: str):
     response = engineer.post(NEW, sent(launch="1", **wrong), headers=HTMX)
     assert response.status_code == 422

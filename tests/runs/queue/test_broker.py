@@ -73,6 +73,7 @@ with app.connection() as connection:
 
 
 @pytest.mark.fault(2, "the machine of Redis is gone, and nobody ends the connections to it")
+@pytest.mark.slow
 def test_a_connection_to_redis_asks_whether_the_other_side_is_there(
     server: Redis, findings: Findings
 ) -> None:

@@ -140,6 +140,7 @@ class TestBlinding:
     @pytest.mark.parametrize(
         "role", ["log", "artefact", "messages", "request", "response", "evidence", "html", "dom"]
     )
+    @pytest.mark.slow
     def test_nothing_else_does(self, client_of_judge, run, role):
         blob = attach(run, make_text(f"the reward is 1 ({role})"), role)
         assert client_of_judge.get(url(run, blob)).status_code == 404

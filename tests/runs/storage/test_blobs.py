@@ -270,6 +270,7 @@ WRITER = """
 
 
 @pytest.mark.parametrize("moment", [0.004, 0.011, 0.023, 0.038, 0.057])
+@pytest.mark.slow
 def test_a_killed_process_leaves_no_half_file(tmp_path, moment):
     command = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=REPOSITORY)

@@ -103,6 +103,7 @@ def test_query_count_does_not_grow_with_rows(engineer, django_assert_max_num_que
         ("sort=nonsense", "both"),
     ],
 )
+@pytest.mark.slow
 def test_filters(engineer, query, found):
     other = make_run(pictures=False)
     wanted = make_run(
@@ -248,9 +249,11 @@ class TestBlinding:
             "reference=failure",
         ],
     )
+    @pytest.mark.slow
     def test_no_filter_finds_what_is_hidden(self, judge, query):
         assert listed(judge, query) == []
 
+    @pytest.mark.slow
     def test_no_order_tells_what_is_hidden(self, judge, hidden):
         """Another hidden run whose values lie on the other side stands in the same place."""
         other = make_run(

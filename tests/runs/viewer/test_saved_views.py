@@ -89,6 +89,7 @@ def test_what_cannot_be_a_view_is_refused_in_words(engineer: User, wrong: dict[s
     assert not engineer.saved_views.exists()
 
 
+@pytest.mark.slow
 def test_a_person_has_so_many_views_and_no_more(engineer: User) -> None:
     for number in range(MOST + 1):
         save(engineer, name=f"view {number}")

@@ -119,6 +119,7 @@ def which_browser(executable: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_browser_that_would_be_driven_is_printed(tmp_path):
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\n")
@@ -127,6 +128,7 @@ def test_the_browser_that_would_be_driven_is_printed(tmp_path):
     assert (found.returncode, found.stdout.strip()) == (0, str(program))
 
 
+@pytest.mark.slow
 def test_set_up_is_told_when_there_is_none(tmp_path):
     found = which_browser(tmp_path / "nowhere")
     assert found.returncode == 1

@@ -105,6 +105,7 @@ def test_retry_after_as_a_date_is_kept(llm_stub: LLMStub, client: Client, time: 
     [fail(500), fail(529), go_wrong(Fault.DROPPED), go_wrong(Fault.NEVER_ANSWERS)],
     ids=["500", "529", "dropped", "silent"],
 )
+@pytest.mark.slow
 def test_passing_failure_is_tried_again(llm_stub: LLMStub, name: str, answer: object) -> None:
     llm_stub.queue(answer)  # type: ignore[arg-type]
     registry = Registry({name: stub_entry(llm_stub, name, timeout_s=0.5)})
@@ -167,6 +168,7 @@ def test_others_wait_out_the_pause_too(llm_stub: LLMStub, client: Client, time: 
     [fail(400), fail(401), refuse(), cut_off("x"), go_wrong(Fault.NOT_JSON)],
     ids=["400", "401", "refusal", "length", "page"],
 )
+@pytest.mark.slow
 def test_lasting_failure_is_told_at_once(
     llm_stub: LLMStub, client: Client, time: Time, name: str, answer: object
 ) -> None:
@@ -189,6 +191,7 @@ def test_unknown_model_is_told(llm_stub: LLMStub, client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["stub-responses", "stub-chat-streamed", "stub-messages"])
+@pytest.mark.slow
 def test_no_more_requests_than_slots(llm_stub: LLMStub, name: str) -> None:
     llm_stub.latency = 0.05
     registry = Registry({name: stub_entry(llm_stub, name, max_concurrency=3)})
@@ -234,6 +237,7 @@ def test_closed_client_opens_again(llm_stub: LLMStub, client: Client) -> None:
     assert client.complete(question("again")).text
 
 
+@pytest.mark.slow
 def test_a_client_that_nobody_holds_closes_its_connections(llm_stub: LLMStub) -> None:
     client = Client(stub_registry(llm_stub), environment=ENVIRONMENT)
     assert client.with_limits(budget=None, cache=None).complete(question()).text

@@ -94,6 +94,7 @@ def test_missing_key_is_told_without_asking(llm_stub: LLMStub, name: str) -> Non
 
 @every_model
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.slow
 def test_redirects_are_not_followed(
     llm_stub: LLMStub, elsewhere: LLMStub, name: str, status: int
 ) -> None:
@@ -155,6 +156,7 @@ def test_server_is_trusted_by_its_authority_alone(
 
 
 @every_model
+@pytest.mark.slow
 def test_endless_reply_is_cut_short(
     llm_stub: LLMStub, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

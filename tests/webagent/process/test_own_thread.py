@@ -41,6 +41,7 @@ def test_stopping_before_any_call_is_no_trouble():
     assert OwnThread("test").stop(1)
 
 
+@pytest.mark.slow
 def test_a_call_of_playwrights_from_another_thread_leaves_no_event_loop_behind():
     thread = OwnThread("test")
     started = thread.call(start_driver, 30)

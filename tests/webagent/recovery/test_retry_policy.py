@@ -96,6 +96,7 @@ def bodies(draw: st.DrawFn) -> PolicyBody:
 
 
 @given(bodies())
+@pytest.mark.slow
 def test_a_body_comes_back_from_json_as_the_same_with_the_same_hash(body: PolicyBody) -> None:
     again = PolicyBody.model_validate(body.to_json())
     assert again == body

@@ -178,6 +178,7 @@ def test_a_single_run_folder_is_read_too() -> None:
     assert bundle.task.external_id == "miniwob.login-user"
 
 
+@pytest.mark.slow
 def test_the_same_run_has_the_same_hash_wherever_it_lies(bundles: dict[str, RunBundle]) -> None:
     for path, bundle in bundles.items():
         with open_runs(DATA / path) as source:

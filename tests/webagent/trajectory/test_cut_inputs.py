@@ -18,6 +18,7 @@ SHARES = (0.3, 0.6, 0.9, 0.99)
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.slow
 def test_no_run_of_a_cut_archive_claims_to_be_complete(
     originals: dict[str, Path], tmp_path: Path, name: str
 ) -> None:

@@ -18,6 +18,7 @@ ANSWERS = {"om2w_labels": "official"}
 
 
 @pytest.mark.parametrize("name", [*FORMATS, *KNOWN_BY_THEMSELVES])
+@pytest.mark.slow
 def test_the_original_reads_as_the_same_run(name):
     with open_runs(DATA / name, answers=ANSWERS) as source:
         bundles = [item for item in source if isinstance(item, RunBundle)]

@@ -24,6 +24,7 @@ FOLDERS = f"{AGENT}/{AGENT}_on_{LONGEST_TASK}"
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.slow
 def test_runs_in_folders_with_the_longest_names_are_read(
     originals: dict[str, Path], tmp_path: Path, name: str
 ) -> None:

@@ -495,6 +495,7 @@ def test_a_native_file_inside_a_folder_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMATS if form != "atif"])
+@pytest.mark.slow
 def test_what_a_blob_seems_to_be_makes_it_nothing_else(tmp_path: Path, form: str) -> None:
     """Runs of other tools carry files in their form, and are native ones all the same."""
     with open_runs(SAMPLES / form) as source:

@@ -31,6 +31,7 @@ def validator(name: str) -> Draft202012Validator:
 
 
 @pytest.mark.parametrize("sample", ["made up", "recorded"])
+@pytest.mark.slow
 def test_what_is_written_obeys_the_schema(tmp_path: Path, sample: str) -> None:
     if sample == "made up":
         write_folder(tmp_path, [run_bundle(0), run_bundle(1)])

@@ -364,6 +364,7 @@ SMALL_ZIP = _small_zip()
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
+@pytest.mark.slow
 def test_damaged_zips_never_raise(data: st.DataObject) -> None:
     content = bytearray(SMALL_ZIP)
     for _ in range(data.draw(st.integers(1, 6))):

@@ -56,6 +56,7 @@ def in_other(folder: Path, pattern: str, encoding: str, words: str = "") -> None
 
 @pytest.mark.parametrize("encoding", WIDE)
 @pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.slow
 def test_wide_text_reads_as_utf_8_does(
     originals: dict[str, Path], tmp_path: Path, name: str, encoding: str
 ) -> None:

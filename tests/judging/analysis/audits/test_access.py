@@ -31,6 +31,7 @@ def addresses(world: audited.Audited) -> list[str]:
 
 
 @pytest.mark.parametrize("part", StudyMember.Part.values)
+@pytest.mark.slow
 def test_whoever_is_blind_on_one_run_sees_no_figure(mixed: audited.Audited, part: str) -> None:
     user = audited.auditor()
     audited.member(mixed.study, user, part)

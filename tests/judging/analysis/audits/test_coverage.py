@@ -149,6 +149,7 @@ def test_the_agents_success_rate_and_the_cells_stay_as_they_are(shy: audited.Aud
     assert rows_of(shy, "matrices", "no_verdict=wrong") == rows_of(shy, "matrices")
 
 
+@pytest.mark.slow
 def test_the_choice_is_said_and_goes_with_every_link(shy: audited.Audited) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit", args=[shy.study.pk])

@@ -59,6 +59,7 @@ def page(client: Client, name: str, *args: object, **query: object) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.slow
 def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
     client: Client, experiment: Experiment
 ) -> None:
@@ -84,6 +85,7 @@ def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
         ).status_code == 404  # fmt: skip
 
 
+@pytest.mark.slow
 def test_confirming_in_bulk_and_taking_it_back(client: Client, experiment: Experiment) -> None:
     runs = failures(experiment)
     back = made.address("experiment_runs", experiment.pk, verdict="reward", standing="failure")

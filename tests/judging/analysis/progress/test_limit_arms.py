@@ -71,6 +71,7 @@ def test_each_arm_is_what_its_runs_did(arms: Experiment) -> None:
         assert float(each["progress"]) == pytest.approx(mean)
 
 
+@pytest.mark.slow
 def test_the_page_shows_arms_where_the_plan_has_them(arms: Experiment) -> None:
     client, address = made.reader(), made.address("experiment_progress_rates", arms.pk)
     assert "What does a step limit change?</h2>" in client.get(address).content.decode()

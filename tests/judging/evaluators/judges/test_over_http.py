@@ -28,6 +28,7 @@ def two_stages(client: Client, name: str) -> Judged:
 
 
 @every_protocol
+@pytest.mark.slow
 def test_airport_answer_passes_at_the_second_stage(
     llm_stub: LLMStub, llm_client: Client, name: str
 ) -> None:
@@ -75,6 +76,7 @@ def test_broken_json_is_asked_again_once(llm_stub: LLMStub, llm_client: Client, 
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.fault(8, "a provider answers 429, 500, 400, 401, a refusal, half a reply or nonsense")
+@pytest.mark.slow
 def test_trouble_is_an_error_and_no_verdict(
     llm_stub: LLMStub, llm_client: Client, name: str, answers: list[Answer], kind: str
 ) -> None:

@@ -26,6 +26,7 @@ from webagent.environment.browsergym_session import REFUSED_ACTIONS, action_set
 ALL = chosen_actions(GROUPS)
 
 
+@pytest.mark.slow
 def test_the_actions_are_those_that_are_executed():
     executed = action_set().action_set
     assert set(ACTIONS) == set(executed)

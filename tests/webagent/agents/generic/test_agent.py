@@ -157,6 +157,7 @@ def test_a_provider_that_fails_is_no_fault_of_the_agents(kind, fault, retriable)
     assert len(failure.decision.blobs) == 4
 
 
+@pytest.mark.slow
 def test_a_model_that_counts_more_tokens_gets_a_shorter_prompt_from_then_on():
     too_long = ModelFailure(FailureKind.TOO_LONG, "too long")
     model = Scripted(too_long, too_long, GOOD)
@@ -169,6 +170,7 @@ def test_a_model_that_counts_more_tokens_gets_a_shorter_prompt_from_then_on():
     assert len(whole(model.asked[3])) < lengths[1]
 
 
+@pytest.mark.slow
 def test_a_model_that_is_never_content_with_the_length_fails():
     model = Scripted(ModelFailure(FailureKind.TOO_LONG, "too long"))
     with pytest.raises(AgentFailure, match="too long") as caught:

@@ -91,6 +91,7 @@ def test_an_entry_cannot_end_its_block():
     st.integers(1200, 9000),
     st.sampled_from(["all", "relevant"]),
 )
+@pytest.mark.slow
 def test_neither_its_own_budget_nor_the_prompts_is_overrun(
     n: int, own: int | None, whole: int, select: str
 ):

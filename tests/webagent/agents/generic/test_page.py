@@ -29,6 +29,7 @@ def trees(draw: st.DrawFn) -> str:
 
 @given(trees(), st.integers(0, 600), st.lists(NAMES, max_size=3), st.sets(st.sampled_from("0123")))
 @settings(max_examples=150, deadline=None)
+@pytest.mark.slow
 def test_never_over_and_always_the_same(tree, tokens, texts, bids):
     interest = Interest(tuple(texts), frozenset(bids))
     cut = cut_tree(tree, tokens, interest, NOTE)
@@ -40,6 +41,7 @@ def test_never_over_and_always_the_same(tree, tokens, texts, bids):
 
 @given(trees(), st.integers(20, 400))
 @settings(max_examples=100, deadline=None)
+@pytest.mark.slow
 def test_lines_keep_their_order_and_their_parents(tree, tokens):
     cut = cut_tree(tree, tokens, Interest(), NOTE).split("\n")
     if cut == [""]:

@@ -62,6 +62,7 @@ FAILED = st.lists(st.tuples(TEXTS.map(lambda text: text * 20), TEXTS), max_size=
 
 @given(observations(), CONFIGS, TURNS, FAILED, st.none() | st.integers(1500, 8000))
 @run_with(max_examples=80, deadline=None)
+@pytest.mark.slow
 def test_never_over_budget_deterministic_goal_and_actions_whole(
     seen, config, turns, failed, context
 ):
@@ -111,6 +112,7 @@ def test_retries_make_the_page_smaller_rather_than_the_prompt_longer():
 
 
 @pytest.mark.parametrize(("budget", "form"), [(4000, "tags"), (6000, "json"), (40_000, "tags")])
+@pytest.mark.slow
 def test_the_system_prompt_stays_the_same_so_that_it_can_be_cached(budget, form):
     maker = PromptMaker(
         settings(max_prompt_tokens=budget, reply=form, examples=5, tips="Read all of it. " * 900),
