@@ -160,7 +160,9 @@ def test_the_words_are_there_for_those_who_may_see_them(world: World) -> None:
         **{key: words_of("zq")[f"zq milestone{key}"] for key in ("", "_rule", "_found")},
         **{key: LABELS[key] for key in ("rationale", "message", "tag")},
     }
-    for part in ("runs:run_", "judging:run_", "judging:dispute", "runs:", "judging:"):
+    of_runs = (f"runs:run_{page}" for page in ("detail", "files", "export"))
+    of_verdicts = ("judging:run_judgements", "judging:dispute_detail")
+    for part in (*of_runs, *of_verdicts, "runs:", "judging:"):
         for _, answer in answers(world, "engineer", part):
             missing = {
                 what: word for what, word in missing.items() if word.encode() not in answer.content
