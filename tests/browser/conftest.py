@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,15 +12,33 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from runs.models import User
 from tests.runs.factories import client_of
-from webagent.environment.browser import Hosts, chromium_arguments, find_chromium
+from webagent.environment.browser import (
+    EXECUTABLE_VARIABLE,
+    Hosts,
+    chromium_arguments,
+    find_chromium,
+)
 
 OpenPage = Callable[..., Page]
 
 expect.set_options(timeout=30_000)  # as long as an action may take: the machine may be busy
 
 
+@pytest.fixture(scope="package", autouse=True)
+def without_windows() -> Iterator[None]:
+    """Chromium's build without windows, where it is installed: the same pages for half the work.
+
+    Elsewhere tests drive the browser that reruns drive.
+    """
+    shell = shutil.which("chromium-headless-shell")
+    with pytest.MonkeyPatch.context() as patch:
+        if shell and not os.environ.get(EXECUTABLE_VARIABLE):
+            patch.setenv(EXECUTABLE_VARIABLE, shell)
+        yield
+
+
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
+def chromium(without_windows: None) -> Iterator[Browser]:
     """One browser for the tests of this folder; every page gets a context of its own.
 
     No longer than that: elsewhere, tests count the browsers that are left.
