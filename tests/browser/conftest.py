@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -12,12 +11,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from runs.models import User
 from tests.runs.factories import client_of
-from webagent.environment.browser import (
-    EXECUTABLE_VARIABLE,
-    Hosts,
-    chromium_arguments,
-    find_chromium,
-)
+from tests.windowless import windowless
+from webagent.environment.browser import Hosts, chromium_arguments, find_chromium
 
 OpenPage = Callable[..., Page]
 
@@ -26,14 +21,8 @@ expect.set_options(timeout=30_000)  # as long as an action may take: the machine
 
 @pytest.fixture(scope="package", autouse=True)
 def without_windows() -> Iterator[None]:
-    """Chromium's build without windows, where it is installed: the same pages for half the work.
-
-    Elsewhere tests drive the browser that reruns drive.
-    """
-    shell = shutil.which("chromium-headless-shell")
-    with pytest.MonkeyPatch.context() as patch:
-        if shell and not os.environ.get(EXECUTABLE_VARIABLE):
-            patch.setenv(EXECUTABLE_VARIABLE, shell)
+    """Also for what servers and workers of these tests start."""
+    with windowless():
         yield
 
 

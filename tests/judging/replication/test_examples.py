@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from judging.replication.study_file import read_study_file
 from runs.models import Experiment, KnowledgeSet, Run
 from tests.judging.replication.own_model import own_model
+from tests.windowless import windowless
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -34,7 +35,8 @@ def replicate(file: Path, *arguments: str) -> str:
 
 def tables(file: Path) -> dict[str, list[dict[str, object]]]:
     """The rows of each table, once the file has run."""
-    said = json.loads(replicate(file, "--run", "--format", "json"))
+    with windowless():
+        said = json.loads(replicate(file, "--run", "--format", "json"))
     return {name: table["rows"] for name, table in said["tables"].items()}
 
 

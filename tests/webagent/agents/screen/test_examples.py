@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.benchmarks.screen_rules import SETTLE_MS, one_browser
 from tests.webagent.agents.generic.made import Scripted, entry
 from tests.webagent.agents.screen.made import LOGIN, looked, said, settings, showing
+from tests.windowless import windowless
 from webagent.agents.screen.agent import ScreenAgent
 from webagent.agents.screen.reply import (
     Pointer,
@@ -85,7 +86,7 @@ def test_the_seed_is_told_to_no_model_and_is_no_part_of_the_hash():
 
 @pytest.fixture(scope="module")
 def context() -> Iterator[BrowserContext]:
-    with one_browser() as browser:
+    with windowless(), one_browser() as browser:
         yield browser
 
 
