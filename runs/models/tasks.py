@@ -254,6 +254,7 @@ class Task(models.Model):
             models.Index(
                 fields=["original"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
             ),
+            models.Index(fields=["external_id"], name="task_by_external_id"),
             models.Index(fields=["split"], condition=Q(split__gt=""), name="task_split"),
         ]
         ordering = ["task_set", "external_id"]

@@ -44,6 +44,20 @@ BY_INDEX = {
 }
 
 
+WITHOUT_STATISTICS = {
+    "q=find": "run_by_goal",
+    "agent=one": "run_by_agent",
+    "agent=one&agent=two": "run_by_agent",
+    "model=one": "run_by_agent",
+    "task_set=1": "run_by_task",
+    "task=one": "run_by_task",
+    "site=one": "run_by_task",
+    "experiment=one": "run_by_experiment",
+    "status=finished": "run_by_status",
+}
+"""What SQLite has to follow without statistics, which an installation never gathers."""
+
+
 FOLLOWING = {
     "created": ("run_newest", ()),
     "n_steps": ("run_by_steps", (7,)),
@@ -93,6 +107,12 @@ def by_index() -> None:
 @pytest.mark.parametrize(("query", "index"), BY_INDEX.items())
 def test_a_page_is_found_by_its_index(by_index: None, query: str, index: str) -> None:
     assert index in plan_of(next(keyset_of(query).parts(None, back=False)))
+
+
+@pytest.mark.sqlite_only("asks SQLite for its plan")
+@pytest.mark.parametrize(("query", "index"), WITHOUT_STATISTICS.items())
+def test_sqlite_follows_what_is_filtered_by(query: str, index: str) -> None:
+    assert f"INDEX {index} (" in plan_of(next(keyset_of(query).parts(None, back=False)))
 
 
 def test_marks_are_looked_up_run_by_run_only_where_that_is_quick(
