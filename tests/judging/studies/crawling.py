@@ -46,7 +46,7 @@ OF_ACCOUNTS = {
 
 
 def log_in(user: User) -> str:
-    """The key of a session of theirs. That they logged in is written down."""
+    """The key of a session of theirs."""
     client = client_of(user)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
