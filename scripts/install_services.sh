@@ -9,7 +9,7 @@ scripts/find_browser.sh || exit 1
 # Tests of pages take it where they find it: it has no windows, and costs half as much.
 shell=chromium-headless-shell
 if [ "$(id -u)" = 0 ] && ! command -v "$shell" >/dev/null && apt-cache show "$shell" >/dev/null 2>&1; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$shell" >/dev/null 2>&1 || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-remove "$shell" >/dev/null 2>&1 || true
 fi
 
 missing=()
