@@ -80,7 +80,7 @@ def test_webarena_mod() -> None:
     )
 
 
-def test_agentrewardbench() -> None:
+def test_agentrewardbench(tmp_path: Path) -> None:
     found = tables(EXAMPLES / "agentrewardbench" / "study.toml")
     kappa, runs = found["agreement"][0], found["agreement"][1]
     assert (kappa["published"], runs["published"]) == (0.755, 105)
@@ -106,6 +106,22 @@ def test_agentrewardbench() -> None:
         "F1": 75.9,
     }
     assert published["F1"]["ours"] == ours["test split", "F1"]
+    _other_splits_are_refused_and_change_nothing(tmp_path)
+    assert found["judge"] == tables(EXAMPLES / "agentrewardbench" / "study.toml")["judge"]
+
+
+def _other_splits_are_refused_and_change_nothing(folder: Path) -> None:
+    shutil.copytree(EXAMPLES / "agentrewardbench", folder, dirs_exist_ok=True)
+    for name, old, new in (
+        ("splits.csv", "webarena.100,webarena,test", "webarena.100,webarena,dev"),
+        ("study.toml", "AgentRewardBench", "Another"),
+    ):
+        file = folder / name
+        file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(
+        CommandError, match=r"splits.csv, webarena.100: is of the split test already"
+    ):
+        replicate(folder / "study.toml", "--run")
 
 
 def benchmark_figures(split: str) -> dict[str, float]:
@@ -145,21 +161,10 @@ def rows_in(file: Path) -> list[dict[str, str]]:
 def test_bad_splits_are_named_and_nothing_is_stored(tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES / "agentrewardbench", tmp_path, dirs_exist_ok=True)
     splits = tmp_path / "splits.csv"
-    good = splits.read_text()
-    splits.write_text(good.replace("task_id,", "task,"))
+    splits.write_text(splits.read_text().replace("task_id,", "task,"))
     with pytest.raises(CommandError, match=r"splits.csv, task_id: no such column"):
         replicate(tmp_path / "study.toml", "--run")
     assert not Run.objects.exists()
-    splits.write_text(good)
-    found = tables(tmp_path / "study.toml")
-    study = (tmp_path / "study.toml").read_text()
-    splits.write_text(good.replace("webarena.100,webarena,test", "webarena.100,webarena,dev"))
-    (tmp_path / "study.toml").write_text(study.replace("AgentRewardBench", "Another"))
-    with pytest.raises(
-        CommandError, match=r"splits.csv, webarena.100: is of the split test already"
-    ):
-        replicate(tmp_path / "study.toml", "--run")
-    assert found["judge"] == tables(EXAMPLES / "agentrewardbench" / "study.toml")["judge"]
 
 
 def test_bad_rows_of_a_file_are_named_and_nothing_is_stored(tmp_path: Path) -> None:
