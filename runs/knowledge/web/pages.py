@@ -139,15 +139,18 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
     sources = KnowledgeSource.objects.filter(entry__in=mine.order_by().values("pk"))
     keys = list(sources.order_by().values_list("run", flat=True))
     taught = Run.objects.visible_to(user, keys)
+    counts = mine.aggregate(
+        n_shown=Count("pk"),
+        n_off=Count("pk", filter=Q(is_enabled=False, problem="")),
+        n_left_out=Count("pk", filter=~Q(problem="")),
+    )
     return {
         "set": knowledge_set,
         "page": page,
         "q": words,
         "run_id": run_id,
-        "n_shown": mine.count(),
-        "n_hidden": knowledge_set.entries.count() - mine.count(),
-        "n_off": mine.filter(is_enabled=False, problem="").count(),
-        "n_left_out": mine.exclude(problem="").count(),
+        **counts,
+        "n_hidden": knowledge_set.entries.count() - counts["n_shown"],
         "size": {
             "tokens": knowledge_set.n_tokens,
             "budget": BUDGET,
