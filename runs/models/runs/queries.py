@@ -151,8 +151,9 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
     def attempts(self) -> Self:
         """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
-        ended = (RunStatus.FINISHED, RunStatus.FAILED)
-        return self.filter(source_format="crosscheck-agent", status__in=ended)
+        # Not "is one of", for which SQLite would sort nearly all runs.
+        others = (*RunStatus.active(), RunStatus.CANCELLED)
+        return self.filter(source_format="crosscheck-agent").exclude(status__in=others)
 
     def with_words(self, words: str) -> Self:
         """Runs whose goal holds the words; on SQLite found by the different goals."""
@@ -164,8 +165,8 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
     def judgeable(self) -> Self:
         """Ended runs with at least one step, which people can judge: no stubs."""
-        # Not "more than 0", for which SQLite would read nearly all runs by their steps.
-        return self.filter(status__in=RunStatus.ended()).exclude(n_steps=0)
+        # Not "ended" and "more than 0", for which SQLite would read nearly all runs by an index.
+        return self.exclude(status__in=RunStatus.active()).exclude(n_steps=0)
 
     def not_archived(self) -> Self:
         """Without runs that were archived."""

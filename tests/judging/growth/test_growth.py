@@ -85,13 +85,11 @@ WORDS = "no index of words: tasks are searched one by one"
 NAMES = "names of experiments and studies, of which there are few, are searched one by one"
 SORTED = "all that matches is sorted: no index has both the filter and the order"
 BY_TASK = "runs of a set or site are read task by task, and here tasks grow with the runs"
-UNDER_WAY = "runs under way, of which there are as many as workers, are looked at one by one"
+UNDER_WAY = "by the statistics as many runs are under way as have ended: it reads all for the few"
 PLANNED = "the planner reads all of a small table rather than ask of each row"
-NONE_FITS = "stubs are never drawn into a study: all runs are looked through for one that fits"
 GROWING = {
     "sqlite": {
         ("runs:infrastructure", ""): UNDER_WAY,
-        ("judging:study_create", "trajectory"): NONE_FITS,
         ("runs:task_list", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
         ("judging:palette", "q"): NAMES,
@@ -132,7 +130,7 @@ TRIED = 2
 """Of those that are alike so many are tried, until one is answered."""
 BOUNDS = (
     (keyset, "LOOKED_AT", 60),
-    (paging, "COUNTED", 60),
+    (paging, "COUNTED", 30),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),
     (experiment_sources, "COUNTED_AT_ONCE", 60),

@@ -15,6 +15,7 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from judging.studies.services import matching_runs
 from runs.interface.keyset import Keyset
 from runs.interface.paging import OrderedParts
 from runs.models import Experiment, Run, RunStatus
@@ -113,6 +114,20 @@ def test_a_page_is_found_by_its_index(by_index: None, query: str, index: str) ->
 @pytest.mark.parametrize(("query", "index"), WITHOUT_STATISTICS.items())
 def test_sqlite_follows_what_is_filtered_by(query: str, index: str) -> None:
     assert f"INDEX {index} (" in plan_of(next(keyset_of(query).parts(None, back=False)))
+
+
+@pytest.mark.sqlite_only("asks SQLite for its plan")
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("trajectory=missing", "run_stubs"),
+        ("agent=one", "run_by_agent"),
+        ("task_set=1", "run_by_task"),
+    ],
+)
+def test_sqlite_counts_runs_to_judge_by_what_is_filtered_by(query: str, index: str) -> None:
+    found = matching_runs(query, make_user("engineer"))
+    assert f"INDEX {index}" in plan_of(found.order_by())
 
 
 def test_marks_are_looked_up_run_by_run_only_where_that_is_quick(
