@@ -217,12 +217,15 @@ class Viewer:
         """What the visit takes now.
 
         Where the database replies to all its statements with the same rows as before, they are
-        sent once more, but the page is not made: it would ask the same.
+        sent once more, but the page is not made: it would ask the same. Read to their ends they
+        are at least the work of the page; only if that has grown is the page made.
         """
         with counted_work() as work:
             replies = replies_to(before.statements)
         if replies is not None and replies == replied:
-            return replace(work, statements=before.statements)
+            work = replace(work, statements=before.statements)
+            if before.growth_to(work) <= GROWTH:
+                return work
         return self.visit(visit).work
 
 
