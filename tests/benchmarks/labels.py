@@ -3,8 +3,7 @@
 The web server runs as `manage.py serve` runs it, each person is a process that sends the label
 form and waits for the answer. `BENCHMARK_LABELS` says about how many labels. Processor time is told
 apart for the web server, the people's own processes and the database, since labels a second depend
-on what else the machine does. The goal is meant for PostgreSQL:
-what the best comparable tool took on the same two processors.
+on what else the machine does.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from judging.models import Assignment, Dispute, Label, ReferenceVerdict, Study, 
 from runs.models import AuditEntry, Run, Step
 from tests.benchmarks.clock import tell
 from tests.benchmarks.crowds import Pieces, at_once
-from tests.benchmarks.goals import record
+from tests.benchmarks.goals import BARE_MS, bare_ms, record
 from tests.faults.web import Web, session_of
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import make_run
@@ -43,6 +42,7 @@ from tests.runs.live_workers import Site
 
 CLIENTS = 8
 GOAL = 192
+"""What the best comparable tool took on the machine that goals are set for; see `goals.BARE_MS`."""
 GOAL_SLOWEST_MS = 300
 PAIRS = list(itertools.combinations(range(CLIENTS), 2))
 LABELS = int(os.environ.get("BENCHMARK_LABELS", "2240"))
@@ -108,7 +108,7 @@ def run() -> None:
     record(
         f"labels by {CLIENTS} people ({connection.vendor})",
         ours.rate,
-        goal=GOAL,
+        goal=GOAL * BARE_MS / bare_ms(),
         unit="labels/s",
         bare=bare.rate,
         is_most=False,
