@@ -136,7 +136,8 @@ def test_a_backup_that_is_not_whole_is_refused(
 ):
     use_store(settings, tmp_path / "store")
     spoiled = tmp_path / "spoiled"
-    shutil.copytree(place / "kept", spoiled)
+    a_run(1)
+    back_up(spoiled)
     spoil(spoiled)
     with pytest.raises(BackupError, match=words):
         restore(spoiled, overwrite=True)
