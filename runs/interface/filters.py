@@ -7,7 +7,7 @@ an index, so the column must be the first of one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import django_filters
 from django import forms
@@ -110,6 +110,9 @@ class AddressFilter(django_filters.FilterSet):
     `chips` of what is chosen.
     """
 
+    own_words: ClassVar[frozenset[str]] = frozenset()
+    """Filters whose values are their own words: for a chip no menu is read."""
+
     def get_form_class(self) -> type[forms.Form]:
         """A field for the text that pages ask for, and for what the address names."""
         filters = self.filters.items()
@@ -133,7 +136,8 @@ class AddressFilter(django_filters.FilterSet):
         found = []
         for name, one in self.filters.items():
             chosen = self._chosen(name)
-            words = dict(self.choice_lists[name]()) if chosen and name in self.choice_lists else {}
+            is_worded = chosen and name in self.choice_lists.keys() - self.own_words
+            words = dict(self.choice_lists[name]()) if is_worded else {}
             for value in chosen:
                 shown = self.chip_words(name, str(words.get(value, value)))
                 found.append((str(one.label), shown, self._query_without(name, value)))

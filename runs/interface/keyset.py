@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 from uuid import UUID
 
@@ -129,7 +130,7 @@ class Keyset:
         keys = self._keys(beside, back=cursor.is_before, most=size + 1, looks_first=looks_first)
         if cursor.is_before:
             if len(keys) <= size:
-                return self.page(None, size)
+                return self.page(None, size, are_common=are_common)
             shown = keys[:size][::-1]
             return KeyPage(shown, previous=shown[0], next=shown[-1], number=cursor.number)
         if not keys:
@@ -221,13 +222,15 @@ class Keyset:
         looks_first: bool = False,
     ) -> list[UUID]:
         keys: list[UUID] = []
-        unfiltered = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
-        among = unfiltered.parts(beside, back=back)
-        for part in self.parts(beside, back=back):
+        every: Iterable[QuerySet[Any] | None] = repeat(None)
+        if looks_first:
+            unfiltered = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
+            every = unfiltered.parts(beside, back=back)
+        for part, among in zip(self.parts(beside, back=back), every, strict=False):
             rows, wanted = part.values_list("pk", flat=True), most - len(keys)
             found: list[UUID] = []
-            if looks_first:
-                found += rows.filter(pk__in=next(among).values("pk")[:LOOKED_AT])[:wanted]
+            if among is not None:
+                found += rows.filter(pk__in=among.values("pk")[:LOOKED_AT])[:wanted]
             keys += found if len(found) == wanted else rows[:wanted]
             if len(keys) == most:
                 break

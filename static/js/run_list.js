@@ -99,7 +99,7 @@
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (event.detail.target !== root()) return;
     openMenu = root().querySelector("details[open]")?.id;
-    focused = document.activeElement?.id;
+    focused = openMenu && document.activeElement?.id;
   });
   document.addEventListener("htmx:afterSettle", (event) => {
     if (root()) showSelection();

@@ -45,6 +45,9 @@ def test_typing_filters_by_the_goal(page):
     page.keyboard.type("shop")
     expect(page.locator("tr[data-run]")).to_have_count(1)
     assert "q=shop" in page.url
+    page.click("#filter-site summary")
+    expect(page.locator("#filter-site .sheet a:not(.htmx-added)").first).to_be_visible()
+    assert page.evaluate("document.activeElement.matches('#filter-site summary')")
 
 
 def test_sorting_is_in_the_address(page):

@@ -142,6 +142,8 @@ class TaskFilter(AddressFilter):
     patched = WordsFilter(method="filter_patched", label=_("patched"))
     infeasible = WordsFilter(method="filter_infeasible", label=_("infeasible"))
 
+    own_words = frozenset({"site", "kind"})
+
     class Meta:
         model = Task
         fields: tuple[str, ...] = ()

@@ -88,6 +88,8 @@ class RunFilter(AddressFilter):
     )
     archived = django_filters.BooleanFilter(method="filter_archived", label=_("archived"))
 
+    own_words = frozenset(SHOWN_NAMES)
+
     class Meta:
         model = Run
         fields: tuple[str, ...] = ()

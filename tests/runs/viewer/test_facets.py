@@ -7,6 +7,7 @@ from html import unescape
 
 import pytest
 from django.http import QueryDict
+from pytest_django import DjangoAssertNumQueries
 
 from runs.models import Run, User
 from runs.models.visibility import visibility_of
@@ -126,14 +127,14 @@ def test_beyond_the_bound_counts_are_at_least(
 
 
 def test_the_number_of_queries_is_constant(
-    engineer: User, django_assert_max_num_queries: object
+    engineer: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     def count(rows: int) -> int:
         for _ in range(rows):
             make_run(agent=make_agent(f"agent {Run.objects.count()}"), pictures=False)
         client = client_of(engineer)
         client.get("/runs/facets/?menu=agent")
-        with django_assert_max_num_queries(10) as counted:  # type: ignore[operator]
+        with django_assert_max_num_queries(10) as counted:
             client.get("/runs/facets/?menu=agent")
         return len(counted)
 
