@@ -85,7 +85,6 @@ WORDS = "no index of words: tasks are searched one by one"
 NAMES = "names of experiments and studies, of which there are few, are searched one by one"
 SORTED = "all that matches is sorted: no index has both the filter and the order"
 BY_TASK = "runs of a set or site are read task by task, and here tasks grow with the runs"
-COUNTED_ON = "the small site has fewer runs that failed than are counted at most"
 UNDER_WAY = "by the statistics as many runs are under way as have ended: it reads all for the few"
 PLANNED = "the planner reads all of a small table rather than ask of each row"
 GROWING = {
@@ -94,7 +93,6 @@ GROWING = {
         ("runs:task_list", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
         ("judging:palette", "q"): NAMES,
-        ("judging:study_create", "status"): COUNTED_ON,
         ("runs:run_list", "task_set"): BY_TASK,
         ("runs:run_list", "site"): BY_TASK,
         ("runs:task_list", "site"): SORTED,
@@ -106,8 +104,6 @@ GROWING = {
         ("api:list_runs", "q"): PLANNED,
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
-        ("judging:audit_home", ""): PLANNED,
-        ("judging:audit_home", "page"): PLANNED,
         ("runs:knowledge_list", "run"): PLANNED,
     },
 }
@@ -132,7 +128,7 @@ TRIED = 2
 """Of those that are alike so many are tried, until one is answered."""
 BOUNDS = (
     (keyset, "LOOKED_AT", 60),
-    (paging, "COUNTED", 60),
+    (paging, "COUNTED", 20),
     (paging, "COUNTED_AT_ONCE", 60),
     (run_tables, "COUNTED_AT_ONCE", 60),
     (experiment_sources, "COUNTED_AT_ONCE", 60),
