@@ -187,7 +187,7 @@ def _menu(name: str, label: str, address: str, words: str) -> str:
         f'<details class="dropdown start" data-menu id="filter-{name}">'
         f'<summary class="button small quiet">{escape(capfirst(label))}</summary>'
         f'<div class="sheet" role="group" aria-label="{escape(label)}" aria-live="polite">'
-        f'<span class="muted" hx-get="{address}" hx-trigger="toggle once from:closest details"'
+        f'<span class="muted" hx-get="{address}" hx-trigger="toggle from:closest details"'
         f' hx-swap="outerHTML" hx-target="this" hx-push-url="false">{words}</span>'
         "</div></details>\n"
     )

@@ -50,6 +50,16 @@ def test_typing_filters_by_the_goal(page):
     assert page.evaluate("document.activeElement.matches('#filter-site summary')")
 
 
+def test_a_menu_that_got_no_answer_asks_again_when_it_is_opened_again(page):
+    page.route("**/runs/facets/*", lambda route: route.abort())
+    page.click("#filter-site summary")
+    expect(page.locator("#toasts li")).to_be_visible()
+    page.unroute("**/runs/facets/*")
+    page.click("#filter-site summary")
+    page.click("#filter-site summary")
+    expect(page.locator("#filter-site .sheet a")).to_have_count(2)
+
+
 def test_sorting_is_in_the_address(page):
     page.click("th >> text=Steps")
     expect(page.locator('th[aria-sort="ascending"]')).to_have_text("Steps")
