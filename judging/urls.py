@@ -7,7 +7,6 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path
 
 from judging.analysis.audits import run_views as audit_runs
-from judging.analysis.audits import studies as audited
 from judging.analysis.audits import verdict_views as audit_verdicts
 from judging.analysis.audits import views as audit
 from judging.analysis.audits.comparing import views as comparing
@@ -144,7 +143,7 @@ analyses: list[URLPattern | URLResolver] = [
         "studies/<int:study_id>/audit/<int:evaluator_id>/cells/<slug:cells>/causes/undo/",
         causes.cause_undo,
     ),
-    view_at("audit/", audited.audit_home),
+    view_at("audit/", audit.audit_home),
     view_at("studies/<int:study_id>/audit/", audit.audit),
     view_at("studies/<int:study_id>/audit/pictures/", audit.audit_pictures),
     view_at("studies/<int:study_id>/audit/figures/", audit.audit_figures),

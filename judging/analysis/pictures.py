@@ -9,7 +9,7 @@ from typing import Literal
 from django.utils import formats
 from django.utils.safestring import SafeString
 
-from judging.analysis.wording import DASH, figure_words, interval_words, why_undefined
+from judging.analysis.reports.showing import DASH, figure_words, interval_words, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from runs.interface.pictures import LINE, as_picture, canvas, write
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from judging.analysis.experiments.access import PERMISSIONS, facts_of, scope_of
 from judging.analysis.experiments.figures import Amount, Configuration
 from judging.analysis.experiments.reports import registry_of
-from judging.analysis.reports.views import record_reading
+from judging.analysis.reports.registry import record_reading
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled

@@ -8,9 +8,8 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
-from judging.analysis.hint_effects.forms import HintWritingForm
 from judging.analysis.hint_effects.source_runs import MOST_PER_TASK
-from judging.analysis.hint_effects.writing import planned, started
+from judging.analysis.hint_effects.writing import HintWritingForm, planned, started
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.idempotency import Answer, once

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.matrices import EvaluatorAudit
 from judging.analysis.audits.population import Shown
-from judging.analysis.audits.studies import listed_studies
+from judging.analysis.audits.views import listed_studies
 from judging.analysis.causes.sums import UNTAGGED
 from judging.models import Study
 from judging.statistics.figures import Undefined

@@ -15,9 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from judging.analysis.reports.columns import in_files, parted, text
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Report, Value
-from judging.analysis.reports.showing import Shown
+from judging.analysis.reports.showing import DASH, Shown, range_words
 from judging.analysis.reports.writing import write_document
-from judging.analysis.wording import DASH, range_words
 from judging.models import Replication
 from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations_of
 from judging.replication.expected import plan

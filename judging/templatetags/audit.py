@@ -15,7 +15,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from judging.analysis import wording
 from judging.analysis.audits.figures import Measured
 from judging.analysis.audits.matrices import EvaluatorAudit
 from judging.analysis.audits.people.agreement import Agreed
@@ -127,7 +126,7 @@ def with_ends(share: Share) -> str:
 def percent(share: Share | Figure) -> str:
     """A share as a percentage; a dash where it is undefined."""
     value = share.value if isinstance(share, Share) else share
-    return wording.figure_words(value, is_share=True)
+    return showing.figure_words(value, is_share=True)
 
 
 @register.filter
@@ -140,7 +139,7 @@ def percent_of(share: Share) -> str:
 def interval(figure: Share | Measured | Agreed) -> str:
     """Its interval, empty where there is none."""
     is_share = True if isinstance(figure, Share) else figure.is_share
-    return wording.interval_words(figure.interval, is_share=is_share)
+    return showing.interval_words(figure.interval, is_share=is_share)
 
 
 @register.filter
@@ -148,13 +147,13 @@ def by_task(figure: Measured) -> str:
     """Its interval with whole tasks resampled, empty where that says nothing more."""
     if isinstance(figure.by_task, Interval) and figure.by_task.low == figure.by_task.high:
         return ""
-    return wording.interval_words(figure.by_task, is_share=figure.is_share)
+    return showing.interval_words(figure.by_task, is_share=figure.is_share)
 
 
 @register.filter
 def figure(measured: Measured | Agreed) -> str:
     """Its value, a dash where it is undefined."""
-    return wording.figure_words(measured.value, is_share=measured.is_share)
+    return showing.figure_words(measured.value, is_share=measured.is_share)
 
 
 @register.filter
@@ -162,17 +161,17 @@ def why(measured: Measured | Agreed) -> str:
     """Why there is no figure, or no interval to one; empty where both are there."""
     for part in (measured.value, measured.interval):
         if isinstance(part, Undefined):
-            return wording.why_undefined(part)
+            return showing.why_undefined(part)
     return ""
 
 
-register.filter("p_value", wording.p_words)
+register.filter("p_value", showing.p_words)
 
 
 @register.filter
 def p_of(test: McNemar) -> str:
     """The p-value of a test, or that there is nothing to test."""
-    return wording.p_words(test.tested_p)
+    return showing.p_words(test.tested_p)
 
 
 @register.filter
@@ -193,36 +192,36 @@ def why_share(share: Share) -> str:
 @register.filter
 def coefficient(value: Figure) -> str:
     """A bare coefficient, a dash where it is undefined."""
-    return wording.figure_words(value, is_share=False)
+    return showing.figure_words(value, is_share=False)
 
 
 @register.filter
 def why_figure(value: Figure) -> str:
     """Why there is no such figure; empty where there is."""
-    return wording.why_undefined(value) if isinstance(value, Undefined) else ""
+    return showing.why_undefined(value) if isinstance(value, Undefined) else ""
 
 
 @register.filter
 def ends(interval: Interval | Undefined) -> str:
     """The ends of a coefficient's interval, or why there is none."""
     if isinstance(interval, Undefined):
-        return wording.why_undefined(interval)
-    return wording.interval_words(interval, is_share=False)
+        return showing.why_undefined(interval)
+    return showing.interval_words(interval, is_share=False)
 
 
 @register.filter
 def more_dollars(value: Figure) -> str:
     """A difference of costs, `+$0.0041`; a dash where there is none."""
-    return wording.DASH if isinstance(value, Undefined) else _signed_dollars(value)
+    return showing.DASH if isinstance(value, Undefined) else _signed_dollars(value)
 
 
 @register.filter
 def dollar_ends(interval: Interval | Undefined) -> str:
     """The ends of its interval, or why there is none."""
     if isinstance(interval, Undefined):
-        return wording.why_undefined(interval)
+        return showing.why_undefined(interval)
     low, high = _signed_dollars(interval.low), _signed_dollars(interval.high)
-    return wording.range_words(low, high)
+    return showing.range_words(low, high)
 
 
 def _signed_dollars(value: float) -> str:
@@ -237,8 +236,8 @@ register.filter("share_ends", showing.percent_ends)
 def points(value: Figure) -> str:
     """A difference of two shares in percentage points, with its sign; a dash for none."""
     if isinstance(value, Undefined):
-        return wording.DASH
-    return wording.points_words(value)
+        return showing.DASH
+    return showing.points_words(value)
 
 
 register.filter("point_ends", showing.point_ends)

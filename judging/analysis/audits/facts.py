@@ -25,8 +25,7 @@ from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSource
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.reports.columns import figure_values, why
 from judging.analysis.reports.report import Column
-from judging.analysis.reports.showing import Shown
-from judging.analysis.wording import DASH
+from judging.analysis.reports.showing import DASH, Shown
 from judging.models import Study
 
 

@@ -1,15 +1,19 @@
-"""What is known of one run's success, for one person: labels, reference verdict, evaluators."""
+"""What is known of one run, for one person: labels, reference verdict, evaluators, progress."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from judging.analysis.audits.explanations import Explanation
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
 from judging.analysis.audits.population import FAILURE, SUCCESS, shown
+from judging.analysis.progress.sources import ticked_progress
+from judging.evaluators.milestones import StoredFinding, StoredRates, stored_progress
 from judging.models import (
     Assignment,
     Evaluation,
@@ -21,7 +25,9 @@ from judging.models import (
 from judging.statistics.confusion import cell
 from judging.studies.access import AUDIT
 from judging.studies.blinding import items_with_open_labels
+from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Run, User
+from webagent.milestones.findings import Definition, Finding, Progress, digest_of
 
 
 class EvaluatorLine:
@@ -117,3 +123,68 @@ def _cell(reference: str, verdict: str) -> str:
     if reference not in (SUCCESS, FAILURE):
         return ""
     return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The progress that one source sees, in percent, and what it says of each milestone."""
+
+    label: str
+    progress: Progress | StoredRates
+    milestones: Sequence[Finding | StoredFinding]
+    not_told: Sequence[str] = ()
+    """Milestones that the source could say nothing of; the rates are over the others."""
+
+    def drawn(self) -> dict[str, object]:
+        """What the script needs to draw it."""
+        return {
+            "label": self.label,
+            "rates": list(self.progress.by_step),
+            "milestones": [
+                {"name": one.name, "at": at, "lost": lost}
+                for one in self.milestones
+                for at, lost in ((one.achieved_at, one.lost_at), *one.regained)
+            ],
+        }
+
+
+def curves_of(judgements: RunJudgements) -> list[Curve]:
+    """All curves that may be shown to whoever the judgements were read for.
+
+    Evaluators first, then people; who is blind sees the curve of their own ticks alone. What was
+    measured by milestones that the task no longer has is left out.
+    """
+    run = judgements.run
+    milestones = definitions_of(run.task)
+    curves = list(_evaluated([line.evaluation for line in judgements.evaluators], milestones))
+    own = [(label, _("Your ticks")) for label in judgements.own_labels]
+    others = [
+        (label, _("Ticks by %(who)s") % {"who": label.annotator}) for label in judgements.labels
+    ]
+    return curves + list(_ticked(run, [*own, *others], milestones))
+
+
+def _evaluated(
+    evaluations: Sequence[Evaluation], milestones: Sequence[Definition]
+) -> Iterator[Curve]:
+    digest = digest_of(milestones)
+    for evaluation in evaluations:
+        stored = stored_progress(evaluation.details)
+        if stored is not None and stored.milestones_hash == digest:
+            known = {one.name for one in stored.milestones}
+            yield Curve(
+                label=evaluation.evaluator.shown,
+                progress=stored.progress,
+                milestones=stored.milestones,
+                not_told=[one.name for one in milestones if one.name not in known],
+            )
+
+
+def _ticked(
+    run: Run, labels: Sequence[tuple[Label, str]], milestones: Sequence[Definition]
+) -> Iterator[Curve]:
+    for label, words in labels:
+        found = ticked_progress(label, milestones, run.n_steps)
+        if found is not None:
+            findings, progress = found
+            yield Curve(label=words, progress=progress, milestones=findings)

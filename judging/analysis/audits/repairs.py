@@ -33,7 +33,7 @@ from judging.analysis.causes.sums import UNTAGGED, CauseAudit
 from judging.analysis.counting import tally
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report
-from judging.analysis.wording import DASH
+from judging.analysis.reports.showing import DASH
 from judging.models import EvaluatorVersion, Repair, Study, StudyItem
 
 MOST_ERRORS = 5_000

@@ -15,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
-from judging.analysis.audits.judgements import RunJudgements, opened_items
+from judging.analysis.audits.judgements import RunJudgements, curves_of, opened_items
 from judging.analysis.audits.population import (
     LEFT_OUT,
     Group,
@@ -34,8 +34,7 @@ from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
 from judging.analysis.causes.sums import read_tag_filter, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure
-from judging.analysis.progress.run_progress import curves_of
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, for_auditors, record_unblindings, studies_hidden_from

@@ -22,7 +22,7 @@ from judging.analysis.audits.selection import SORTS, SelectedItem, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.causes.sums import TaggedItem
-from judging.analysis.wording import figure_words
+from judging.analysis.reports.showing import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair, Study
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict

@@ -23,7 +23,7 @@ from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSources
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
 from judging.studies.access import for_auditors, record_unblindings

@@ -1,25 +1,43 @@
 """Audits: evaluators held against the reference verdicts of a study."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import django_tables2 as tables
+from django.contrib.auth.decorators import permission_required
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of, rule_notes
-from judging.analysis.audits.population import LEFT_OUT, counted_items, splits_of
+from judging.analysis.audits.population import (
+    FAILURE,
+    INFEASIBLE,
+    LEFT_OUT,
+    SUCCESS,
+    counted_items,
+    splits_of,
+)
 from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.repairs import before_and_after, findings, next_steps
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, as_picture, attached, check_address
+from judging.analysis.reports.registry import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
-from judging.models import ReferenceVerdict, Study
-from judging.studies.access import for_auditors, record_unblindings
+from judging.models import ReferenceVerdict, Study, StudyItem
+from judging.studies.access import AUDIT as READS
+from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
+from judging.studies.tables import study_link
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.paging import BoundedPaginator
+from runs.models import User
 from runs.operations.error_views import bad_queries
 
 
@@ -128,8 +146,8 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
         "tables": html_tables(report),
         "notes": report.notes,
         "choices": (
-            (_("Count “unsure”?"), facts.query.choices("unsure")),
-            (_("Agreement between whom?"), facts.query.choices("pairing")),
+            (gettext("Count “unsure”?"), facts.query.choices("unsure")),
+            (gettext("Agreement between whom?"), facts.query.choices("pairing")),
         ),
     }
     return as_part(request, "audits/_audit_agreement", context, part="people")
@@ -195,3 +213,76 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
         raise Http404
     facts = facts_of(request, study)
     return as_picture(draw(facts.audit, name, facts.resampled), name)
+
+
+PER_PAGE = 50
+
+
+class ListedStudy(NamedTuple):
+    """A study and how far its judgement has come; no figure of it while it is hidden."""
+
+    study: Study
+    is_hidden: bool
+    runs: int
+    counted: int
+    disputed: int
+
+
+def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
+    """The rows of these studies, in two queries."""
+    keys = [study.pk for study in studies]
+    hidden = set(studies_hidden_from(user).filter(pk__in=keys).values_list("pk", flat=True))
+    settled = Q(verdict__verdict__in=[SUCCESS, FAILURE]) & ~INFEASIBLE
+    items = StudyItem.objects.filter(study__in=keys).order_by().values_list("study")
+    counts = {
+        key: (runs, 0, 0) if key in hidden else (runs, counted, disputed)
+        for key, runs, counted, disputed in items.annotate(
+            runs=Count("pk"),
+            counted=Count("pk", filter=settled),
+            disputed=Count("pk", filter=Q(status=StudyItem.Status.DISPUTED)),
+        )
+    }
+    return [
+        ListedStudy(study, study.pk in hidden, *counts.get(study.pk, (0, 0, 0)))
+        for study in studies
+    ]
+
+
+def _count(words: Any) -> tables.Column:
+    td = {"class": "num", "data-label": words}
+    return tables.Column(verbose_name=words, attrs={"td": td, "th": {"class": "num"}})
+
+
+class AuditedTable(tables.Table):  # type: ignore[misc]  # the library has no types
+    """One `ListedStudy` a row."""
+
+    study = tables.Column(verbose_name=_("study"), attrs={"td": {"class": "first wide"}})
+    runs = _count(_("runs"))
+    counted = _count(_("with a reference verdict"))
+    disputed = _count(_("disputed"))
+
+    class Meta:
+        orderable = False
+        attrs = {"class": "table list", "aria-label": _("studies")}
+
+    def render_study(self, value: Study) -> SafeString:
+        return study_link(value, "judging:audit")
+
+    def render_counted(self, value: int, record: ListedStudy) -> str:
+        if record.is_hidden:
+            return gettext("opens once your own runs are settled")
+        return str(intcomma(value))
+
+    def render_disputed(self, value: int, record: ListedStudy) -> str:
+        return "—" if record.is_hidden else str(intcomma(value))
+
+
+@require_safe
+@permission_required(READS, raise_exception=True)
+def audit_home(request: AppRequest) -> HttpResponse:
+    """All studies, the newest first, with what there is to audit in each."""
+    studies = Study.objects.order_by("-created_at", "-pk")
+    page = BoundedPaginator(studies, PER_PAGE).get_page(request.GET.get("page"))
+    table = AuditedTable(listed_studies(request.user, list(page.object_list)))
+    context = {"page": page, "table": table}
+    return render(request, "judging/analysis/audits/audit_home.html", context)

@@ -24,7 +24,7 @@ from judging.analysis.experiments.selection import Selection
 from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
-from judging.analysis.reports.views import record_reading
+from judging.analysis.reports.registry import record_reading
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT, studies_hidden_from

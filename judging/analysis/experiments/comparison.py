@@ -29,8 +29,7 @@ from judging.analysis.gate.reading import command_line, side_words
 from judging.analysis.reports.columns import in_files, number, text, value_and_ends
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Report, Value
-from judging.analysis.reports.showing import Shown
-from judging.analysis.wording import p_words
+from judging.analysis.reports.showing import Shown, p_words
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.figures import Share
 

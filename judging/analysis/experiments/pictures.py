@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from judging.analysis.experiments.course import Detections, Length, lengths_of
 from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
+from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.experiments.trials import TrialFigures, trials_of
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.pictures_bars import Count, detections_picture
 from judging.analysis.pictures_progress import TRIALS, Curve, curves_picture

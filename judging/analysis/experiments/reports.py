@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.experiments import comparison, controls, trials
+from judging.analysis.experiments import comparison, controls
 from judging.analysis.experiments import course_reports as course
 from judging.analysis.experiments import outcome_reports as outcomes
 from judging.analysis.experiments.facts import Facts
@@ -42,7 +42,7 @@ EXPERIMENT: Registry[Facts] = Registry(
         "lengths": Entry(QUESTIONS["lengths"], course.lengths),
         "modes": Entry(_("How do runs fail?"), course.modes),
         "endings": Entry(_("How do runs end?"), course.endings),
-        "trials": Entry(QUESTIONS["trials"], trials.trials),
+        "trials": Entry(QUESTIONS["trials"], outcomes.trials),
         "pairs": Entry(_("What does one solve that another does not?"), comparison.pairs),
         "controls": Entry(
             _("What do evaluators let through for agents that solve nothing?"), controls.controls

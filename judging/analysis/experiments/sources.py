@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.db.models import (
     Case,
     CharField,
@@ -219,3 +220,11 @@ def default_source(choices: Sequence[Choice]) -> Source:
 
 def _success_above() -> float:
     return RewardEvaluator().success_above
+
+
+def verdict_source(named: str) -> Source:
+    """The source of verdicts of that name. Raises CommandError where there is none."""
+    try:
+        return source_named(named)
+    except ValueError as error:
+        raise CommandError(str(error)) from error

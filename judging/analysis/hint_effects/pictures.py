@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.hint_effects.effects import MISSING, Cell
-from judging.analysis.hint_effects.reading import HintEffects
-from judging.analysis.wording import DASH, points_words, range_words, why_undefined
+from judging.analysis.hint_effects.reading import MISSING, Cell, HintEffects
+from judging.analysis.reports.showing import DASH, points_words, range_words, why_undefined
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Reason, Undefined
 from runs.interface.pictures import LINE, as_picture, canvas, write

@@ -9,8 +9,6 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.hint_effects.effects import Cell as HintCell
-from judging.analysis.hint_effects.effects import TaskEffect
 from judging.analysis.hint_effects.pictures import (
     LEVELS,
     RELATEDNESSES,
@@ -20,6 +18,8 @@ from judging.analysis.hint_effects.pictures import (
     standing_words,
     undecided_words,
 )
+from judging.analysis.hint_effects.reading import Cell as HintCell
+from judging.analysis.hint_effects.reading import TaskEffect
 from judging.analysis.reports.columns import in_files, parted, text
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Report, Value

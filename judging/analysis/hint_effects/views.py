@@ -20,7 +20,6 @@ from judging.analysis.experiments.access import (
     render_facts,
 )
 from judging.analysis.experiments.population import Scope
-from judging.analysis.hint_effects.effects import MISSING, TaskEffect
 from judging.analysis.hint_effects.pictures import (
     LEVELS,
     MAPS,
@@ -31,10 +30,10 @@ from judging.analysis.hint_effects.pictures import (
     standing_words,
     undecided_words,
 )
-from judging.analysis.hint_effects.reading import HintEffects, TrialRun
+from judging.analysis.hint_effects.reading import MISSING, HintEffects, TaskEffect, TrialRun
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_picture
+from judging.analysis.reports.registry import as_picture
 from judging.statistics.figures import Share
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.hint_plans import Condition

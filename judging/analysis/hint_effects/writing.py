@@ -2,30 +2,186 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import override
+from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
+from pydantic import ValidationError
 
 from judging.analysis.experiments.access import PERMISSIONS, record_verdicts
-from judging.analysis.hint_effects.forms import HintWritingForm
+from judging.analysis.experiments.sources import Choice, Source, default_source, read_source
 from judging.analysis.hint_effects.source_runs import (
+    MOST_PER_TASK,
+    SourceRunQuery,
     SourceRuns,
     WritingEstimate,
     listed,
     source_runs,
     writing_estimate,
 )
-from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry, usable_models
+from runs.catalogue.agents.choices import (
+    ModelOffer,
+    ModelUnavailableError,
+    usable_entry,
+    usable_models,
+)
 from runs.interface.fragments import AppRequest
 from runs.knowledge.hints.writing import start_hint_writing
-from runs.models import LearningJob
+from runs.launching.number_fields import WholeNumberField
+from runs.models import Experiment, HintLevel, LearningJob, TaskSet, User
 from runs.queue.paid_work import WorkRefusedError
+from runs.queue.paid_work_services import CostLimitField
+from webagent.knowledge.entries import Level
+from webagent.knowledge.hints import LONGEST_PART, OWN_PARTS, HintWords, load_wording
+from webagent.trajectory.values import field_errors
+
+MOST_OFFERED = 300
+"""Experiments in the menu."""
+
+
+def _part(label: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=LONGEST_PART,
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+
+
+class HintWritingForm(forms.Form):
+    """Where sources come from, whose verdicts count, and what is written by which model."""
+
+    task_set = forms.ChoiceField(label=gettext_lazy("task set"), required=False)
+    experiment = forms.ModelChoiceField(
+        queryset=Experiment.objects.none(),
+        label=gettext_lazy("experiment"),
+        required=False,
+        empty_label=gettext_lazy("all runs, imported ones and people's too"),
+    )
+    agent = forms.ChoiceField(label=gettext_lazy("agent or person"), required=False)
+    verdict = forms.ChoiceField(
+        label=capfirst(gettext_lazy("verdict source")),
+        help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
+    )
+    levels = forms.MultipleChoiceField(
+        label=gettext_lazy("Levels"),
+        choices=HintLevel.choices,
+        initial=HintLevel.values,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    per_task = WholeNumberField(
+        label=gettext_lazy("Runs per hint"),
+        min_value=1,
+        max_value=MOST_PER_TASK,
+        initial=1,
+        required=False,
+        help_text=gettext_lazy(
+            "Several: each hint is written from so many runs of its task, the shortest, where "
+            "there are as many."
+        ),
+    )
+    model = forms.ChoiceField(label=gettext_lazy("Language model"))
+    max_cost = CostLimitField(
+        help_text=gettext_lazy(
+            "Leave empty for no limit. At the limit, work stops and can be resumed."
+        )
+    )
+    wording_name = forms.CharField(
+        label=gettext_lazy("Name of the prompt"), required=False, max_length=20
+    )
+    wording_system = _part(gettext_lazy("introduction"))
+    wording_concrete = _part(HintLevel.CONCRETE.label)
+    wording_abstract = _part(HintLevel.ABSTRACT.label)
+    wording_insights = _part(HintLevel.INSIGHTS.label)
+
+    def __init__(self, *args: Any, user: User, models: list[ModelOffer], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._user = user
+        experiments = Experiment.objects.visible_to(user).order_by("-created_at", "-pk")
+        chosen = cast("forms.ModelChoiceField[Experiment]", self.fields["experiment"])
+        chosen.queryset = experiments
+        chosen.choices = self._newest(experiments)
+        names = TaskSet.objects.order_by("name").values_list("name", flat=True).distinct()
+        self._offer("task_set", [("", _("all")), *((name, name) for name in names)])
+        agents = SourceRunQuery(user=user).agents()
+        self._offer("agent", [("", _("any")), *((name, name) for name in agents)])
+        sources = SourceRunQuery(user=user).choices()
+        self._offer("verdict", [(each.source.key, _in_words(each)) for each in sources])
+        self.fields["verdict"].initial = default_source(sources).key
+        self._offer("model", [(offer.name, offer.name) for offer in models])
+
+    @property
+    def source_query(self) -> SourceRunQuery:
+        """Which runs may be sources, of a valid form."""
+        asked = self.cleaned_data
+        return SourceRunQuery(
+            user=self._user,
+            task_set=asked["task_set"],
+            experiment=asked["experiment"],
+            agent=asked["agent"],
+        )
+
+    @property
+    def source(self) -> Source:
+        """Who says that they succeeded."""
+        return read_source(self.cleaned_data["verdict"])
+
+    @property
+    def levels_asked(self) -> list[Level]:
+        return [Level(each) for each in self.cleaned_data["levels"]]
+
+    @property
+    def n_per_task(self) -> int:
+        return self.cleaned_data["per_task"] or 1
+
+    wording: HintWords | None = None
+    """Other words than ours; known once the form is valid."""
+
+    @property
+    def words(self) -> list[dict[str, Any]]:
+        """The fields of other words, each with ours."""
+        ours = load_wording().parts
+        return [
+            {"field": self[f"wording_{part}"], "ours": ours[part].strip()} for part in OWN_PARTS
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        given = {part: str(cleaned.get(f"wording_{part}") or "") for part in OWN_PARTS}
+        name = str(cleaned.get("wording_name") or "").strip()
+        if (name or any(text.strip() for text in given.values())) and not self.errors:
+            try:
+                self.wording = HintWords(name=name, **given)
+            except ValidationError as error:
+                for problem in field_errors(error):
+                    self.add_error("wording_name", str(problem))
+        return cleaned
+
+    def _newest(self, experiments: QuerySet[Experiment]) -> list[tuple[Any, str]]:
+        """The menu: the newest, and the one that is asked for however old it is."""
+        offered = list(experiments[:MOST_OFFERED])
+        asked = str(self["experiment"].value() or "")
+        if asked.isdecimal() and len(asked) < 18:
+            offered += [row for row in experiments.filter(pk=int(asked)) if row not in offered]
+        nobody = str(self.fields["experiment"].empty_label)  # type: ignore[attr-defined]
+        return [("", nobody), *((row.pk, str(row)) for row in offered)]
+
+    def _offer(self, name: str, values: list[Any]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = values
+
+
+def _in_words(choice: Choice) -> str:
+    verdicts = f"{choice.verdicts}+" if choice.is_more else choice.verdicts
+    return f"{choice.source.name} ({verdicts})"
+
 
 MOST_LISTED = 200
 WRITING = "sources of hints"

@@ -20,8 +20,7 @@ from judging.analysis.progress.people_reports import OVERALL
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import RunRow
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.showing import percent, rate_interval
-from judging.analysis.wording import points_words
+from judging.analysis.reports.showing import percent, points_words, rate_interval
 from judging.statistics.figures import Undefined
 
 

@@ -21,8 +21,16 @@ from judging.analysis.reports.columns import ends, figure, number, parted, text,
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, report_of
-from judging.analysis.reports.showing import Shown, ends_words, point_ends
-from judging.analysis.wording import DASH, figure_words, points_words, range_words, why_undefined
+from judging.analysis.reports.showing import (
+    DASH,
+    Shown,
+    ends_words,
+    figure_words,
+    point_ends,
+    points_words,
+    range_words,
+    why_undefined,
+)
 from judging.statistics.correspondence import Correlation, Differences
 from judging.statistics.figures import Undefined
 

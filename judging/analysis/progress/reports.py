@@ -19,8 +19,7 @@ from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Field, Report, report_of
-from judging.analysis.reports.showing import Shown, percent
-from judging.analysis.wording import DASH, points_words
+from judging.analysis.reports.showing import DASH, Shown, percent, points_words
 from judging.statistics.figures import Undefined
 
 _MEANING = _(

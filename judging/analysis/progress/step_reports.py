@@ -31,8 +31,15 @@ from judging.analysis.reports.columns import (
     with_ends,
 )
 from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, report_of, rows_of
-from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate
-from judging.analysis.wording import points_words, why_undefined
+from judging.analysis.reports.showing import (
+    Shown,
+    decimals,
+    percent,
+    percent_ends,
+    points_words,
+    rate,
+    why_undefined,
+)
 from judging.statistics.figures import Undefined
 from judging.statistics.progress import AdjustedScore, AtStep
 

@@ -8,8 +8,7 @@ from typing import Any, Protocol
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.reports.report import Column, Value, Words
-from judging.analysis.reports.showing import Shown, rate_interval, show
-from judging.analysis.wording import DASH, why_undefined
+from judging.analysis.reports.showing import DASH, Shown, rate_interval, show, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean
 

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 
 from judging.analysis.reports.report import Cell, Column, Report
-from judging.analysis.wording import DASH
+from judging.analysis.reports.showing import DASH
 from judging.statistics.figures import Share
 
 

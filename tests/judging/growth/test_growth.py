@@ -25,7 +25,7 @@ from judging.analysis.audits import population
 from judging.analysis.audits.comparing import views as comparing
 from judging.analysis.experiments import sources as experiment_sources
 from judging.analysis.experiments import views as experiment_views
-from judging.analysis.hint_effects import forms as hint_forms
+from judging.analysis.hint_effects import writing as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts

@@ -18,8 +18,7 @@ from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, 
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, Value
-from judging.analysis.reports.showing import Shown
-from judging.analysis.wording import DASH, p_words
+from judging.analysis.reports.showing import DASH, Shown, p_words
 from judging.statistics.comparison import difference_of_shares
 from judging.statistics.figures import Share
 from runs.interface.words import VERDICTS

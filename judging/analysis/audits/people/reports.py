@@ -29,8 +29,7 @@ from judging.analysis.reports.columns import (
     with_ends,
 )
 from judging.analysis.reports.report import Cell, Column, Layout, Report, report_of
-from judging.analysis.reports.showing import Shown, ends_words, show
-from judging.analysis.wording import figure_words
+from judging.analysis.reports.showing import Shown, ends_words, figure_words, show
 from judging.statistics.figures import Undefined
 
 

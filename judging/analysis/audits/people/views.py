@@ -17,7 +17,7 @@ from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
 from judging.analysis.progress.people_reports import JUDGE_DOLLARS, PEOPLE, PEOPLE_DOLLARS, SAMPLES
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import for_auditors, record_unblindings

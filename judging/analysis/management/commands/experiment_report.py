@@ -12,7 +12,7 @@ from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
-from judging.analysis.management.arguments import verdict_source
+from judging.analysis.experiments.sources import verdict_source
 from judging.analysis.reports.writing import ENDINGS, write
 from runs.interface.terminal import experiment_named, write_files
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from judging.analysis.wording import DASH
+from judging.analysis.reports.showing import DASH
 from judging.evaluating.evaluating import runs_of
 from judging.evaluating.probing import AttackResult, Probe, judgements, probe, probed_judge
 from judging.evaluators.judges.injections import ATTACKS

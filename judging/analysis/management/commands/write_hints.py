@@ -11,13 +11,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from pydantic import ValidationError
 
+from judging.analysis.experiments.sources import verdict_source
 from judging.analysis.hint_effects.source_runs import (
     MOST_PER_TASK,
     SourceRunQuery,
     source_runs,
     writing_estimate,
 )
-from judging.analysis.management.arguments import verdict_source
 from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
 from runs.interface.terminal import dollars, experiment_named
 from runs.knowledge.hints.writing import start_hint_writing

@@ -7,7 +7,7 @@ import pytest
 from judging.analysis.audits.figures import BY_KEY, Measured
 from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, audit_of, resampled
 from judging.analysis.audits.population import Group, Population, Shown, items_in, items_in_cells
-from judging.analysis.audits.studies import listed_studies
+from judging.analysis.audits.views import listed_studies
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval, Reason, Undefined
 from runs.models import Task, TaskSet

@@ -12,6 +12,7 @@ from django.utils.translation import override
 
 from judging.analysis.experiments.course import detections_of, stopped_early
 from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
+from judging.analysis.experiments.outcome_reports import selector_words, trials_of
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
 from judging.analysis.experiments.population import RunResult, whole_scope
 from judging.analysis.experiments.sources import (
@@ -21,7 +22,6 @@ from judging.analysis.experiments.sources import (
     default_source,
     source_named,
 )
-from judging.analysis.experiments.trials import selector_words, trials_of
 from judging.models import EvaluatorVersion
 from judging.statistics.figures import Interval, Share
 from runs.interface.stored_sentences import worded

@@ -6,11 +6,17 @@ from math import sqrt
 
 import pytest
 
-from judging.analysis.hint_effects.effects import Cell, Side, TaskEffect
+from judging.analysis.experiments.population import RunResult
+from judging.analysis.hint_effects.reading import Cell, Side, TaskEffect
 from judging.statistics.comparison import mean_difference
 from judging.statistics.figures import Interval, Reason, Undefined
 
-WORDS = {"s": "success", "f": "failure", "e": "error", "-": "none"}
+WORDS = {
+    "s": RunResult.SUCCESS,
+    "f": RunResult.FAILURE,
+    "e": RunResult.ERROR,
+    "-": RunResult.NONE,
+}
 
 
 def side(trials: str) -> Side:
