@@ -205,7 +205,6 @@ def _page(
         "replication": facts.replication,
         "file": facts.sources.file,
         "facts": facts,
-        "formats": FORMATS,
         "may_run": request.user.has_perms(MAY_RUN),
     }
     return render(request, f"judging/replication/{template}.html", known | more)

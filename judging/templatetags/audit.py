@@ -22,13 +22,14 @@ from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import stubs_of as find_stubs
 from judging.analysis.failure_modes.sources import NAMES, SIDES
 from judging.analysis.reports import showing
+from judging.analysis.reports.writing import FORMATS
 from judging.models import Label, Study
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.studies.protocols import named_causes
-from runs.interface.words import cell, money
+from runs.interface.words import cell
 from webagent.trajectory.verdict_records import Mode, Side
 
 register = template.Library()
@@ -165,9 +166,6 @@ def why(measured: Measured | Agreed) -> str:
     return ""
 
 
-register.filter("p_value", showing.p_words)
-
-
 @register.filter
 def p_of(test: McNemar) -> str:
     """The p-value of a test, or that there is nothing to test."""
@@ -190,46 +188,9 @@ def why_share(share: Share) -> str:
 
 
 @register.filter
-def coefficient(value: Figure) -> str:
-    """A bare coefficient, a dash where it is undefined."""
-    return showing.figure_words(value, is_share=False)
-
-
-@register.filter
 def why_figure(value: Figure) -> str:
     """Why there is no such figure; empty where there is."""
     return showing.why_undefined(value) if isinstance(value, Undefined) else ""
-
-
-@register.filter
-def ends(interval: Interval | Undefined) -> str:
-    """The ends of a coefficient's interval, or why there is none."""
-    if isinstance(interval, Undefined):
-        return showing.why_undefined(interval)
-    return showing.interval_words(interval, is_share=False)
-
-
-@register.filter
-def more_dollars(value: Figure) -> str:
-    """A difference of costs, `+$0.0041`; a dash where there is none."""
-    return showing.DASH if isinstance(value, Undefined) else _signed_dollars(value)
-
-
-@register.filter
-def dollar_ends(interval: Interval | Undefined) -> str:
-    """The ends of its interval, or why there is none."""
-    if isinstance(interval, Undefined):
-        return showing.why_undefined(interval)
-    low, high = _signed_dollars(interval.low), _signed_dollars(interval.high)
-    return showing.range_words(low, high)
-
-
-def _signed_dollars(value: float) -> str:
-    sign = "+" if value > 0 else "−" if value < 0 else ""
-    return f"{sign}{money(abs(value))}"
-
-
-register.filter("share_ends", showing.percent_ends)
 
 
 @register.filter
@@ -240,16 +201,26 @@ def points(value: Figure) -> str:
     return showing.points_words(value)
 
 
-register.filter("point_ends", showing.point_ends)
+ENDING = "ENDING"
+"""Placeholder for the format in an address."""
 
 
-NAME, ENDING = "NAME", "ENDING"
-"""Placeholders for table and format in an address template."""
+@register.inclusion_tag("judging/analysis/_downloads.html")
+def downloads(address: str, *args: object, query: str = "", small: bool = False) -> dict[str, Any]:
+    """A download menu of one report, whose address takes these arguments and an ending."""
+    path = reverse(address, args=[*args, ENDING]) + (f"?{query}" if query else "")
+    return {"links": [(each, path.replace(ENDING, each)) for each in FORMATS], "small": small}
 
 
 @register.simple_tag
 def table_downloads(
-    address: str, key: int, tables: Mapping[str, Any], formats: Iterable[str], query: str = ""
+    address: str,
+    key: int,
+    tables: Mapping[str, Any],
+    *,
+    query: str = "",
+    report: str = "",
+    formats: Iterable[str] = tuple(FORMATS),
 ) -> SafeString:
     """The groups of a download menu: of each table its words, and a link in each format.
 
@@ -257,10 +228,16 @@ def table_downloads(
         address: name of the address of a table, such as `judging:audit_table`.
         key: number of the study or experiment.
         tables: words by name.
+        report: name of the address of all of them as one document, which CSV cannot hold.
     """
-    path = reverse(address, args=[key, NAME, ENDING])
     asked = f"?{query}" if query else ""
-    links = [(path.replace(ENDING, ending) + asked, format_name(ending)) for ending in formats]
+    groups = [
+        (words, reverse(address, args=[key, name, ENDING]), formats)
+        for name, words in tables.items()
+    ]
+    if report:
+        documents = [ending for ending in formats if ending != "csv"]
+        groups.insert(0, (_("Full report"), reverse(report, args=[key, ENDING]), documents))
     return format_html_join(
         "",
         '<span class="group">{}</span>\n<span class="cluster downloads">{}</span>\n',
@@ -270,10 +247,10 @@ def table_downloads(
                 format_html_join(
                     "",
                     '<a href="{}" download>{}</a>',
-                    ((link.replace(NAME, name), ending) for link, ending in links),
+                    ((path.replace(ENDING, each) + asked, format_name(each)) for each in endings),
                 ),
             )
-            for name, words in tables.items()
+            for words, path, endings in groups
         ),
     )
 

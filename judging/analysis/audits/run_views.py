@@ -30,14 +30,14 @@ from judging.analysis.audits.selection import BETWEEN, read_selection, selected_
 from judging.analysis.audits.tables import CellTable
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
+from judging.analysis.audits.views import audit_page
 from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
 from judging.analysis.causes.sums import read_tag_filter, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.reports.registry import as_file, check_address
-from judging.analysis.reports.writing import FORMATS
 from judging.models import EvaluatorVersion, Study
-from judging.studies.access import AUDIT, for_auditors, record_unblindings, studies_hidden_from
+from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import TablePaginator
 from runs.models import Run, User
@@ -53,9 +53,7 @@ Walk = Mapping[str, str]
 `triangle` the first two only say which evaluator is looked at. Or `sample`, of failures."""
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
     """The runs of one cell, or of several; those of one split are among all verdicts."""
     evaluator, shown = _cells(evaluator_id, cells)
@@ -81,7 +79,6 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "address": cells,
         "table": table,
         "listed": listed,
-        "formats": FORMATS,
         "tag": tag,
         "rule": None if rule is None else decider_words(rule) or _("not stored"),
         "batch": request.GET.get("batch", ""),
@@ -96,8 +93,7 @@ def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:
     return [pk for pk, details in said if decider(details) == rule]
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_cells_file(
     request: AppRequest, study: Study, evaluator_id: int, cells: str, ending: str
 ) -> HttpResponse:
@@ -117,8 +113,7 @@ def _cells(evaluator_id: int, cells: str) -> tuple[EvaluatorVersion, Sequence[Sh
         raise Http404 from error
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpResponse:
     """Runs of the study that no figure counts, and why."""
     if group not in LEFT_OUT:

@@ -13,8 +13,6 @@ from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
-from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.facts import AuditFacts
@@ -23,10 +21,10 @@ from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSources
+from judging.analysis.audits.views import audit_page
 from judging.analysis.reports.registry import as_file, check_address
-from judging.analysis.reports.writing import FORMATS
 from judging.models import Study
-from judging.studies.access import for_auditors, record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import TablePaginator
 from runs.operations.error_views import bad_queries
@@ -44,9 +42,7 @@ _OFFERED: dict[str, str | Promise] = {
 MOST_GROUPS = 300
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     """One row a run, with what everybody said of it."""
     sources = AuditFacts(study).sources
@@ -64,13 +60,11 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
         "table": table,
         "selection": selection,
         "filters": filters,
-        "formats": FORMATS,
     }
     return render(request, "judging/analysis/audits/audit_triangle.html", context)
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The verdicts on the runs of the selection as a file."""
     check_address(ending)

@@ -1,13 +1,14 @@
 """Audits: evaluators held against the reference verdicts of a study."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import django_tables2 as tables
 from django.contrib.auth.decorators import permission_required
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -40,9 +41,17 @@ from runs.interface.paging import BoundedPaginator
 from runs.models import User
 from runs.operations.error_views import bad_queries
 
+P = ParamSpec("P")
 
-@require_safe
-@for_auditors
+
+def audit_page(
+    view: Callable[Concatenate[AppRequest, Study, P], HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    """A page or a file of a study's audit, read by those who may; a part of it for htmx."""
+    return require_safe(vary_on_headers("HX-Request")(for_auditors(view)))
+
+
+@audit_page
 def audit(request: AppRequest, study: Study) -> HttpResponse:
     """All evaluators of a study on one population. Repairs, figures and pictures are fetched
     after it.
@@ -71,15 +80,12 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
             for name, words in AUDIT.names.items()
             if name in BY_SPLIT or not facts.query.split
         },
-        "formats": FORMATS,
         "is_evaluating": study.batches.active().exists(),
     }
     return render(request, "judging/analysis/audits/audit.html", context)
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
     facts = facts_of(request, study)
@@ -97,9 +103,7 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     )
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
     """What each evaluator gets wrong with what repairs it, drawn, and what to do next."""
     facts = facts_of(request, study, "repairs")
@@ -114,9 +118,7 @@ def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(request, "audits/_audit_findings", context, part="matrices")
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     """The figures side by side, with the intervals that take resampling."""
     facts = facts_of(request, study)
@@ -133,9 +135,7 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(request, "audits/_audit_figures", context, part="matrices")
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     """The annotators against each other."""
     facts = facts_of(request, study, "agreement")
@@ -183,8 +183,7 @@ def as_part(
     return render(request, "judging/analysis/audits/audit_part.html", context | page)
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
     """One of the page's reports as a file."""
     check_address(ending, name, AUDIT)
@@ -195,8 +194,7 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     return as_file(AUDIT.make(name, facts), ending)
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
@@ -205,8 +203,7 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
     return attached(content, FORMATS[ending].content_type, f"report.{ending}")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     if name not in QUESTIONS:

@@ -10,9 +10,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from judging.analysis.audits.views import audit_page
 from judging.analysis.causes.pages import (
     TAG,
     CauseForm,
@@ -32,16 +33,14 @@ from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 WALK = ("study", "audit", "cell", "tag")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_causes(request: AppRequest, study: Study) -> HttpResponse:
     """Every evaluator's errors by cause and by where the repair belongs."""
     context = {"study": study, "panels": cause_panels(study)}
     return render(request, "judging/analysis/causes/audit_causes.html", context)
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_causes_picture(request: AppRequest, study: Study, evaluator_id: int) -> HttpResponse:
     """The picture of one evaluator's causes as a file."""
     for panel in cause_panels(study):

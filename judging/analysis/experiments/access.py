@@ -16,6 +16,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.facts import Facts, ReportQuery, progress_options
 from judging.analysis.experiments.pairs import By
@@ -25,7 +27,6 @@ from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
 from judging.analysis.reports.registry import record_reading
-from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT, studies_hidden_from
 from runs.interface.fragments import AppRequest
@@ -44,8 +45,10 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_readers(view: Callable[Concatenate[AppRequest, Scope, P], HttpResponseBase]) -> View:
-    """Lets in who may read figures of experiments, to what they may know of this one."""
+    """A page or a file for those who may read figures of experiments: what they may know of one."""
 
+    @require_safe
+    @vary_on_headers("HX-Request")
     @wraps(view)
     def guarded(
         request: AppRequest, experiment_id: int, *args: P.args, **kwargs: P.kwargs
@@ -94,12 +97,11 @@ def progress_facts_of(request: AppRequest, scope: Scope) -> Facts:
 def render_facts(
     request: AppRequest, template: str, facts: Facts, **context: object
 ) -> HttpResponse:
-    """A page of the experiment, with whose verdicts it shows and the formats of its files."""
+    """A page of the experiment, with whose verdicts it shows."""
     known = {
         "experiment": facts.experiment,
         "facts": facts,
         "source": facts.source,
-        "formats": FORMATS,
     }
     return render(request, f"judging/analysis/{template}.html", known | context)
 

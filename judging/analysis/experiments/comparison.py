@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils import formats
 from django.utils.http import urlencode
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
@@ -26,12 +27,23 @@ from judging.analysis.experiments.pairs import (
 )
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.reading import command_line, side_words
-from judging.analysis.reports.columns import in_files, number, text, value_and_ends
+from judging.analysis.reports.columns import in_files, number, on_pages, text, value_and_ends
+from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Report, Value
-from judging.analysis.reports.showing import Shown, p_words
+from judging.analysis.reports.showing import (
+    DASH,
+    Shown,
+    decimals,
+    ends_words,
+    figure_words,
+    p_words,
+    range_words,
+    show,
+)
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
-from judging.statistics.figures import Share
+from judging.statistics.figures import Share, Undefined
+from runs.interface.words import duration, money
 
 MOST_LISTED = 200
 
@@ -123,6 +135,7 @@ def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) ->
         "query": _with(query, verdict=comparison.source.key, cell=None),
         "rows": found[:MOST_LISTED],
         "unlisted": max(0, len(found) - MOST_LISTED),
+        "differences": html_tables(_differences(comparison)),
         "alone": [
             (name, run)
             for name, runs in zip(comparison.names, pairing.alone, strict=True)
@@ -138,6 +151,56 @@ def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
         "rule": pairing.by.label,
         "other_by": By.TRIAL if pairing.by is By.SEED else By.SEED,
     }
+
+
+def _differences(comparison: Comparison) -> Report:
+    """How far the two sides lie apart, as the page shows it."""
+    pairing, names = comparison.pairing, comparison.names
+    paired = (Linked(each.value, note=f"{each.count}/{each.total}") for each in pairing.successes)
+    rows: list[list[Any]] = [
+        [gettext("accuracy, all runs"), *comparison.accuracies, comparison.difference],
+        [gettext("accuracy, paired runs"), *paired, pairing.gain],
+    ]
+    for words, key, amount, unit in (
+        (gettext("time, paired runs"), "seconds", duration, "s"),
+        (gettext("cost, paired runs"), "cost", money, "$"),
+        (gettext("steps, paired runs"), "steps", lambda mean: decimals(1)(mean).text, ""),
+    ):
+        spent = comparison.spent[key]
+        both = (Shown(amount(mean)) for mean in (spent.first, spent.second))
+        rows.append([words, *both, _gap(spent, unit)])
+    return Report(
+        columns=[
+            text("figure", _("figure")),
+            *(on_pages(name, show=_show) for name in (*names, _("second minus first"))),
+        ],
+        rows=rows,
+    )
+
+
+def _show(value: Any) -> Shown:
+    return value if isinstance(value, Shown) else show(value)
+
+
+def _gap(spent: Spending, unit: str) -> Shown:
+    """How much more the second side took."""
+    if not spent.pairs:
+        return Shown(DASH, gettext("unknown"))
+    value, interval = spent.difference.value, spent.difference.interval
+    said = f"{figure_words(value, is_share=False)} {unit}"
+    ends = ends_words(interval, is_share=False)
+    if unit == "$":
+        said = DASH if isinstance(value, Undefined) else _more_dollars(value)
+        if not isinstance(interval, Undefined):
+            ends = range_words(_more_dollars(interval.low), _more_dollars(interval.high))
+    n = formats.number_format(spent.pairs)
+    return Shown(said, f"{ends} · {ngettext('%(n)s pair', '%(n)s pairs', spent.pairs) % {'n': n}}")
+
+
+def _more_dollars(value: float) -> str:
+    """A difference of costs: `+$0.0041`."""
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return f"{sign}{money(abs(value))}"
 
 
 def comparison_report(comparison: Comparison) -> Report:

@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import (
     Freshness,
@@ -66,7 +65,6 @@ KEPT = ("a", "b", "a_agent", "b_agent", "pair")
 """What stays in the address of a comparison when another source is chosen."""
 
 
-@require_safe
 @for_readers
 def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
     """The figures of every configuration under one source; sections are fetched after the page."""
@@ -88,7 +86,6 @@ def experiment_detail(request: AppRequest, scope: Scope) -> HttpResponse:
     )
 
 
-@require_safe
 @for_readers
 def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
     """Whether runs have ended since the figures of a page were made, for that page to ask."""
@@ -101,8 +98,6 @@ def experiment_freshness(request: AppRequest, scope: Scope) -> HttpResponse:
     )
 
 
-@require_safe
-@vary_on_headers("HX-Request")
 @for_readers
 def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     """One section of the page, by itself or on a page of its own for browsers without scripts."""
@@ -117,7 +112,6 @@ def experiment_part(request: AppRequest, scope: Scope, name: str) -> HttpRespons
     )
 
 
-@require_safe
 @for_readers
 def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse:
     """Progress beside success, by step, under step limits, by difficulty, and in one score."""
@@ -140,7 +134,6 @@ def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse
     )
 
 
-@require_safe
 @for_readers
 def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     """The runs behind a number."""
@@ -169,7 +162,6 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     )
 
 
-@require_safe
 @for_readers
 def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> HttpResponse:
     """The same runs as a file."""
@@ -185,7 +177,6 @@ def _selection(request: AppRequest, facts: Facts) -> Selection:
         return read_selection(request.GET, facts.source)
 
 
-@require_safe
 @for_readers
 def experiment_table(
     request: AppRequest, scope: Scope, name: str, ending: str, registry: Registry[Facts]
@@ -203,7 +194,6 @@ def experiment_table(
     return as_file(registry.make(name, facts), ending)
 
 
-@require_safe
 @for_readers
 def experiment_report(request: AppRequest, scope: Scope, ending: str) -> HttpResponse:
     """Everything that the page shows as one document."""
@@ -213,7 +203,6 @@ def experiment_report(request: AppRequest, scope: Scope, ending: str) -> HttpRes
     return attached(text, FORMATS[ending].content_type, f"experiment.{ending}")
 
 
-@require_safe
 @for_readers
 def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
@@ -230,9 +219,10 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
 
 @require_POST
 @permission_required("runs.rerun_run", raise_exception=True)
-@for_readers
-def controls_launch(request: AppRequest, scope: Scope) -> HttpResponse:
+def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Launch the control agents on the tasks of this experiment, as an experiment beside it."""
+    check_permissions(request)
+    scope = scope_of(request, experiment_id)
     shown = scope.visible.order_by()
     tasks = Task.objects.filter(pk__in=shown.values("task")).select_related("task_set").in_order()
     name = controls_name(scope.experiment)
@@ -257,7 +247,6 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
     first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
     context: dict[str, object] = {
         "offered": offered,
-        "formats": FORMATS,
         "first_chosen": first,
         "second_chosen": next((each.pk for each in offered if str(each.pk) != first), None),
     }

@@ -15,12 +15,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.failure_modes import failure_modes, read_selection
-from judging.analysis.audits.views import as_part
+from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.failure_modes.pages import (
     REVIEW,
     ChosenRunsForm,
@@ -39,7 +39,7 @@ from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch
-from judging.studies.access import AUDIT, for_auditors, record_unblindings
+from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus
 from runs.models.parsing import ids_of
@@ -151,9 +151,7 @@ def _way_back(request: AppRequest) -> str:
     return back
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     """How the failures of a study failed, configuration by configuration."""
     with bad_queries("by"):
@@ -172,8 +170,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     )
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     """The runs behind a number of that page."""
     with bad_queries():

@@ -10,7 +10,6 @@ from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
 
 from judging.analysis.experiments.access import (
     Freshness,
@@ -41,7 +40,6 @@ from runs.models import Hint, HintChoice, User
 from webagent.knowledge.entries import Level, Relatedness
 
 
-@require_safe
 @for_readers
 def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
     """Every condition against the same agent without hints."""
@@ -66,7 +64,6 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
     )
 
 
-@require_safe
 @for_readers
 def hint_cell(request: AppRequest, scope: Scope, level: str, relatedness: str) -> HttpResponse:
     """The tasks of one condition, each with its trials side by side."""
@@ -80,7 +77,6 @@ def hint_cell(request: AppRequest, scope: Scope, level: str, relatedness: str) -
     return render_facts(request, "hint_effects/hint_cell", facts, page=page)
 
 
-@require_safe
 @for_readers
 def hint_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
     """One of the heat maps as a file."""

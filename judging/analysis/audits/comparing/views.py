@@ -11,8 +11,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.comparing.evaluator_reports import (
     FLIP_NAMES,
@@ -36,16 +34,15 @@ from judging.analysis.audits.population import Shown
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
-from judging.analysis.audits.views import as_part
+from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.report import Cell
-from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
-from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
+from judging.studies.access import record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest
 from runs.models import User
 from runs.models.parsing import read_choice, read_number
@@ -56,13 +53,12 @@ SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "ac
 PAIR = ("first", "second")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     """What a second evaluator repairs and breaks of a first one, and what switches would."""
     facts = AuditFacts(study)
     pair = _pair(request, facts.sources)
-    context = {"study": study, "sources": facts.sources, "formats": FORMATS}
+    context = {"study": study, "sources": facts.sources}
     if is_switched := "evaluator" in request.GET:
         found = what_if_context(request, study)
         context |= found | {"switches": found["page"]}
@@ -74,9 +70,7 @@ def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     return render(request, "judging/analysis/audits/audit_compare.html", context)
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     """All pairs of evaluators, which take longer than two of them."""
     report = AUDIT.make("pairs", AuditFacts(study))
@@ -85,8 +79,7 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(request, "_report_section", context, part="compare")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The comparison of two evaluators as a file: whole and by group."""
     check_address(ending)
@@ -130,6 +123,7 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
     )
     return {
         "comparison": comparison,
+        "query": urlencode({"first": first.key, "second": second.key}),
         "sides": (first, second),
         "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
         "tables": [
@@ -214,12 +208,11 @@ def other_studies(study: Study, user: User) -> QuerySet[Study]:
     return Study.objects.exclude(pk=study.pk).exclude(hidden).order_by("-created_at", "-pk")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_beside(request: AppRequest, study: Study) -> HttpResponse:
     """The study beside another one, or the choice of it."""
     others = other_studies(study, request.user)
-    context = {"study": study, "others": others[:MOST_OFFERED], "formats": FORMATS, "ways": By}
+    context = {"study": study, "others": others[:MOST_OFFERED], "ways": By}
     if request.GET.get("with"):
         facts = facts_of(request, study)
         made = {name: TWO_STUDIES.make(name, facts) for name in TWO_STUDIES.entries}
@@ -237,8 +230,7 @@ def audit_beside(request: AppRequest, study: Study) -> HttpResponse:
     return render(request, "judging/analysis/audits/audit_beside.html", context)
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_beside_file(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
     """One of the reports as a file."""
     check_address(ending, name, TWO_STUDIES)

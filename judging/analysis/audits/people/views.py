@@ -4,31 +4,27 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
-from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people.detectors import KINDS, Detected, Detector, DetectorCell
 from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
-from judging.analysis.audits.views import as_part, facts_of
+from judging.analysis.audits.views import as_part, audit_page, facts_of
 from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
 from judging.analysis.progress.people_reports import JUDGE_DOLLARS, PEOPLE, PEOPLE_DOLLARS, SAMPLES
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
-from judging.analysis.reports.writing import FORMATS
 from judging.models import Study, StudyItem
-from judging.studies.access import for_auditors, record_unblindings
+from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
 from runs.operations.error_views import bad_queries
 
 READ = "progress of an audit"
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     """Evaluators against each annotator, beside the annotators against each other."""
     facts = facts_of(request, study, "people")
@@ -42,9 +38,7 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
     return render(request, "judging/analysis/audits/audit_people.html", context)
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     """Precision and recall of every detector, and the runs behind one number."""
     facts = AuditFacts(study)
@@ -58,7 +52,6 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
         "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
         "cell": cell.label if cell else None,
         "items": items,
-        "formats": FORMATS,
     }
     return as_part(request, "audits/_audit_detectors", context, _("Detectors"), "people")
 
@@ -74,9 +67,7 @@ def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, Dete
     return detector, cell
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     """How well an evaluator of milestones corresponds with people, and the runs behind it."""
     facts = _facts(request, study)
@@ -101,13 +92,11 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
             "times": PEOPLE_DOLLARS // JUDGE_DOLLARS,
         },
         "tables": PEOPLE.names,
-        "formats": FORMATS,
     }
     return as_part(request, "audits/_audit_progress", context, capfirst(_("progress")), "people")
 
 
-@require_safe
-@for_auditors
+@audit_page
 def audit_progress_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
     """One of the page's reports as a file."""
     check_address(ending, name, PEOPLE)

@@ -14,12 +14,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
-from django.views.decorators.vary import vary_on_headers
+from django.views.decorators.http import require_POST
 
 from judging.analysis.audits.repairs import worst_of
 from judging.analysis.audits.verdict_sources import spoken_of
-from judging.analysis.audits.views import as_part
+from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.audits.what_if.pages import (
     MOST_SHOWN,
     compared_page,
@@ -44,9 +43,7 @@ from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def what_if(request: AppRequest, study: Study) -> HttpResponse:
     """The switches of an evaluator, and what they change: a part of the page that compares, where
     every other request is led.
@@ -134,9 +131,7 @@ def _result(request: AppRequest, study: Study, setting: Setting) -> dict[str, An
     return context | {"result": compared_page(study, setting, compared)}
 
 
-@require_safe
-@vary_on_headers("HX-Request")
-@for_auditors
+@audit_page
 def what_if_rules(request: AppRequest, study: Study) -> HttpResponse:
     """The rules that matter most from where the switches stand: takes longer than the rest."""
     setting = _setting(request, study, switchable(study))
