@@ -16,15 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import Configuration, figures_of
-from judging.analysis.experiments.pairs import (
-    FLIPPED,
-    By,
-    Cell,
-    Paired,
-    Pairing,
-    Side,
-    pair_up,
-)
+from judging.analysis.experiments.pairs import FLIPPED, By, Cell, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.reading import command_line, side_words
 from judging.analysis.reports.columns import in_files, number, on_pages, text, value_and_ends

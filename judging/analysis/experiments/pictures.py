@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -20,7 +20,12 @@ from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
 from judging.analysis.pictures_bars import Count, detections_picture
-from judging.analysis.pictures_progress import TRIALS, Curve, curves_picture
+from judging.analysis.pictures_progress import STEPS, TRIALS, Curve, curves_picture
+from judging.analysis.progress.figures import Progressed, curve_of
+from judging.analysis.progress.reports import PROGRESS
+from judging.analysis.progress.rows import RunRow
+from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.showing import rate_interval
 from judging.statistics.figures import Undefined
 from judging.statistics.success import TaskMean
 
@@ -152,3 +157,69 @@ _DRAWN: Mapping[str, Callable[[Facts], dict[int, SafeString]]] = {
     "lengths": _lengths,
     "trials": _trials,
 }
+
+
+def _beside_success(facts: Facts) -> list[ShownPicture]:
+    """Two rows a configuration: how far its runs got, and how many succeeded."""
+    found = [(each.name, Progressed(facts.rows_of(each))) for each in facts.configurations]
+    if not any(each.n for _name, each in found):
+        return []
+    rows = []
+    for name, each in found:
+        progress = _("progress · %(name)s") % {"name": name}
+        success = _("success · %(name)s") % {"name": name}
+        ends, won = rate_interval(each.reached), each.success
+        rows.append(figure_row(progress, each.reached.value, ends, meaning="agent"))
+        rows.append(figure_row(success, won.value, won.interval, meaning="evaluator"))
+    label = _("How much progress does success hide?")
+    return [ShownPicture(None, interval_picture(rows, label=label, meaning="agent"))]
+
+
+def _by_step(facts: Facts) -> list[ShownPicture]:
+    return [
+        ShownPicture(each, _curve(each.name, known, facts.rows_of(each)))
+        for each in facts.configurations
+        if (known := [row for row in facts.rows_of(each) if row.is_known])
+    ]
+
+
+def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeString:
+    """Progress reached and held after every step, and how many runs had succeeded by then."""
+    curve = curve_of(rows)
+    solved = [
+        (at.step, sum(row.is_success and row.n_steps <= at.step for row in known) / len(known))
+        for at in curve
+    ]
+    curves = [
+        Curve("reached", _("reached"), [(at.step, at.reached) for at in curve]),
+        Curve("solved", _("success"), solved),
+    ]
+    if any(at.held < at.reached - 1e-9 for at in curve):
+        curves.insert(1, Curve("held", _("held"), [(at.step, at.held) for at in curve]))
+    label = _("How far had runs of %(name)s got after every step?") % {"name": name}
+    axis = _("steps")
+    return curves_picture(curves, label=label, axis=axis, first=0, frame=STEPS, by_trial=False)
+
+
+DRAWN: Mapping[str, Callable[[Facts], Sequence[ShownPicture]]] = {
+    "configurations": _beside_success,
+    "curve": _by_step,
+}
+"""Pictures by the name of the report beside which they stand."""
+
+
+def shown_sections(facts: Facts) -> list[dict[str, Any]]:
+    """The reports that have something to show, each as a section with its pictures."""
+    entries = {name: each for name, each in PROGRESS.entries.items() if not each.lists_runs}
+    reports = [(name, PROGRESS.make(name, facts)) for name in entries]
+    return [
+        {
+            "name": name,
+            "title": entries[name].words,
+            "report": report,
+            "tables": html_tables(report),
+            "pictures": DRAWN[name](facts) if name in DRAWN else (),
+        }
+        for name, report in reports
+        if report.rows and report.page_rows != []
+    ]

@@ -29,7 +29,7 @@ from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import configuration_names, names_in
 from judging.analysis.experiments.pairs import Cell as PairCell
 from judging.analysis.experiments.pairs import Side
-from judging.analysis.experiments.pictures import QUESTIONS, draw
+from judging.analysis.experiments.pictures import QUESTIONS, draw, shown_sections
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
 from judging.analysis.experiments.selection import Selection, read_selection
@@ -37,7 +37,6 @@ from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.progress.figures import Progressed
-from judging.analysis.progress.pages import shown_sections
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN
 from judging.analysis.progress.sources import Missing

@@ -6,17 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from judging.analysis.pictures_progress import Pair as Mark
+from judging.analysis.pictures_progress import agreement_picture
 from judging.analysis.progress.correspondence import (
     Cell,
     Correspondence,
     MilestoneFigures,
     of_equals,
 )
-from judging.analysis.progress.people import PeopleFacts
+from judging.analysis.progress.people import Pair, PeopleFacts
 from judging.analysis.reports.columns import ends, figure, number, parted, text, why, with_ends
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
@@ -26,6 +30,7 @@ from judging.analysis.reports.showing import (
     Shown,
     ends_words,
     figure_words,
+    percent,
     point_ends,
     points_words,
     range_words,
@@ -232,3 +237,45 @@ PEOPLE: Registry[PeopleFacts] = Registry(
     },
     prefix="progress-",
 )
+
+
+def people_picture(facts: PeopleFacts) -> SafeString:
+    """Bland and Altman's picture of the runs that both speak of."""
+
+    def words(pair: Pair) -> dict[str, object]:
+        return {
+            "n": pair.ticked.position,
+            "people": percent(pair.ticked.people.maximum),
+            "judge": percent(pair.judge.maximum),
+        }
+
+    marks = [
+        Mark(
+            people=pair.ticked.people.maximum,
+            judge=pair.judge.maximum,
+            url=f"{reverse('runs:run_detail', args=[pair.ticked.run])}?study={facts.study.pk}",
+            title=gettext("#%(n)s: people %(people)s, judge %(judge)s") % words(pair),
+        )
+        for pair in facts.pairs
+    ]
+    label = gettext("How far is the judge's progress from people's?")
+    reported = OVERALL.bias, gettext("reported")
+    return agreement_picture(marks, facts.whole.differences, label=label, reported=reported)
+
+
+def people_sentence(facts: PeopleFacts) -> str:
+    """What the figures mean."""
+    bias, share = facts.whole.differences.bias, facts.whole.agreement.value
+    if isinstance(bias, Undefined) or isinstance(share, Undefined):
+        return gettext("No run has both ticks and a progress rate.")
+    near = gettext(
+        "On %(share)s of the runs the judge is within %(tolerance)s points of people;"
+    ) % {"share": percent(share), "tolerance": facts.query.tolerance}
+    if not round(100 * abs(bias), 1):
+        return f"{near} {gettext('on average it says as much as they do.')}"
+    more = (
+        gettext("on average it is %(bias)s points higher.")
+        if bias > 0
+        else gettext("on average it is %(bias)s points lower.")
+    )
+    return f"{near} " + more % {"bias": points_words(abs(bias)).lstrip("+")}

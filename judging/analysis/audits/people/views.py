@@ -11,9 +11,15 @@ from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.views import as_part, audit_page, facts_of
-from judging.analysis.progress.pages import people_picture, people_sentence
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
-from judging.analysis.progress.people_reports import JUDGE_DOLLARS, PEOPLE, PEOPLE_DOLLARS, SAMPLES
+from judging.analysis.progress.people_reports import (
+    JUDGE_DOLLARS,
+    PEOPLE,
+    PEOPLE_DOLLARS,
+    SAMPLES,
+    people_picture,
+    people_sentence,
+)
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study, StudyItem
