@@ -19,7 +19,7 @@ from judging.analysis.audits.population import LEFT_OUT, Shown, items_in_cells
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.verdicts import verdicts
-from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, TagFilter, with_tags
+from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, with_tags
 from judging.analysis.reports.columns import share
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Column, Report, Value
@@ -126,7 +126,7 @@ def tagged_errors(facts: AuditFacts) -> Report:
                 item.tag_repair,
                 item.tag_note,
             ]
-            for item in with_tags(items, evaluator, TagFilter(TAGGED))
+            for item in with_tags(items, evaluator, TAGGED)
         ]
     return Report(
         columns=[

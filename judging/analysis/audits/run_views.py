@@ -32,7 +32,7 @@ from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.audits.views import audit_page
 from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
-from judging.analysis.causes.sums import read_tag_filter, with_tags
+from judging.analysis.causes.sums import read_tag, tag_words, with_tags
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.reports.registry import as_file, check_address
@@ -62,7 +62,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         query = {"cell": f"{evaluator_id}{BETWEEN}{cells}", "split": split}
         return redirect(f"{address}?{urlencode(query)}")
     walk = {"study": str(study.pk), "audit": str(evaluator_id), "cell": cells}
-    tag = read_tag_filter(request.GET.get("tag", ""))
+    tag = read_tag(request.GET.get("tag", ""))
     items = with_tags(items_in_cells(study, evaluator, shown), evaluator, tag)
     if (rule := request.GET.get("rule")) is not None:
         items = items.filter(pk__among=_decided_by(items, rule))
@@ -80,6 +80,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "table": table,
         "listed": listed,
         "tag": tag,
+        "tag_words": tag_words(tag),
         "rule": None if rule is None else decider_words(rule) or _("not stored"),
         "batch": request.GET.get("batch", ""),
         "form": CauseForm(),

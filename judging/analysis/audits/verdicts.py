@@ -22,7 +22,7 @@ from judging.analysis.audits.verdict_sources import (
     VerdictSources,
     step_verdict,
 )
-from judging.analysis.reports.columns import parted
+from judging.analysis.reports.columns import parted, read
 from judging.analysis.reports.report import Column, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
@@ -188,6 +188,7 @@ def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Show
         "cells": ", ".join(cell.upper() for cell in cells),
         "evaluator": evaluator,
     }
+    decided = Column("decided_by", gettext_lazy("decided by"))
     return report_of(
         items_in_cells(study, evaluator, cells),
         [
@@ -197,18 +198,12 @@ def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Show
             (SITE, lambda item: item.run.task.site),
             (GOAL, lambda item: item.run.goal or item.run.task.goal),
             (REFERENCE, lambda item: item.verdict.verdict),
-            (Column("cell", gettext_lazy("cell")), lambda item: item.cell),
-            (Column("verdict", gettext_lazy("verdict")), lambda item: item.said_verdict),
-            (Column("score", gettext_lazy("score")), lambda item: item.said_score),
-            (Column("reason", gettext_lazy("reason")), lambda item: item.said_reason),
-            (
-                Column("decided_by", gettext_lazy("decided by")),
-                lambda item: decided_by(item.said_details),
-            ),
-            (
-                Column("final_answer", gettext_lazy("final answer")),
-                lambda item: item.run.final_answer,
-            ),
+            read("cell", gettext_lazy("cell")),
+            read("verdict", gettext_lazy("verdict"), "said_verdict"),
+            read("score", gettext_lazy("score"), "said_score"),
+            read("reason", gettext_lazy("reason"), "said_reason"),
+            (decided, lambda item: decided_by(item.said_details)),
+            read("final_answer", gettext_lazy("final answer"), "run.final_answer"),
         ],
         name="-".join(cells),
         title=title,

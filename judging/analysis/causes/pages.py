@@ -29,7 +29,6 @@ from judging.analysis.causes.sums import (
     UNTAGGED,
     CauseAudit,
     Counted,
-    TagFilter,
     causes_of,
     with_tags,
 )
@@ -241,4 +240,4 @@ def next_untagged(study: Study, evaluator: EvaluatorVersion, cells: str, after: 
     except ValueError:
         wanted = []
     items = items_in_cells(study, evaluator, wanted or [Shown.FN, Shown.FP])
-    return run_after(with_tags(items, evaluator, TagFilter(UNTAGGED)), after)
+    return run_after(with_tags(items, evaluator, UNTAGGED), after)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from django.db.models import F, FilteredRelation, Q, QuerySet
@@ -87,7 +86,7 @@ class CauseAudit:
     """The errors of one evaluator by cause and by where the repair belongs.
 
     Args:
-        sums: its errors by the address of a `TagFilter` and their kind.
+        sums: its errors by tag and kind.
     """
 
     def __init__(self, audit: EvaluatorAudit, sums: Counter[tuple[str, str]]) -> None:
@@ -143,32 +142,35 @@ def _tags(study: Study) -> Iterable[tuple[int, str, Sequence[str], str]]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TagFilter:
-    """Which errors are meant; empty for all."""
-
-    address: str = ""
-
-    @property
-    def name(self) -> str | Promise:
-        kind, _dot, value = self.address.partition(".")
-        if kind == "cause":
-            return Cause(value).label
-        if kind == "repair":
-            return Repair(value).label
-        return {UNTAGGED: _("untagged"), TAGGED: _("tagged")}.get(self.address, "")
-
-
-def read_tag_filter(text: str) -> TagFilter:
-    """The filter of an address: `cause.url_form`, `repair.task_data`, `none` or `any`; else all."""
+def read_tag(text: str) -> str:
+    """The tag of an address: `cause.url_form`, `repair.task_data`, `none` or `any`; else all."""
     tags = (*(f"cause.{each}" for each in Cause), *(f"repair.{each}" for each in Repair))
-    return TagFilter(text if text in (UNTAGGED, TAGGED, *tags) else "")
+    return text if text in (UNTAGGED, TAGGED, *tags) else ""
+
+
+def tag_words(tag: str) -> str:
+    """What errors with that tag are called; empty for all errors."""
+    return str(_known(tag)[0])
+
+
+def _known(tag: str) -> tuple[str | Promise, Q]:
+    """A tag in words, and the condition on errors that `with_tags` gave their tags."""
+    kind, _dot, value = tag.partition(".")
+    if kind == "cause":
+        # Text, for SQLite cannot look into a list. No key is part of another one in quotes.
+        return Cause(value).label, Q(tag__causes__icontains=f'"{value}"')
+    if kind == "repair":
+        return Repair(value).label, Q(tag__repair=value)
+    return {
+        UNTAGGED: (_("untagged"), Q(tag__isnull=True) | Q(tag__repair="")),
+        TAGGED: (_("tagged"), Q(tag__repair__gt="")),
+    }.get(tag, ("", Q()))
 
 
 def with_tags(
-    items: QuerySet[StudyItem], evaluator: EvaluatorVersion, wanted: TagFilter | None = None
+    items: QuerySet[StudyItem], evaluator: EvaluatorVersion, wanted: str = ""
 ) -> QuerySet[TaggedItem]:
-    """The items of a cell with what their errors are tagged with, as far as wanted.
+    """The items of a cell with what their errors are tagged with: all, or those with a tag.
 
     Adds `tag_causes`, `tag_repair` and `tag_note`, None where there is no tag.
     """
@@ -180,16 +182,4 @@ def with_tags(
     tagged = items.annotate(tag=FilteredRelation("cause_tags", condition=current)).annotate(
         tag_causes=F("tag__causes"), tag_repair=F("tag__repair"), tag_note=F("tag__note")
     )
-    return cast("QuerySet[TaggedItem]", tagged.filter(_condition(wanted or TagFilter())))
-
-
-def _condition(wanted: TagFilter) -> Q:
-    kind, _dot, value = wanted.address.partition(".")
-    if kind == "cause":
-        # Text, for SQLite cannot look into a list. No key is part of another one in quotes.
-        return Q(tag__causes__icontains=f'"{value}"')
-    if kind == "repair":
-        return Q(tag__repair=value)
-    if wanted.address == UNTAGGED:
-        return Q(tag__isnull=True) | Q(tag__repair="")
-    return Q(tag__repair__gt="") if wanted.address == TAGGED else Q()
+    return cast("QuerySet[TaggedItem]", tagged.filter(_known(wanted)[1]))

@@ -21,7 +21,16 @@ from judging.analysis.progress.correspondence import (
     of_equals,
 )
 from judging.analysis.progress.people import Pair, PeopleFacts
-from judging.analysis.reports.columns import ends, figure, number, parted, text, why, with_ends
+from judging.analysis.reports.columns import (
+    ends,
+    figure,
+    number,
+    parted,
+    read,
+    text,
+    why,
+    with_ends,
+)
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, report_of
@@ -198,33 +207,22 @@ def milestones(facts: PeopleFacts) -> Report:
 def runs(facts: PeopleFacts) -> Report:
     """One row a run that both speak of: what the figures are computed from."""
     highest = "people's progress, mean of the highest"
-    each_person = "progress by each person, as a list"
+    each_person = Column("each_person", "progress by each person, as a list")
+    cost = Column("cost", "dollars for judging")
     return report_of(
         facts.pairs,
         [
-            (Column("position", "number in the study"), lambda pair: pair.ticked.position),
+            read("position", "number in the study", "ticked.position"),
             (Column("run", "run"), lambda pair: str(pair.ticked.run)),
-            (Column("task", "task"), lambda pair: pair.ticked.task_name),
-            (Column("site", "site"), lambda pair: pair.ticked.site),
-            (Column("people", highest), lambda pair: pair.ticked.people.maximum),
-            (
-                Column("each_person", each_person),
-                lambda pair: json.dumps(pair.ticked.people.by_each),
-            ),
-            (Column("judge", "the judge's progress, highest"), lambda pair: pair.judge.maximum),
-            (Column("difference", "judge − people"), lambda pair: pair.gap),
-            (
-                Column("people_at_end", "people's progress, at the end"),
-                lambda pair: pair.ticked.people.final,
-            ),
-            (
-                Column("judge_at_end", "the judge's progress, at the end"),
-                lambda pair: pair.judge.final,
-            ),
-            (
-                Column("cost", "dollars for judging"),
-                lambda pair: None if pair.cost is None else float(pair.cost),
-            ),
+            read("task", "task", "ticked.task_name"),
+            read("site", "site", "ticked.site"),
+            read("people", highest, "ticked.people.maximum"),
+            (each_person, lambda pair: json.dumps(pair.ticked.people.by_each)),
+            read("judge", "the judge's progress, highest", "judge.maximum"),
+            read("difference", "judge − people", "gap"),
+            read("people_at_end", "people's progress, at the end", "ticked.people.final"),
+            read("judge_at_end", "the judge's progress, at the end", "judge.final"),
+            (cost, lambda pair: None if pair.cost is None else float(pair.cost)),
         ],
     )
 

@@ -16,7 +16,14 @@ from judging.analysis.progress import step_reports as steps
 from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import Missing
-from judging.analysis.reports.columns import CONFIGURATION, in_files, on_pages, text, with_ends
+from judging.analysis.reports.columns import (
+    CONFIGURATION,
+    in_files,
+    on_pages,
+    read,
+    text,
+    with_ends,
+)
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Field, Report, report_of
 from judging.analysis.reports.showing import DASH, Shown, percent, points_words
@@ -175,30 +182,25 @@ def runs(facts: Facts) -> Report:
     def by_step(row: RunRow) -> str | None:
         return json.dumps(row.progress.by_step) if row.progress else None
 
-    success = "success: 1 or 0, empty without a verdict"
+    success = Column("success", "success: 1 or 0, empty without a verdict")
+    first_missed = Column("first_missed", "first milestone not reached")
     return report_of(
         facts.rows,
         [
             (CONFIGURATION, lambda row: names[row.agent]),
             (Column("run", "run"), lambda row: str(row.run)),
-            (Column("task_set", "task set"), lambda row: row.task_set_name),
-            (Column("task", "task"), lambda row: row.task_name),
-            (
-                Column("success", success),
-                lambda row: int(row.is_success) if row.is_decided else None,
-            ),
+            read("task_set", "task set", "task_set_name"),
+            read("task", "task", "task_name"),
+            (success, lambda row: int(row.is_success) if row.is_decided else None),
             (Column("progress", "progress, highest"), lambda row: rate(row, "maximum")),
             (Column("progress_at_end", "progress, at the end"), lambda row: rate(row, "final")),
             (Column("by_step", "progress after each step, as a list"), by_step),
-            (Column("no_progress_because", "why there is no progress"), lambda row: row.missing),
-            (
-                Column("first_missed", "first milestone not reached"),
-                lambda row: row.stop.name if row.stop else None,
-            ),
-            (Column("steps", "steps"), lambda row: row.n_steps),
-            (Column("max_steps", "step limit"), lambda row: row.max_steps),
-            (Column("ended_by_limit", "the step limit that ended it"), lambda row: row.stopped_at),
-            (Column("milestones", "milestones of the task"), lambda row: row.milestones),
+            read("no_progress_because", "why there is no progress", "missing"),
+            (first_missed, lambda row: row.stop.name if row.stop else None),
+            read("steps", "steps", "n_steps"),
+            read("max_steps", "step limit"),
+            read("ended_by_limit", "the step limit that ended it", "stopped_at"),
+            read("milestones", "milestones of the task"),
         ],
         notes=facts.progress_notes(),
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Protocol
 
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.reports.report import Column, Value, Words
+from judging.analysis.reports.report import Column, Field, Value, Words
 from judging.analysis.reports.showing import DASH, Shown, rate_interval, show, why_undefined
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.statistics.success import Mean
@@ -38,6 +39,11 @@ def text(key: str, name: Words, *, show: Any = None) -> Column:
 
 
 CONFIGURATION = text("configuration", _("configuration"))
+
+
+def read(key: str, name: Words, path: str = "") -> Field:
+    """A plain column, and what stands at that path of an item, which is its key unless given."""
+    return Column(key, name), attrgetter(path or key)
 
 
 def in_files(key: str) -> Column:

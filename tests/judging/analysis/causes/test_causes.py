@@ -9,9 +9,9 @@ from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.analysis.causes.sums import (
     CauseAudit,
     Counted,
-    TagFilter,
     causes_of,
-    read_tag_filter,
+    read_tag,
+    tag_words,
     with_tags,
 )
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair
@@ -58,7 +58,7 @@ def found(world: audited.Audited, judge: EvaluatorVersion) -> CauseAudit:
 
 def places(world: audited.Audited, judge: EvaluatorVersion, address: str) -> list[int]:
     cells = items_in_cells(world.study, judge, [Shown.FN, Shown.FP])
-    items = with_tags(cells, judge, read_tag_filter(address))
+    items = with_tags(cells, judge, read_tag(address))
     return [item.position - 1 for item in items]
 
 
@@ -251,10 +251,10 @@ def test_infeasible_tasks_and_changed_references_leave_no_tag_behind(
 
 @pytest.mark.parametrize("text", ["cause.typo", "cause.", "repair.url_form", "x", "cause"])
 def test_a_filter_that_is_none_is_of_all(text: str) -> None:
-    assert read_tag_filter(text) == TagFilter()
+    assert read_tag(text) == ""
 
 
 def test_filters_have_names() -> None:
-    assert str(TagFilter("cause.url_form").name) == "URL form"
-    assert str(TagFilter("repair.neither").name) == "neither"
-    assert str(TagFilter("none").name) == "untagged"
+    assert tag_words("cause.url_form") == "URL form"
+    assert tag_words("repair.neither") == "neither"
+    assert tag_words("none") == "untagged"
