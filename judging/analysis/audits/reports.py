@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.comparing.evaluator_reports import pairs, steps
 from judging.analysis.audits.facts import EVALUATOR, NUMBER, RUN, TASK, AuditFacts
-from judging.analysis.audits.failure_modes import failure_modes
 from judging.analysis.audits.figures import QUESTIONS, corrected, draw, figures, matrices
 from judging.analysis.audits.people.reports import agreement, detectors, people
-from judging.analysis.audits.population import LEFT_OUT, Shown, items_in_cells
+from judging.analysis.audits.population import (
+    FAILURE,
+    LEFT_OUT,
+    Shown,
+    counted_items,
+    items_in_cells,
+)
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.verdicts import verdicts
 from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, with_tags
+from judging.analysis.experiments.figures import configuration_names
+from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
+from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.reports.columns import share
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.writing import write, write_document
-from judging.models import Guideline
+from judging.models import Guideline, Study
+from runs.models import AgentConfiguration, Run
 from runs.models.parsing import QueryError
 
 
@@ -141,6 +154,34 @@ def tagged_errors(facts: AuditFacts) -> Report:
         ],
         rows=rows,
     )
+
+
+def failures_of(study: Study) -> QuerySet[Any]:
+    """The runs that count and that people found to be failures."""
+    items = counted_items(study).filter(verdict__verdict=FAILURE)
+    return Run.objects.filter(pk__in=items.order_by().values("run")).order_by()
+
+
+def errors_of(study: Study) -> QuerySet[Any]:
+    """Runs of the study that ended in an error and that nobody found to be a failure."""
+    ended = Run.objects.filter(study_items__study=study, outcome=Run.Outcome.ERROR)
+    return ended.exclude(pk__in=failures_of(study).values("pk")).order_by()
+
+
+def failure_modes(facts: AuditFacts, chosen: ModeSource = ModeSource.KNOWN) -> Report:
+    """One row a configuration, source and mode; a page shows those of one source."""
+    study = facts.study
+    runs = modes_of_runs(failures_of(study), errors_of(study))
+    agents = AgentConfiguration.objects.filter(pk__in={run.agent for run in runs})
+    names = dict(sorted(configuration_names(agents).items(), key=lambda each: each[1]))
+
+    def link(pk: int, mode: str, by: ModeSource) -> str:
+        query = urlencode({"agent": str(pk), "mode": mode, "by": by.value})
+        return f"{reverse('judging:audit_failure_runs', args=[study.pk])}?{query}"
+
+    report = modes_report(runs, names, confirmed(failures_of(study)), chosen, link)
+    note = gettext("Success is what people agreed on or adjudicated.")
+    return replace(report, notes=[note, *report.notes])
 
 
 AUDIT: Registry[AuditFacts] = Registry(

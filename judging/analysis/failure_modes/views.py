@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,7 +23,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.failure_modes import failure_modes, read_selection
+from judging.analysis.audits.reports import errors_of, failure_modes, failures_of
 from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.failure_modes.pages import (
     REVIEW,
@@ -34,16 +38,17 @@ from judging.analysis.failure_modes.services import (
     review_runs,
     undo_reviews,
 )
-from judging.analysis.failure_modes.sources import ModeSource, definitions
+from judging.analysis.failure_modes.sources import ModeSource, definitions, mode_words, showing
 from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch
 from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.models import Run, RunStatus
-from runs.models.parsing import ids_of
+from runs.models import AgentConfiguration, Run, RunStatus
+from runs.models.parsing import ids_of, read_number
 from runs.operations.error_views import bad_queries
+from webagent.trajectory.verdict_records import Mode
 
 PER_PAGE = 100
 
@@ -168,6 +173,61 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(
         request, "failure_modes/_audit_failures", context, capfirst(_("failure modes")), "people"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSelection:
+    """Some failures of a study: `agent`, `mode` and `by`, as an address names them."""
+
+    chosen: Mapping[str, str]
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.chosen)
+
+    def chips(self, study: Study) -> list[tuple[str, str]]:
+        """What is chosen in words, and the query without it."""
+        found = []
+        for key in self.chosen:
+            rest = {name: value for name, value in self.chosen.items() if name != key}
+            found.append((self._words(key, study), urlencode(rest)))
+        return found
+
+    def runs(self, study: Study) -> QuerySet[Any]:
+        """The runs; with the environment's also those that ended in its errors."""
+        runs = failures_of(study)
+        mode = self.chosen.get("mode")
+        if mode == Mode.ENVIRONMENT:
+            of_either = Q(pk__in=runs.values("pk")) | Q(pk__in=errors_of(study).values("pk"))
+            runs = Run.objects.filter(of_either)
+        if "agent" in self.chosen:
+            runs = runs.filter(agent=self.chosen["agent"])
+        if mode:
+            runs = showing(runs, mode, ModeSource(self.chosen.get("by", ModeSource.KNOWN)))
+        listed: QuerySet[Any] = runs.select_related("task", "agent")
+        return listed.order_by("task__external_id", "agent", "trial", "pk")
+
+    def _words(self, key: str, study: Study) -> str:
+        value = self.chosen[key]
+        if key == "mode":
+            return mode_words(value)
+        if key == "by":
+            return str(ModeSource(value).label)
+        # Only agents that acted here are named: others may be hidden from the reader.
+        agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
+        return str(agents.first() or value)
+
+
+def read_selection(query: Mapping[str, str]) -> FailureSelection:
+    """The selection of an address. Raises ValueError where a value is none that runs could have."""
+    chosen = {key: query[key] for key in ("agent", "mode", "by") if key in query}
+    if "agent" in chosen and read_number(chosen["agent"]) is None:
+        raise ValueError(f"{chosen['agent']} is no number")
+    if "mode" in chosen:
+        mode_words(chosen["mode"])
+    if "by" in chosen:
+        ModeSource(chosen["by"])
+    return FailureSelection(chosen)
 
 
 @audit_page

@@ -154,15 +154,9 @@ def switched(
     version: EvaluatorVersion, *, on: Iterable[str], stages: Iterable[str], tasks: str
 ) -> Setting:
     """The setting of a form that was sent: what is not ticked is off."""
-    own = setting_of(version)
-    known = {Rule(name) for name in on if name in list(Rule)}
-    kept = {StageName(name) for name in stages if name in [each.value for each in STAGES]}
-    return Setting(
-        version=version,
-        rules=None if own.rules is None else frozenset(known),
-        stages=None if own.stages is None else tuple(each for each in STAGES if each in kept),
-        tasks=TaskVersion(tasks) if own.tasks and tasks in list(TaskVersion) else own.tasks,
-    )
+    off, kept = ALL_RULES.difference(on), set(STAGES).intersection(stages)
+    query = {"off": ".".join(off) or "none", "stages": ".".join(kept) or "none", "tasks": tasks}
+    return read_setting(version, query)
 
 
 def _named_in(text: str, kind: type[Rule] | type[StageName]) -> list[Rule | StageName] | None:

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.failure_modes import failure_modes
+from judging.analysis.audits.reports import failure_modes
 from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT
