@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from django import template
+from django import forms, template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -39,6 +39,12 @@ register = template.Library()
 def stubs_of(study: Study) -> str:
     """The names of the study's evaluators that a stub answers where a model would."""
     return ", ".join(dict.fromkeys(version.title for version in find_stubs(study)))
+
+
+@register.simple_tag
+def select(name: str, choices: Iterable[tuple[object, object]], chosen: object = "") -> SafeString:
+    """A menu of values in words, with the chosen one."""
+    return forms.Select(choices=choices).render(name, chosen)
 
 
 @register.simple_tag
@@ -191,6 +197,9 @@ def why_share(share: Share) -> str:
 def why_figure(value: Figure) -> str:
     """Why there is no such figure; empty where there is."""
     return showing.why_undefined(value) if isinstance(value, Undefined) else ""
+
+
+register.filter("share_ends", showing.percent_ends)
 
 
 @register.filter

@@ -7,9 +7,9 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils import formats
 from django.utils.http import urlencode
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -30,6 +30,8 @@ from judging.analysis.reports.showing import (
     ends_words,
     figure_words,
     p_words,
+    percent,
+    percent_ends,
     range_words,
     show,
 )
@@ -148,10 +150,13 @@ def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
 def _differences(comparison: Comparison) -> Report:
     """How far the two sides lie apart, as the page shows it."""
     pairing, names = comparison.pairing, comparison.names
-    paired = (Linked(each.value, note=f"{each.count}/{each.total}") for each in pairing.successes)
     rows: list[list[Any]] = [
-        [gettext("accuracy, all runs"), *comparison.accuracies, comparison.difference],
-        [gettext("accuracy, paired runs"), *paired, pairing.gain],
+        [
+            gettext("accuracy, all runs"),
+            *(_share(each, percent_ends(each.interval)) for each in comparison.accuracies),
+            comparison.difference,
+        ],
+        [gettext("accuracy, paired runs"), *map(_share, pairing.successes), pairing.gain],
     ]
     for words, key, amount, unit in (
         (gettext("time, paired runs"), "seconds", duration, "s"),
@@ -170,6 +175,11 @@ def _differences(comparison: Comparison) -> Report:
     )
 
 
+def _share(share: Share, ends: str = "") -> Shown:
+    counts = f"{intcomma(share.count)}/{intcomma(share.total)}"
+    return Shown(percent(share.value), f"{counts} · {ends}" if ends and share.total else counts)
+
+
 def _show(value: Any) -> Shown:
     return value if isinstance(value, Shown) else show(value)
 
@@ -185,7 +195,7 @@ def _gap(spent: Spending, unit: str) -> Shown:
         said = DASH if isinstance(value, Undefined) else _more_dollars(value)
         if not isinstance(interval, Undefined):
             ends = range_words(_more_dollars(interval.low), _more_dollars(interval.high))
-    n = formats.number_format(spent.pairs)
+    n = intcomma(spent.pairs)
     return Shown(said, f"{ends} · {ngettext('%(n)s pair', '%(n)s pairs', spent.pairs) % {'n': n}}")
 
 

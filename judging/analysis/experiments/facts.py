@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
@@ -91,6 +93,23 @@ class Facts:
     def choices(self) -> list[Choice]:
         """The sources of verdicts for these runs. Which runs count hangs on none of them."""
         return choices_among(self.scope.counted(Source()))
+
+    @property
+    def verdict_menu(self) -> list[tuple[str, str]]:
+        """The same by their keys, in words."""
+        return [
+            (each.source.key, runs_counted(each.source.name, each.verdicts))
+            for each in self.choices
+        ]
+
+    @property
+    def progress_menu(self) -> list[tuple[str, str]]:
+        """The sources of progress by their keys, in words."""
+        found = [
+            (each.source.key, runs_counted(each.source.name, each.runs))
+            for each in self.progress_choices
+        ]
+        return found or [("", _("Nothing yet"))]
 
     @cached_property
     def source(self) -> Source:
@@ -246,3 +265,8 @@ class Facts:
     def alpha_text(self) -> str:
         """Alpha as a form field holds it, in any language."""
         return f"{self.query.alpha:g}"
+
+
+def runs_counted(name: str, runs: int) -> str:
+    """Somebody who speaks of runs, with how many these are."""
+    return f"{name} ({ngettext('%(n)s run', '%(n)s runs', runs) % {'n': intcomma(runs)}})"

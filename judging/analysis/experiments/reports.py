@@ -114,6 +114,11 @@ def _pairs(facts: Facts, query: Query) -> dict[str, Any]:
     return comparison.pairs_section(facts, (query.get("first"), query.get("second")))
 
 
+def _trials(facts: Facts, query: Query) -> dict[str, Any]:
+    others = [each for each in facts.verdict_menu if each[0] != facts.source.key]
+    return {"pickers": [("", gettext("nobody")), *others]}
+
+
 def _failures(facts: Facts, query: Query) -> dict[str, Any]:
     failures = facts.scope.standing(facts.source).filter(standing=RunResult.FAILURE)
     return {
@@ -204,7 +209,7 @@ SECTIONS: Mapping[str, Section] = {
     ),
     "pairs": _section("pairs", template=_OWN.format("pairs"), more=_pairs, is_result=True),
     "recovery": _section("recovery", "loops", picture="detections"),
-    "trials": _section("trials", picture="trials", template=_OWN.format("trials")),
+    "trials": _section("trials", picture="trials", template=_OWN.format("trials"), more=_trials),
     "lengths": _section("lengths", picture="lengths"),
     "failures": _section("modes", template=_OWN.format("failures"), more=_failures),
     "endings": _section("endings"),

@@ -127,6 +127,7 @@ def experiment_progress_rates(request: AppRequest, scope: Scope) -> HttpResponse
             for why in Missing
             if (n := found.missing.get(why, 0))
         ],
+        splits=(("milestones", _("more milestones than")), ("level", _("by the task's level"))),
         undecided_url=facts.progress_url(KNOWN, standing=RunResult.NONE),
         sections=shown_sections(facts) if facts.progress_choices else [],
         tables=PROGRESS.names,
@@ -242,13 +243,11 @@ def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
 def experiment_compare(request: AppRequest) -> HttpResponse:
     """How far two sides lie apart, and which of their runs flip."""
     check_permissions(request)
-    offered = list(Experiment.objects.visible_to(request.user)[:MOST_OFFERED])
-    first = request.GET.get("a") or (str(offered[0].pk) if offered else "")
-    context: dict[str, object] = {
-        "offered": offered,
-        "first_chosen": first,
-        "second_chosen": next((each.pk for each in offered if str(each.pk) != first), None),
-    }
+    newest = Experiment.objects.visible_to(request.user)[:MOST_OFFERED]
+    offered = [(str(each.pk), each.name) for each in newest]
+    first = request.GET.get("a") or (offered[0][0] if offered else "")
+    second = request.GET.get("b") or next((pk for pk, _name in offered if pk != first), "")
+    context: dict[str, object] = {"offered": offered, "first": first, "second": second}
     if request.GET.get("a") and request.GET.get("b"):
         facts, compared = _comparison(request)
         page = compare_page(compared, read_value(request, "cell", PairCell), request.GET)
@@ -257,7 +256,7 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
         record_verdicts(request, facts.source, listed)
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "comparison": compared, "kept": kept}
-        context |= {"choices": facts.choices, "source": facts.source}
+        context |= {"facts": facts, "source": facts.source}
     return render(request, "judging/analysis/experiments/experiment_compare.html", context)
 
 

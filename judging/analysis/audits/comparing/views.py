@@ -212,7 +212,7 @@ def other_studies(study: Study, user: User) -> QuerySet[Study]:
 def audit_beside(request: AppRequest, study: Study) -> HttpResponse:
     """The study beside another one, or the choice of it."""
     others = other_studies(study, request.user)
-    context = {"study": study, "others": others[:MOST_OFFERED], "ways": By}
+    context = {"study": study, "others": [(each.pk, each.name) for each in others[:MOST_OFFERED]]}
     if request.GET.get("with"):
         facts = facts_of(request, study)
         made = {name: TWO_STUDIES.make(name, facts) for name in TWO_STUDIES.entries}
@@ -220,7 +220,12 @@ def audit_beside(request: AppRequest, study: Study) -> HttpResponse:
         context |= {
             "facts": facts,
             "other": facts.sides[1].study,
-            "sources": [sources_of(side.study).evaluators for side in facts.sides],
+            "sources": [
+                [(each.key, each.shown) for each in sources_of(side.study).evaluators]
+                or [("", _("none"))]
+                for side in facts.sides
+            ],
+            "ways": ((By.TRIAL, _("task and trial")), (By.SEED, _("task and seed"))),
             "sections": [
                 (name, TWO_STUDIES.entries[name].words, report, html_tables(report))
                 for name, report in made.items()

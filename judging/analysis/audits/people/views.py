@@ -4,6 +4,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.people.detectors import KINDS, Detected, Detector, DetectorCell
@@ -11,6 +12,7 @@ from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.views import as_part, audit_page, facts_of
+from judging.analysis.experiments.facts import runs_counted
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
 from judging.analysis.progress.people_reports import (
     JUDGE_DOLLARS,
@@ -91,7 +93,14 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "costs": facts.costs,
         "items": items,
         "cell": facts.query.cell.label if facts.query.cell else "",
-        "tolerances": TOLERANCES,
+        "judges": [
+            (each.evaluator.pk, runs_counted(each.evaluator.shown, len(each.pairs)))
+            for each in facts.evaluators
+        ],
+        "tolerances": [
+            (n, ngettext("%(counter)s point", "%(counter)s points", n) % {"counter": n})
+            for n in TOLERANCES
+        ],
         "published": {
             "judge": JUDGE_DOLLARS / SAMPLES,
             "people": PEOPLE_DOLLARS / SAMPLES,
