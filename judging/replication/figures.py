@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.reports.report import Cell, Report, Value
 from judging.replication.sources import NoFigureError, Sources
+from judging.replication.study_file import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.replication.study_parts import not_found
-from judging.replication.study_tables import Place, Published, Table, TableColumn, TableRow, Unit
 from judging.statistics.comparison import ends_of_difference
 from judging.statistics.figures import LEVEL, Interval, wilson_interval
 from webagent.measures.proportions import normal_quantile

@@ -22,7 +22,7 @@ from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations
 from judging.replication.expected import plan
 from judging.replication.figures import Amount, Figure, figures_of
 from judging.replication.sources import Sources
-from judging.replication.study_tables import Table, Unit
+from judging.replication.study_file import Table, Unit
 from judging.replication.versions import versions
 from runs.models import User
 

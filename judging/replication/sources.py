@@ -32,9 +32,8 @@ from judging.models import (
     Study,
     StudyItem,
 )
-from judging.replication.study_file import StudyFile, read_study_file
+from judging.replication.study_file import Place, StudyFile, read_study_file
 from judging.replication.study_parts import Arm, StudyFileError, not_found
-from judging.replication.study_tables import Place
 from judging.studies.access import studies_hidden_from
 from runs.models import AgentConfiguration, Experiment, User
 

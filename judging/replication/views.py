@@ -24,13 +24,13 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, attached
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Replication
-from judging.replication.carrying_out import go_on
 from judging.replication.pages import progress_of
 from judging.replication.reports import ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.sources import shown_to
 from judging.replication.study_file import LARGEST_FILE, is_readable
 from judging.replication.study_parts import StudyFileError
+from judging.replication.work import go_on
 from judging.studies.access import EVALUATE
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator

@@ -1,7 +1,12 @@
-"""Doing what a study file says: each part is started once, when what it waits for is there."""
+"""Doing what a study file says: each part is started once, when what it waits for is there.
+
+A command carries it out in its own process; what was started from a page, the sweep goes on with.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,6 +14,7 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
+from judging.evaluating import batches
 from judging.evaluating.services import resume_batch
 from judging.models import EvaluationBatch, Replication, ReplicationPart
 from judging.replication.data import import_run_files
@@ -17,12 +23,21 @@ from judging.replication.planning import NotYetError, groups_of
 from judging.replication.services import REPLICATION_STARTED, link
 from judging.replication.sources import Kind, Sources
 from judging.replication.study_file import StudyFile
+from judging.replication.study_parts import StudyFileError
 from runs.accounts.audit_log import record_entry
-from runs.knowledge.learning import resume_learning
-from runs.launching.experiments.services import active_runs, resume_experiment
+from runs.catalogue.agents.choices import ModelUnavailableError
+from runs.knowledge import learning
+from runs.launching.experiments.selection import PlanError
+from runs.launching.experiments.services import active_runs, carry_out_experiment, resume_experiment
 from runs.models import LearningJob, User
 from runs.models.leased_work import WorkState
+from runs.queue.paid_work import Watcher, WorkRefusedError
+from runs.queue.sweeping import swept
 
+logger = logging.getLogger(__name__)
+POLL_S = 1.0
+REFUSED = (StudyFileError, PlanError, WorkRefusedError, ModelUnavailableError)
+"""What says that a part cannot be done as things are."""
 ACTIVE = (WorkState.QUEUED, WorkState.RUNNING)
 Make = Callable[[Maker], ReplicationPart]
 
@@ -92,7 +107,7 @@ class Work:
             (Kind.EXPERIMENT, group.key, (), partial(Maker.launch, group=group))
             for group in groups_of(self.file)
         ]
-        learning = [
+        learned = [
             (Kind.LEARNING, key, each.arms, partial(Maker.learn, key=key, learning=each))
             for key, each in self.file.learning.items()
         ]
@@ -101,7 +116,7 @@ class Work:
             for key, each in self.file.judging.items()
             if not each.study
         ]
-        return [*groups, *learning, *judging]
+        return [*groups, *learned, *judging]
 
     def resume(self) -> None:
         """Have what was stopped go on: experiments that rest, jobs and batches that stopped.
@@ -113,7 +128,7 @@ class Work:
             if part.experiment:
                 resume_experiment(experiment=part.experiment)
             if part.job and part.job.state in LearningJob.State.stopped():
-                resume_learning(job=part.job)
+                learning.resume_learning(job=part.job)
         for batch in self.batches():
             if batch.state in EvaluationBatch.State.stopped():
                 resume_batch(batch=batch)
@@ -178,3 +193,77 @@ class Work:
             return True
         experiments = [part.experiment for part in self.sources.parts if part.experiment]
         return any(active_runs(experiment).exists() for experiment in experiments)
+
+
+def carry_out_here(
+    work: Work,
+    *,
+    should_stop: Callable[[], bool],
+    on_change: Callable[[], None],
+) -> bool:
+    """Until nothing is left but what people have to do; False if it was stopped before.
+
+    What another process left is taken up once its lease has run out.
+
+    Raises:
+        StudyFileError, PlanError, WorkRefusedError, ModelUnavailableError: a part cannot be done.
+    """
+    work.import_runs()
+    while not should_stop():
+        work.start_all()
+        on_change()
+        if not work.is_under_way():
+            return work.is_over() or _stands_still(work)
+        if not _some(work, should_stop, on_change):
+            time.sleep(POLL_S)
+    return False
+
+
+def _stands_still(work: Work) -> bool:
+    """Never: whatever is not over stands still for a reason, which is raised.
+
+    Raises:
+        WorkRefusedError: a job or batch stopped, and what comes next waits for it.
+    """
+    for each in (*work.jobs(), *work.batches()):
+        if each.state in WorkState.stopped():
+            raise WorkRefusedError(f"{each}: {each.problem or each.get_state_display()}")
+    raise WorkRefusedError("nothing is under way, and a part still waits: an arm has no runs")
+
+
+def _some(work: Work, should_stop: Callable[[], bool], on_change: Callable[[], None]) -> bool:
+    """Do some of what is under way; whether any of it was there to be had."""
+    found = False
+    for experiment in work.sources.experiments:
+        if active_runs(experiment).exists():
+            carry_out_experiment(experiment, should_stop=should_stop, on_change=on_change)
+            return True
+    for job in work.jobs():
+        if job.state in ACTIVE:
+            found = learning.carry_out(job.pk) or found
+    for batch in work.batches():
+        if batch.state in ACTIVE:
+            watcher = Watcher[EvaluationBatch](is_interrupted=should_stop)
+            found = batches.carry_out(batch.pk, watcher) or found
+    on_change()
+    return found
+
+
+@swept
+def go_on_with_replications() -> None:
+    """Start what has become due of those that were started from a page."""
+    rows = Replication.objects.exclude(started_at=None).filter(ended_at=None, problem="")
+    for replication in rows.order_by("pk"):
+        go_on(replication)
+
+
+def go_on(replication: Replication, *, is_resumed: bool = False) -> None:
+    """Start what can be started; where it cannot, the row says why and rests."""
+    work = Work(replication, user=replication.created_by)
+    try:
+        if is_resumed:
+            work.resume()
+        work.start_all()
+    except REFUSED as why:
+        logger.info("The replication %s rests: %s", replication.name, why)
+        Replication.objects.filter(pk=replication.pk).update(problem=str(why)[:2000])

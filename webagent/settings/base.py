@@ -262,7 +262,7 @@ CELERY_IMPORTS = (
     "judging.evaluating.tasks",
     "judging.portability.label_imports.services",
     "judging.portability.study_report.downloads",
-    "judging.replication.carrying_out",
+    "judging.replication.work",
     "runs.api.idempotency",
     "runs.imports.importing",
     "runs.imports.thumbnailing",

@@ -7,8 +7,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from judging.models import Replication, Study
-from judging.replication.carrying_out import go_on_with_replications
 from judging.replication.study_parts import StudyFileError
+from judging.replication.work import go_on_with_replications
 from runs.models import Scope
 from tests.judging.analysis import papers
 from tests.judging.analysis.audited import person as make_user

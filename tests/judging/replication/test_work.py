@@ -9,8 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyItem
-from judging.replication.carrying_out import carry_out_here, go_on
-from judging.replication.work import Work
+from judging.replication.work import Work, carry_out_here, go_on
 from runs.models import Experiment, Hint, LearningJob, Run
 from tests.judging.replication import files
 from tests.runs.knowledge.lever_world import MAX_STEPS, MODEL, inhabited

@@ -12,11 +12,10 @@ from rich.progress import Progress, TaskID
 from judging.analysis.reports.writing import ENDINGS, write
 from judging.models import Replication
 from judging.replication.bundles import import_bundle, write_bundle
-from judging.replication.carrying_out import REFUSED, carry_out_here
 from judging.replication.reports import PLAN, ReplicationFacts
 from judging.replication.services import take_up
 from judging.replication.study_parts import StudyFileError
-from judging.replication.work import Work
+from judging.replication.work import REFUSED, Work, carry_out_here
 from runs.exports.services import replacing
 from runs.interface.terminal import interruptible, progress_bar, write_files
 from runs.models import Run, RunStatus
