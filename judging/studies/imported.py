@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
 from runs.models import Run, User
+from webagent.trajectory.bundles import InputError
 from webagent.trajectory.texts import bounded_name
 
 UNNAMED = "Imported labels"
@@ -23,7 +24,6 @@ USERNAME_CHARS = 150
 MAX_LABELS_PER_RUN = 5
 AT_ONCE = 200
 """Rows that one statement changes."""
-NOT_ENTERED = "the study is kept here, and imports do not enter it"
 
 
 class StudyNameError(ValueError):
@@ -68,11 +68,15 @@ class Places:
             self._items.setdefault((study.pk, item.run_id), item)
         self._met |= {(study.pk, run) for run in runs}
 
-    def item(self, name: str | None, run: Run) -> StudyItem | None:
-        """The run's place in the imported study of that name; None if a study here has the name."""
+    def item(self, name: str | None, run: Run) -> StudyItem:
+        """The run's place in the imported study of that name.
+
+        Raises:
+            InputError: a study here has the name.
+        """
         study = self._study(study_name(name))
         if not study.run_filter.get(IMPORTED):
-            return None
+            raise InputError("study", "the study is kept here, and imports do not enter it")
         key = (study.pk, run.pk)
         if key not in self._items:
             self._items[key] = self._make(study, run)

@@ -28,8 +28,14 @@ from judging.portability.judgements.evaluations import (
     store_evaluation,
 )
 from judging.portability.judgements.label_rows import label_records
-from judging.portability.judgements.labels import KnownLabels, referred_labels, store_label
-from judging.portability.judgements.verdicts import adjudication_record, settle, store_adjudication
+from judging.portability.judgements.labels import (
+    KnownLabels,
+    adjudication_record,
+    referred_labels,
+    settle,
+    store_adjudication,
+    store_label,
+)
 from judging.portability.study_bundles.services import after_runs, before_runs
 from judging.studies.imported import IMPORTED, Places
 from runs.models import Run, User

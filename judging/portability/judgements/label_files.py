@@ -14,15 +14,18 @@ from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from judging.models import Label, ReferenceVerdict, Study, StudyItem
-from judging.portability.judgements.annotations import Row
 from judging.portability.judgements.columns import KNOWN
 from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluation
 from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
-from judging.portability.judgements.labels import KnownLabels, store_label
+from judging.portability.judgements.labels import (
+    KnownLabels,
+    settle,
+    store_adjudication,
+    store_label,
+)
 from judging.portability.judgements.row_records import RunsNamed, record_of
-from judging.portability.judgements.rows import read_rows
+from judging.portability.judgements.rows import Row, read_rows
 from judging.portability.judgements.stub_runs import StubRuns
-from judging.portability.judgements.verdicts import settle, store_adjudication
 from judging.studies.access import LABELS_IMPORTED, record_unblindings
 from judging.studies.disputes.services import closing_row
 from judging.studies.imported import Places, account_name, check_study_name

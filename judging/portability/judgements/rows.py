@@ -13,20 +13,34 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import chain
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext as _
 
-from judging.portability.judgements.annotations import (
-    Row,
-    annotation_rows,
-    is_annotations_header,
+from judging.portability.judgements.columns import (
+    ADJUDICATION,
+    CONTENT_HASH,
+    EXPERIMENT,
+    KIND,
+    KNOWN,
+    LABEL,
+    RUN_ID,
+    value_of_cell,
 )
-from judging.portability.judgements.columns import CONTENT_HASH, KNOWN, RUN_ID, value_of_cell
 from webagent.measures.sequence_matching import first_repeated
 from webagent.trajectory.bundles import InputError, Problem
-from webagent.trajectory.texts import storable_json
+from webagent.trajectory.files.stubs import same_task
+from webagent.trajectory.formats.agentrewardbench.trajectories import Key
+from webagent.trajectory.formats.agentrewardbench.verdicts import (
+    NEEDED,
+    Annotation,
+    label,
+    primary_verdict,
+)
+from webagent.trajectory.records import Record
+from webagent.trajectory.texts import bounded_name, storable_json
+from webagent.trajectory.verdict_records import LabelRecord
 
 LONGEST_LINE = 4_000_000
 """Bytes."""
@@ -39,6 +53,13 @@ SEPARATORS = (",", ";", "\t")
 SEPARATOR_LINE = "sep="
 """Begins a line before the header that names the separator, for spreadsheets."""
 ZIP_MAGIC = b"PK\x03\x04"
+
+
+class Row(NamedTuple):
+    """What one row says, by column; what it leaves empty is missing."""
+
+    line: int
+    values: dict[str, Any]
 
 
 def read_rows(file: BinaryIO) -> Generator[Row | Problem]:
@@ -147,8 +168,8 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
     start = first[0]
     try:
         for cells in table:
-            if header is None and is_annotations_header(cells):
-                yield from annotation_rows(cells, table, before)
+            if header is None and (names := _annotation_names(cells)):
+                yield from _annotation_rows(names, table, before)
                 return
             if header is None:
                 header = _header(cells, start)
@@ -212,3 +233,63 @@ def _storable(line: int, values: dict[str, Any]) -> Row | Problem:
 
 def _problem(line: int, field: str, reason: str) -> Problem:
     return Problem("", "", field, reason, line)
+
+
+_OF_PLACE = {"id", "run_id", "study", "label_ids"}
+"""Fields that follow from where the row goes."""
+
+
+def _annotation_names(cells: list[str]) -> list[str] | None:
+    """The columns of the benchmark's annotations; None if this first line is of something else."""
+    names = [cell.strip().removeprefix("\ufeff") for cell in cells]
+    return names if set(NEEDED) <= set(names) else None
+
+
+def _annotation_rows(
+    names: list[str], table: Iterator[list[str]], before: int
+) -> Iterator[Row | Problem]:
+    """A label for each annotation; after the last, each run's verdict by the benchmark's rule.
+
+    The first annotator in the file counts, unless they are unsure.
+
+    Args:
+        table: a `csv.reader` after its first line.
+        before: lines before that one.
+    """
+    first: dict[Key, tuple[int, dict[str, Any], LabelRecord]] = {}
+    for cells in table:
+        if not any(cell.strip() for cell in cells):
+            continue
+        line = before + getattr(table, "line_num", 0)
+        annotation = Annotation(line, dict(zip(names, cells, strict=False)))
+        if not annotation.is_whole or len(cells) != len(names):
+            yield _problem(line, "", "has not all cells that an annotation has")
+            continue
+        said = label(annotation, "run")
+        if said is None:
+            why = "is none of Successful, Unsuccessful, Unsure"
+            yield _problem(line, "trajectory_success", why)
+            continue
+        run = _run_of(annotation)
+        yield Row(line, run | {KIND: LABEL} | _values(said))
+        first.setdefault((run["task_set"], run["agent"], run["task"]), (line, run, said))
+    for line, run, said in first.values():
+        if verdict := primary_verdict((said,), "run"):
+            yield Row(line, run | {KIND: ADJUDICATION} | _values(verdict))
+
+
+def _run_of(annotation: Annotation) -> dict[str, Any]:
+    """What tells the run; the benchmark calls the agent `model_name`."""
+    row = annotation.row
+    named = {
+        "task_set": row["benchmark"],
+        "task": same_task(row["task_id"].strip()),
+        "agent": row["model_name"],
+        EXPERIMENT: row.get("exp_name", ""),
+    }
+    return {key: bounded_name(value.strip()) for key, value in named.items() if value.strip()}
+
+
+def _values(record: Record) -> dict[str, Any]:
+    told = record.to_json()
+    return {key: value for key, value in told.items() if key not in _OF_PLACE}

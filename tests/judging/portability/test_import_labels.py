@@ -13,12 +13,11 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from judging.models import Dispute, Evaluation, Label, ReferenceVerdict, Study, StudyItem
-from judging.portability.judgements.annotations import Row
 from judging.portability.judgements.columns import cell_of_value, value_of_cell
 from judging.portability.judgements.label_files import import_labels
 from judging.portability.judgements.label_reports import LabelReport
 from judging.portability.judgements.label_rows import label_records
-from judging.portability.judgements.rows import read_rows
+from judging.portability.judgements.rows import Row, read_rows
 from runs.models import Run, User
 from tests.judging.factories import annotators_of, make_dispute, make_label, make_study
 from tests.runs.factories import client_of, make_run, make_user
