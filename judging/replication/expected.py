@@ -19,13 +19,7 @@ from judging.evaluating.services import estimate_batch
 from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import REGISTRY, Unasked
 from judging.models import StudyItem
-from judging.replication.planning import (
-    Group,
-    NotYetError,
-    Planner,
-    groups_of,
-    jobs_of,
-)
+from judging.replication.planning import Group, NotYetError, Planner, groups_of, jobs_of
 from judging.replication.sources import Kind, Sources
 from judging.replication.study_parts import EvaluatorChoice, Judging, StudyFileError, not_found
 from runs.catalogue.agents.choices import ModelUnavailableError

@@ -51,11 +51,11 @@ def _written(files: grown.Files, path: Path) -> Path:
 
 
 def _read(path: Path) -> bool:
-    with StudyBundle(path, Bounds()) as bundle:
-        try:
-            bundle.check()
-        except BundleError:
-            return False
+    try:
+        bundle = StudyBundle(path, Bounds())
+    except BundleError:
+        return False
+    with bundle:
         for kind in KINDS.values():
             list(bundle.lines(kind))
         return True

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef
-from django.utils import timezone
+from django.db.models import F
 
-from judging.models import Label, ReferenceVerdict, Study, StudyItem
+from judging.models import ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.columns import KNOWN
 from judging.portability.judgements.evaluations import KnownEvaluations, store_evaluation
-from judging.portability.judgements.label_reports import MOST_LISTED, LabelReport
 from judging.portability.judgements.labels import (
     KnownLabels,
+    close_items,
+    closed_before,
     settle,
     store_adjudication,
     store_label,
@@ -27,13 +28,84 @@ from judging.portability.judgements.row_records import RunsNamed, record_of
 from judging.portability.judgements.rows import Row, read_rows
 from judging.portability.judgements.stub_runs import StubRuns
 from judging.studies.access import LABELS_IMPORTED, record_unblindings
-from judging.studies.disputes.services import closing_row
 from judging.studies.imported import Places, account_name, check_study_name
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
-from webagent.trajectory.bundles import InputError, Problem
+from webagent.trajectory.bundles import InputError, Problem, Rejection
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
+
+MOST_LISTED = 20
+"""Bad rows, and columns that are not read, listed one by one."""
+MOST_NAMED = 100
+"""People and evaluators told by name."""
+
+
+@dataclass(slots=True)
+class LabelReport:
+    """What a file brought, or would bring; nothing was stored where rows are bad."""
+
+    rows: int = 0
+    labels: int = 0
+    verdicts: int = 0
+    adjudications: int = 0
+    already_there: int = 0
+    settled: int = 0
+    disputed: int = 0
+    waiting: int = 0
+    """Runs with fewer labels than the study asks for."""
+    stubs: int = 0
+    """Runs made without their trajectories."""
+    bad: int = 0
+    unread_from: int = 0
+    """The line from which nothing could be read; 0 where all was."""
+    listed: list[Problem] = field(default_factory=list)
+    most_listed: int = MOST_LISTED
+    unread: dict[str, int] = field(default_factory=dict)
+    """Columns that nothing is known of, and the line where each was met first."""
+    runs: set[UUID] = field(default_factory=set)
+    """Of which rows speak that could be stored."""
+    people: Counter[str] = field(default_factory=Counter)
+    """Rows by the name of who is named there."""
+    new_people: set[str] = field(default_factory=set)
+    """Those of them for whom an account is made."""
+    evaluators: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Rows by name and version."""
+
+    def refuse(self, bad: Problem) -> None:
+        """Count the row, and list it among the first."""
+        self.bad += 1
+        if isinstance(bad, Rejection):
+            self.unread_from = bad.line
+        if len(self.listed) < self.most_listed:
+            self.listed.append(bad)
+
+    def summary(self) -> dict[str, Any]:
+        """Counts of everything, and so much of each list as a page shows."""
+        names = ("rows", "labels", "verdicts", "adjudications", "already_there", "bad", "stubs")
+        standing = ("unread_from", "settled", "disputed", "waiting")
+        return {
+            "counts": {name: getattr(self, name) for name in (*names, *standing)}
+            | {
+                "n_people": len(self.people),
+                "n_new_people": len(self.new_people),
+                "runs": len(self.runs),
+                "n_evaluators": len(self.evaluators),
+            },
+            "listed": [
+                {"line": bad.line, "field": bad.field, "reason": bad.reason} for bad in self.listed
+            ],
+            "unread": [{"name": name, "line": line} for name, line in self.unread.items()],
+            "people": [
+                {"name": name, "rows": rows, "is_new": name in self.new_people}
+                for name, rows in islice(self.people.items(), MOST_NAMED)
+            ],
+            "evaluators": [
+                {"name": name, "rows": rows, "version": version}
+                for (name, version), rows in islice(self.evaluators.items(), MOST_NAMED)
+            ],
+        }
+
 
 T = TypeVar("T")
 AT_ONCE = 200
@@ -126,7 +198,7 @@ class _Import:
         self._evaluations.load(found)
         self._labels.load(self._study, found)
         self._places.load(self._study, found)
-        self._closed |= _closed_before(
+        self._closed |= closed_before(
             self._study, {run for run in found if run not in self._looked_up}
         )
         self._looked_up |= set(found)
@@ -182,7 +254,7 @@ class _Import:
     def _label(self, run: Run, record: LabelRecord) -> bool:
         if run.pk not in self._looked_up:
             self._looked_up.add(run.pk)
-            self._closed |= _closed_before(self._study, {run.pk})
+            self._closed |= closed_before(self._study, {run.pk})
         step = record.failure_step
         if step is not None and step >= max(run.n_steps, 1) and not run.is_stub:
             raise InputError("failure_step", f"the run has {run.n_steps} steps, from 0")
@@ -213,28 +285,6 @@ class _Import:
         return is_new
 
 
-def _closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
-    """Those of the runs that labels closed in the study.
-
-    Where the verdict came as a row, labels may follow it, as they change nothing.
-    """
-    told = ReferenceVerdict.objects.filter(item=OuterRef("pk")).exclude(record={})
-    items = StudyItem.objects.filter(study__name=study, run__among=runs)
-    closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
-    return set(closed.values_list("run", flat=True))
-
-
-def _close_batches(items: Sequence[StudyItem]) -> None:
-    said: dict[int, set[str]] = {item.pk: set() for item in items}
-    labels = Label.objects.independent().filter(item__in=items)
-    for item_id, success in labels.values_list("item", "success"):
-        said[item_id].add(success)
-    for item in items:
-        agreed = next(iter(said[item.pk])) if len(said[item.pk]) == 1 else None
-        closing_row(item=item, agreed=agreed, now=timezone.now()).save(force_insert=True)
-    StudyItem.objects.bulk_update(items, ["status"])
-
-
 def _close(study: str, report: LabelReport) -> None:
     """Settle what was agreed on and open disputes, once every label is there.
 
@@ -244,7 +294,7 @@ def _close(study: str, report: LabelReport) -> None:
     opened = items.filter(status=StudyItem.Status.OPEN, n_labels__gte=F("study__labels_per_run"))
     pages = _batches(opened.order_by("pk").values_list("pk", flat=True))
     for keys in pages:
-        _close_batches(list(StudyItem.objects.filter(pk__in=keys)))
+        close_items(list(StudyItem.objects.filter(pk__in=keys)))
     report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
     report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()
     report.waiting = items.filter(status=StudyItem.Status.OPEN).count()

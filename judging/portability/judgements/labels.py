@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from judging.models import Guideline, Label, MilestoneTick, ReferenceVerdict, StepComment, StudyItem
 from judging.portability.judgements.label_rows import IS_REPEAT, MILESTONES, RECORD, label_records
-from judging.studies.disputes.services import close_if_complete
+from judging.studies.disputes.services import close_if_complete, closing_row
 from judging.studies.imported import IMPORTED, Places, study_name
 from judging.studies.labels.ticks import read_ticks
 from runs.models import Run
@@ -177,6 +178,29 @@ def settle(run: Run) -> None:
     for item in items.filter(status=StudyItem.Status.OPEN).select_related("study"):
         close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
         item.save(update_fields=["status"])
+
+
+def closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
+    """Those of the runs that labels closed in the study.
+
+    Where the verdict came as a row, labels may follow it, as they change nothing.
+    """
+    told = ReferenceVerdict.objects.filter(item=OuterRef("pk")).exclude(record={})
+    items = StudyItem.objects.filter(study__name=study, run__among=runs)
+    closed = items.exclude(status=StudyItem.Status.OPEN).exclude(Exists(told))
+    return set(closed.values_list("run", flat=True))
+
+
+def close_items(items: Sequence[StudyItem]) -> None:
+    """Settle or dispute these, of which all labels are there."""
+    said: dict[int, set[str]] = {item.pk: set() for item in items}
+    labels = Label.objects.independent().filter(item__in=items)
+    for item_id, success in labels.values_list("item", "success"):
+        said[item_id].add(success)
+    for item in items:
+        agreed = next(iter(said[item.pk])) if len(said[item.pk]) == 1 else None
+        closing_row(item=item, agreed=agreed, now=timezone.now()).save(force_insert=True)
+    StudyItem.objects.bulk_update(items, ["status"])
 
 
 def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:

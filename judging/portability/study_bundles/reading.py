@@ -51,7 +51,11 @@ class BundleError(ValueError):
 
 
 class StudyBundle:
-    """An open bundle. Use it in a `with`; raises BundleError where it is none."""
+    """An open bundle of which every line was read once. Use it in a `with`.
+
+    Raises:
+        BundleError: it is none, lines are wrong, or name what is nowhere in the bundle.
+    """
 
     def __init__(self, path: Path, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -66,6 +70,7 @@ class StudyBundle:
                 raise BundleError(Problem("", path.name, "", reason))
             self._root = root
             self.head = self._read_head()
+            self._check()
         except BundleError:
             self._tree.close()
             raise
@@ -77,7 +82,7 @@ class StudyBundle:
         self._tree.close()
 
     def lines(self, kind: type[L]) -> Iterator[L]:
-        """The lines of one kind, one at a time. Call `check` before."""
+        """The lines of one kind, one at a time."""
         for _number, line in self._numbered(kind):
             yield line
 
@@ -95,12 +100,7 @@ class StudyBundle:
             raise BundleError(Problem("", name, "sha256", "its bytes are not those of its name"))
         return content
 
-    def check(self) -> None:
-        """Read every line once.
-
-        Raises:
-            BundleError: lines are wrong, or name what is nowhere in the bundle.
-        """
+    def _check(self) -> None:
         bad = [problem for name in KINDS for problem in self._check_file(name)]
         if bad := bad or list(self._check_names()):
             raise BundleError(*bad)

@@ -30,11 +30,7 @@ from judging.portability.study_bundles.kinds import (
     Head,
     file_of,
 )
-from judging.portability.study_bundles.reading import (
-    BundleError,
-    StudyBundle,
-    holds_bundle,
-)
+from judging.portability.study_bundles.reading import BundleError, StudyBundle, holds_bundle
 from judging.portability.study_bundles.records import Line
 from judging.portability.study_bundles.storing import BundleStore, StudyReport
 from judging.portability.study_bundles.study import StudyContents, store_study
@@ -155,7 +151,6 @@ def import_study(
     """
     imported = Imported()
     with StudyBundle(path, import_bounds()) as bundle:
-        bundle.check()
         _store_beneath(bundle, imported.study)
         _import_runs(path, imported, on_run)
         _store(bundle, imported.study, name)
@@ -201,7 +196,6 @@ def before_runs(path: Path, user: User | None) -> None:
         return
     try:
         with StudyBundle(path, import_bounds()) as bundle:
-            bundle.check()
             _store_beneath(bundle, StudyReport())
     except BundleError:
         return  # told after the runs, which are taken all the same
@@ -217,7 +211,6 @@ def after_runs(path: Path, label: str, user: User | None) -> Iterator[Problem]:
     report = StudyReport()
     try:
         with StudyBundle(path, import_bounds()) as bundle:
-            bundle.check()
             _store(bundle, report)
     except BundleError as error:
         yield from (replace(bad, source=label) for bad in error.bad)

@@ -22,8 +22,7 @@ from judging.evaluating.evaluating import runs_of
 from judging.evaluating.services import runs_to_choose_from
 from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, Label, MilestoneTick, ReferenceVerdict, Study, StudyItem
-from judging.portability.judgements.label_files import import_labels
-from judging.portability.judgements.label_reports import LabelReport
+from judging.portability.judgements.label_files import LabelReport, import_labels
 from judging.portability.study_bundles.services import import_study
 from judging.studies.labels.assignment import offer_next
 from judging.studies.services import matching_runs

@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from judging.portability.judgements.label_files import import_labels
-from judging.portability.judgements.label_reports import LabelReport
+from judging.portability.judgements.label_files import LabelReport, import_labels
 from judging.studies.imported import StudyNameError
 
 
