@@ -119,34 +119,12 @@ def _plain(text: str) -> str:
 
 DIGEST_BYTES = 16
 
-_VOLATILE_PARAMETERS = frozenset(
-    [
-        "sid",
-        "session",
-        "session_id",
-        "sessionid",
-        "jsessionid",
-        "phpsessid",
-        "aspsessionid",
-        "csrf",
-        "csrftoken",
-        "csrf_token",
-        "csrfmiddlewaretoken",
-        "authenticity_token",
-        "form_key",
-        "nonce",
-        "_",
-        "ts",
-        "timestamp",
-        "cb",
-        "cachebuster",
-        "cache_buster",
-        "gclid",
-        "fbclid",
-        "msclkid",
-        "_ga",
-    ]
+_SESSION_PARAMETERS = (
+    "sid session session_id sessionid jsessionid phpsessid aspsessionid csrf csrftoken csrf_token"
+    " csrfmiddlewaretoken authenticity_token form_key nonce"
 )
+_PASSING_PARAMETERS = "_ ts timestamp cb cachebuster cache_buster gclid fbclid msclkid _ga"
+_VOLATILE_PARAMETERS = frozenset(f"{_SESSION_PARAMETERS} {_PASSING_PARAMETERS}".split())
 _VOLATILE_PREFIXES = ("utm_",)
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
 

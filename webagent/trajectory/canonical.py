@@ -11,12 +11,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from webagent.trajectory.records import (
-    Record,
-    RunRecord,
-    StepRecord,
-    TaskRecord,
-)
+from webagent.trajectory.records import Record, RunRecord, StepRecord, TaskRecord
 
 
 def canonical_json(value: Record) -> bytes:

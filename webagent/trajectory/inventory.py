@@ -36,6 +36,10 @@ class _Named:
     is_note: bool = False
     """Something that is said of the run, and never held."""
 
+    def why_missing(self, held: Container[str]) -> str:
+        """Empty where it was read and a record holds it."""
+        return NOT_HELD if self.sha256 and self.sha256 not in held else self.why
+
 
 class Inventory:
     """Everything that one run's source names."""
@@ -86,15 +90,16 @@ class Inventory:
         Args:
             held: hashes of the blobs that the run's records mention.
         """
-        missing = [each for each in self._entries if self._why_missing(each, held)]
-        kept = {each.what for each in self._entries if not self._why_missing(each, held)}
-        alike = Counter(self._kind(each, held) for each in missing)
-        found: dict[object, list[_Named]] = {}
-        for place, each in enumerate(missing):
-            kind = self._kind(each, held)
-            together = alike[kind] > 1 and each.what not in kept and not each.is_note
-            found.setdefault(kind if together else place, []).append(each)
-        gaps = [self._gap(group, held) for group in found.values()]
+        every = [(each, each.why_missing(held)) for each in self._entries]
+        kept = {each.what for each, why in every if not why}
+        alike = Counter((each.what, why) for each, why in every if why)
+        found: dict[object, tuple[str, list[_Named]]] = {}
+        for place, (each, why) in enumerate(every):
+            if why:
+                kind = each.what, why
+                together = alike[kind] > 1 and each.what not in kept and not each.is_note
+                found.setdefault(kind if together else place, (why, []))[1].append(each)
+        gaps = [_gap(group, why) for why, group in found.values()]
         if len(gaps) > self._most:
             rest = sum(gap.count or 1 for gap in gaps[self._most :])
             why = f"more than {self._most} gaps"
@@ -109,25 +114,18 @@ class Inventory:
             self._entries.append(entry)
         return entry
 
-    def _why_missing(self, entry: _Named, held: Container[str]) -> str:
-        if entry.sha256 and entry.sha256 not in held:
-            return NOT_HELD
-        return entry.why
 
-    def _kind(self, entry: _Named, held: Container[str]) -> tuple[str, str]:
-        return entry.what, self._why_missing(entry, held)
-
-    def _gap(self, group: list[_Named], held: Container[str]) -> Gap:
-        # What a run ends with may have been asked for before: numbers in order, short ones first.
-        in_order = sorted(group, key=lambda each: (len(each.where), each.where))
-        first, last = in_order[0], in_order[-1]
-        where = first.where if first is last else f"{first.where} … {last.where}"
-        return Gap(
-            what=first.what,
-            where=storable_text(where, _MAX_SHOWN),
-            why=storable_text(self._why_missing(first, held), _MAX_SHOWN),
-            count=len(group) if len(group) > 1 else None,
-        )
+def _gap(group: list[_Named], why: str) -> Gap:
+    # What a run ends with may have been asked for before: numbers in order, short ones first.
+    in_order = sorted(group, key=lambda each: (len(each.where), each.where))
+    first, last = in_order[0], in_order[-1]
+    where = first.where if first is last else f"{first.where} … {last.where}"
+    return Gap(
+        what=first.what,
+        where=storable_text(where, _MAX_SHOWN),
+        why=storable_text(why, _MAX_SHOWN),
+        count=len(group) if len(group) > 1 else None,
+    )
 
 
 def problems_of(gaps: Iterable[Gap], source: str) -> Iterator[Problem]:

@@ -66,11 +66,7 @@ class Observation:
 
     def target_at(self, point: Point) -> Target | None:
         """The innermost element at a point."""
-        hit = [
-            (box.width * box.height, bid)
-            for bid, box in self.boxes.items()
-            if box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
-        ]
+        hit = [(box.width * box.height, bid) for bid, box in self.boxes.items() if box.holds(point)]
         # Others are mere layout.
         named = (bid for _, bid in sorted(hit) if bid in self._places)
         bid = next(named, None)
@@ -78,8 +74,8 @@ class Observation:
 
     def centre_in_sight(self, box: Box) -> Point | None:
         """Where the pointer goes for a box; None if the page had to scroll there first."""
-        x, y = box.x + box.width / 2, box.y + box.height / 2
-        return Point(x=x, y=y) if 0 <= x <= self.width and 0 <= y <= self.height else None
+        at = box.centre
+        return at if 0 <= at.x <= self.width and 0 <= at.y <= self.height else None
 
     @cached_property
     def fingerprint(self) -> str:

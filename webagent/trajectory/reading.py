@@ -24,8 +24,8 @@ from webagent.trajectory.files.opening import CutZipTree, open_tree, why_unreada
 from webagent.trajectory.files.recognition import Answers, HidingTree, Question, Recognition, claims
 from webagent.trajectory.files.trees import Tree, TreeError
 from webagent.trajectory.formats.agentlab.reader import AgentLabReader
+from webagent.trajectory.formats.agentrewardbench.reader import QUESTION as ALONE_QUESTION
 from webagent.trajectory.formats.agentrewardbench.reader import AgentRewardBenchReader
-from webagent.trajectory.formats.agentrewardbench.verdicts_alone import QUESTION as ALONE_QUESTION
 from webagent.trajectory.formats.atif.reader import ATIF
 from webagent.trajectory.formats.browser_use.reader import BROWSER_USE
 from webagent.trajectory.formats.computer_use.reader import COMPUTER_USE

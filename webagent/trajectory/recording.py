@@ -319,21 +319,12 @@ def kept_blob(
     role: str,
     *,
     name: str,
-    width: int | None = None,
-    height: int | None = None,
+    **size: int,
 ) -> BlobRecord:
-    """The record of bytes that are put into `blobs`."""
-    sha256 = hashlib.sha256(content).hexdigest()
+    """The record of bytes that are put into `blobs`; `size` is a picture's width and height."""
+    sha256, n = hashlib.sha256(content).hexdigest(), len(content)
     blobs[sha256] = content
-    return BlobRecord(
-        sha256=sha256,
-        media_type=media_type,
-        bytes=len(content),
-        role=role,
-        width=width,
-        height=height,
-        name=name,
-    )
+    return BlobRecord(sha256=sha256, media_type=media_type, bytes=n, role=role, name=name, **size)
 
 
 def _size_of(picture: bytes) -> dict[str, int]:

@@ -322,6 +322,15 @@ class Box(Record):
     width: float
     height: float
 
+    @property
+    def centre(self) -> Point:
+        return Point(x=self.x + self.width / 2, y=self.y + self.height / 2)
+
+    def holds(self, point: Point) -> bool:
+        """Whether the point lies inside, or on an edge."""
+        inside = self.x <= point.x <= self.x + self.width
+        return inside and self.y <= point.y <= self.y + self.height
+
 
 class Size(Record):
     width: float

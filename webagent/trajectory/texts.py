@@ -52,14 +52,11 @@ def unstorable_numbers(value: Any, where: str = "") -> Iterator[str]:
     if isinstance(value, float):
         if value - value != 0:
             yield where
-    elif isinstance(value, dict):
-        for key, item in value.items():
+    elif isinstance(value, dict | list | tuple):
+        inside = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in inside:
             if not isinstance(item, str):
                 yield from unstorable_numbers(item, f"{where}.{key}" if where else str(key))
-    elif isinstance(value, list | tuple):
-        for place, item in enumerate(value):
-            if not isinstance(item, str):
-                yield from unstorable_numbers(item, f"{where}.{place}" if where else str(place))
 
 
 def storable_json(value: Any, limit: int, depth: int = 64) -> Any:

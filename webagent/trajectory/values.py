@@ -53,6 +53,25 @@ def items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def every(value: Any) -> Iterator[Any]:
+    """A JSON value and all that is inside it, in the order in which it is written."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        yield item
+        if isinstance(item, dict):
+            waiting += reversed(item.values())
+        elif isinstance(item, list):
+            waiting += reversed(item)
+
+
+def said(content: Any) -> list[str]:
+    """The texts of a message's content, which is one itself or has parts; none is empty."""
+    if isinstance(content, str):
+        return [content] if content else []
+    return [words for part in map(mapping, items(content)) if (words := text(part.get("text")))]
+
+
 def text(value: Any) -> str | None:
     """The text; None if it is none or empty."""
     return value if isinstance(value, str) and value else None

@@ -80,18 +80,11 @@ _PRESSED = frozenset(
     ["button", "link", "menuitem", "menuitemcheckbox", "image", "img", "generic", "tab", "switch"]
 )
 _TYPED_INTO = frozenset(["textbox", "combobox", "spinbutton", "inputtime", "date", "datetime"])
-_CLICKS = frozenset(
-    [
-        "click",
-        "dblclick",
-        "mouse_click",
-        "mouse_dblclick",
-        "left_click",
-        "double_click",
-        "click_element",
-        "click_element_by_index",
-    ]
+_CLICK_NAMES = (
+    "click dblclick mouse_click mouse_dblclick left_click double_click click_element"
+    " click_element_by_index"
 )
+_CLICKS = frozenset(_CLICK_NAMES.split())
 _MAX_WORDS = 8
 """Texts longer than a label are no label."""
 _WRITING_PATH = re.compile(r"/(?:delete|remove|destroy|unsubscribe)(?:/|$)", re.IGNORECASE)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from runs.imports.forms import KNOWN, in_own_words
-from webagent.trajectory.formats.agentrewardbench import verdicts_alone
+from webagent.trajectory.formats.agentrewardbench import reader
 from webagent.trajectory.formats.online_mind2web import verdicts
 
-QUESTIONS = (verdicts.QUESTION, verdicts_alone.QUESTION)
+QUESTIONS = (verdicts.QUESTION, reader.QUESTION)
 
 
 def test_every_word_of_a_question_is_in_the_catalogue() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeVar
 
-from webagent.trajectory.bundles import InputError, RunBundle, blobs_of
+from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.run_files import BlobFiles
 from webagent.trajectory.inventory import NO_NUMBER, problems_of
 from webagent.trajectory.records import (
@@ -148,32 +148,23 @@ class RunFiles(BlobFiles):
         )
         told = {"goal": task.goal, "final_url": last_url(steps)} | facts
         run = RunRecord(**told, id=self.run_id, task_id=task.id, source=source)
-        return self.bundle(task, run, steps, evaluations, labels, adjudications)
+        said = {"evaluations": evaluations, "labels": labels, "adjudications": adjudications}
+        return self.bundle(task, run, steps, **said)
 
     def bundle(
-        self,
-        task: TaskRecord,
-        run: RunRecord,
-        steps: tuple[StepRecord, ...],
-        evaluations: tuple[EvaluationRecord, ...],
-        labels: tuple[LabelRecord, ...],
-        adjudications: tuple[AdjudicationRecord, ...],
+        self, task: TaskRecord, run: RunRecord, steps: tuple[StepRecord, ...], **said: Any
     ) -> RunBundle:
         """The run, with a gap for everything that its source names and its records lack."""
-        records = (task, run, *steps, *evaluations, *labels, *adjudications)
-        held = {blob.sha256 for record in records for blob in blobs_of(record)}
+        found = RunBundle(
+            source=self.source, task=task, run=run, steps=steps, blobs=self.stash, **said
+        )
+        held = {blob.sha256 for blob in found.blob_records()}
         for shown in refused_numbers():
             self.inventory.miss("value", shown, NO_NUMBER)
         gaps = self.inventory.gaps(held)
-        return RunBundle(
-            source=self.source,
-            task=task,
+        return replace(
+            found,
             run=run.model_copy(update={"gaps": gaps}),
-            steps=steps,
-            evaluations=evaluations,
-            labels=labels,
-            adjudications=adjudications,
-            blobs=self.stash,
             problems=(*problems_of(gaps, self.source), *self.problems),
         )
 

@@ -17,6 +17,7 @@ from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_fi
 from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import Inventory, problems_of
 from webagent.trajectory.records import BlobPart, BlobRecord, Record
+from webagent.trajectory.values import every
 
 _BESIDE = ("artefact", "log", "video")
 _UNNAMED = "blobs"
@@ -70,18 +71,8 @@ def kept_picture(
 
 def hashes_in(value: object) -> set[str]:
     """Every hash that `{"$blob": hash}` names in a JSON value."""
-    found: set[str] = set()
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            sha256 = item.get(BLOB_KEY)
-            if isinstance(sha256, str) and _HASH.match(sha256):
-                found.add(sha256)
-            waiting += item.values()
-        elif isinstance(item, list):
-            waiting += item
-    return found
+    named = (item.get(BLOB_KEY) for item in every(value) if isinstance(item, dict))
+    return {sha256 for sha256 in named if isinstance(sha256, str) and _HASH.match(sha256)}
 
 
 def has_original(bundle: RunBundle) -> bool:

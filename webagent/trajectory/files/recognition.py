@@ -23,7 +23,6 @@ log = logging.getLogger(__name__)
 
 Answers = Mapping[str, str]
 """What the person who imports said to a reader's questions: key of the question -> choice."""
-NO_ANSWERS: Answers = {}
 
 MOST_NAMED = 5
 
@@ -211,9 +210,7 @@ class PlacesReader:
         beside = frozenset(name for place in places for name in place.beside)
         return Recognition(runs=len(places), files=own, uses=beside - own)
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run in turn."""
         for place in self.places(tree, bounds):
             if isinstance(place, Problem):

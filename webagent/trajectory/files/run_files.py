@@ -140,11 +140,7 @@ class BlobFiles:
 
     def text_blob(self, text: str, role: str, name: str, media_type: str) -> BlobRecord:
         """A blob of text that exists inside a larger file only."""
-        content = text.encode("utf-8", "replace")
-        sha256 = self.stash.add_bytes(content)
-        return BlobRecord(
-            sha256=sha256, media_type=media_type, bytes=len(content), role=role, name=name
-        )
+        return self.made_blob(text.encode("utf-8", "replace"), role, media_type, name=name)
 
     def json_blob(self, value: Any, role: str, name: str) -> BlobRecord:
         """A blob of JSON, spelled the same way each time."""
@@ -214,14 +210,13 @@ class BlobFiles:
     def stashed_picture(self, content: bytes, role: str) -> BlobRecord:
         """A blob of a picture that is no file of its own. Raises ImageError."""
         facts = self._facts(content)
-        return BlobRecord(
-            sha256=self.stash.add_bytes(content),
-            media_type=facts.media_type,
-            bytes=len(content),
-            role=role,
-            width=facts.width,
-            height=facts.height,
-        )
+        size = {"width": facts.width, "height": facts.height}
+        return self.made_blob(content, role, facts.media_type, **size)
+
+    def made_blob(self, content: bytes, role: str, media_type: str, **facts: Any) -> BlobRecord:
+        """A blob of bytes that are no file of the upload; what else is known of it as `facts`."""
+        sha256, size = self.stash.add_bytes(content), len(content)
+        return BlobRecord(sha256=sha256, media_type=media_type, bytes=size, role=role, **facts)
 
     def _facts(self, content: bytes) -> ImageFacts:
         """Of a picture that is whole; one that comes again is not looked at again."""

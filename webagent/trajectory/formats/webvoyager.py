@@ -10,12 +10,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
-from webagent.trajectory.files.assembling import (
-    URL_CHARS,
-    RunFiles,
-    experiment_above,
-    task_record,
-)
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, experiment_above, task_record
 from webagent.trajectory.files.recognition import (
     PlacesReader,
     RunPlace,
@@ -38,7 +33,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import items, mapping, text, total
+from webagent.trajectory.values import items, mapping, said, total
 
 FORMAT = "webvoyager"
 MESSAGES, LOG = "interact_messages.json", "agent.log"
@@ -222,7 +217,7 @@ def read_task(messages: list[Any]) -> Task:
     for message in map(mapping, messages):
         if message.get("role") != "user":
             continue
-        words = _words(message.get("content"))
+        words = "\n".join(said(message.get("content")))
         _, _, behind = words.partition(_TASK_BEGINS)
         end = _TASK_ENDS.search(behind)
         return Task(behind[: end.start()].strip(), end["url"]) if end else Task(words.strip(), None)
@@ -235,7 +230,7 @@ def read_replies(messages: list[Any]) -> list[Reply]:
     for position, message in enumerate(map(mapping, messages)):
         if message.get("role") != "assistant":
             continue
-        raw = _words(message.get("content"))
+        raw = "\n".join(said(message.get("content")))
         begin = raw.find(_THOUGHT_BEGINS)
         behind = begin + len(_THOUGHT_BEGINS)
         line = _ACTION_BEGINS.search(raw, behind) if begin >= 0 else None
@@ -258,9 +253,3 @@ def read_action(raw: str) -> ActionRecord | None:
     args = tuple(part.strip() for part in element.groups() if part)
     target = Target(bid=args[0]) if args[0] != "WINDOW" else None
     return ActionRecord(raw=raw, dialect=DIALECT, name=name, args=args, target=target)
-
-
-def _words(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(filter(None, (text(mapping(part).get("text")) for part in items(content))))

@@ -8,13 +8,7 @@ from typing import Any
 from webagent.trajectory.files.assembling import PASSED_ABOVE, Ending, dollars
 from webagent.trajectory.formats.agentlab.folders import RunFiles
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile
-from webagent.trajectory.records import (
-    EndReason,
-    ErrorOrigin,
-    ErrorRecord,
-    Outcome,
-    Totals,
-)
+from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, Totals
 from webagent.trajectory.values import cost, count, flag, number, text, total
 
 _STACK_CHARS = 100_000

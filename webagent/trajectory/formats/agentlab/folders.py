@@ -18,7 +18,7 @@ from webagent.trajectory.inventory import NO_NUMBER
 from webagent.trajectory.records import Json
 from webagent.trajectory.redaction import REDACTED, is_secret_key
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import flag, mapping, text, whole
+from webagent.trajectory.values import every, flag, mapping, text, whole
 
 EXP_ARGS = "exp_args.pkl"
 SUMMARY = "summary_info.json"
@@ -192,20 +192,8 @@ def without_secrets(value: Any) -> Any:
 
 def _models(agent: dict[str, Any]) -> tuple[str, ...]:
     """Every `model_name` inside the agent's settings, in order."""
-    found: dict[str, None] = {}
-
-    def look(value: Any) -> None:
-        if isinstance(value, dict):
-            if name := text(value.get("model_name")):
-                found.setdefault(bounded_name(name))
-            for item in value.values():
-                look(item)
-        elif isinstance(value, list):
-            for item in value:
-                look(item)
-
-    look(agent)
-    return tuple(found)[:_MAX_MODELS]
+    named = (text(item.get("model_name")) for item in every(agent) if isinstance(item, dict))
+    return assembling.model_names(named)[:_MAX_MODELS]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from webagent.trajectory.files.assembling import (
     seen_backwards,
 )
 from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
-from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
 from webagent.trajectory.formats.agentlab.folders import (
@@ -75,9 +75,7 @@ class AgentLabReader:
         files = (name for folder in folders for name in folder.files.values())
         return Recognition(runs=len(folders), files=frozenset(files))
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, the earlier attempts of one before the later."""
         folders = find_run_folders(tree)
         with PickleReader(bounds) as pickles:

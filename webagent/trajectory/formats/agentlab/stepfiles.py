@@ -11,7 +11,7 @@ from typing import Any
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.files.assembling import box_of
 from webagent.trajectory.files.pickle_reader import Pickled, PickleError, PickleReader
-from webagent.trajectory.records import ActionRecord, Box, Point
+from webagent.trajectory.records import ActionRecord, Box
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import storable_text
 from webagent.trajectory.values import flag, items, mapping, not_none, number, text
@@ -162,7 +162,7 @@ def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: in
         found = {"box": box, "role": role, "text": name}
         changes["target"] = action.target.model_copy(update=not_none(found))
         if box is not None and action.point is None:
-            changes["point"] = Point(x=box.x + box.width / 2, y=box.y + box.height / 2)
+            changes["point"] = box.centre
     return action.model_copy(update=changes) if changes else action
 
 

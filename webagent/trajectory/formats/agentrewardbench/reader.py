@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import (
     model_names,
@@ -17,16 +16,17 @@ from webagent.trajectory.files.assembling import (
     reward_evaluation,
 )
 from webagent.trajectory.files.recognition import (
-    NO_ANSWERS,
     Answers,
+    Question,
     Recognition,
     guarded,
+    outline,
     unreadable,
 )
-from webagent.trajectory.files.stubs import same_task
-from webagent.trajectory.files.trees import Tree, TreeError, read_file
+from webagent.trajectory.files.stubs import stub_bundle
+from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.agentlab.endings import check_count, ending, reported_totals
-from webagent.trajectory.formats.agentlab.folders import RunFiles
+from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.formats.agentlab.observations import browsergym_task, shown_packages
 from webagent.trajectory.formats.agentrewardbench.trajectories import (
     FORMAT,
@@ -34,38 +34,42 @@ from webagent.trajectory.formats.agentrewardbench.trajectories import (
     Key,
     Layout,
     Trajectory,
+    annotations_of,
     find_layout,
     numbered,
     passwords,
     run_folder,
     tell_dropped,
+    without_trajectory,
 )
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     Annotation,
+    evaluation,
+    is_refused,
     label,
     primary_verdict,
-    read_annotations,
     written,
-)
-from webagent.trajectory.formats.agentrewardbench.verdicts_alone import (
-    KEEP,
-    QUESTION,
-    VerdictsAlone,
-    judged,
-    told_strays,
 )
 from webagent.trajectory.records import (
     AgentRecord,
+    BlobRecord,
     EnvironmentRecord,
     StepRecord,
+    StubRecord,
 )
 from webagent.trajectory.redaction import Redactor
-from webagent.trajectory.texts import (
-    EncodingError,
-    bounded_name,
-    decoded,
-)
+from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import flag, mapping, text, whole
+from webagent.trajectory.verdict_records import EvaluationRecord
+
+KEEP = "keep"
+QUESTION = Question(
+    key="arb_alone",
+    text="What becomes of labels and verdicts whose trajectories are not in the file?",
+    choices={KEEP: "kept, as runs without trajectory"},
+    unanswered="left out",
+)
+WHY = "only annotations and judgments were in the file"
 
 
 class AgentRewardBenchReader:
@@ -79,7 +83,7 @@ class AgentRewardBenchReader:
         """The trajectories, and what else belongs to them."""
         layout = find_layout(tree)
         own = frozenset(trajectory.name for trajectory in layout.trajectories)
-        alone = _without_trajectory(layout, _annotations_of(tree, layout, bounds)[0])
+        alone = without_trajectory(layout, annotations_of(tree, layout, bounds)[0])
         return Recognition(
             runs=len(own),
             runs_if={QUESTION.key: len(alone)} if alone else {},
@@ -89,72 +93,34 @@ class AgentRewardBenchReader:
             questions=(QUESTION,) if alone else (),
         )
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """What belongs to no trajectory first, then each run in the order of the names."""
         layout = find_layout(tree)
-        annotations, problems = _annotations_of(tree, layout, bounds)
+        annotations, problems = annotations_of(tree, layout, bounds)
         yield from problems
-        alone = _without_trajectory(layout, annotations)
+        alone = without_trajectory(layout, annotations)
         keeps = answers.get(QUESTION.key) == KEEP
         if not keeps:
-            yield from told_strays(tree, layout, annotations)
+            yield from _told_strays(tree, layout, annotations)
         for trajectory in layout.trajectories:
             run = _Run(tree, trajectory, annotations.get(trajectory.key, []), bounds)
             yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, run.read)
         for key in alone if keeps else ():
-            stub = VerdictsAlone(
-                tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds
-            )
+            stub = _Alone(tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds)
             yield guarded(stub.source, stub.source, stub.read)
 
 
-def _without_trajectory(layout: Layout, annotations: Mapping[Key, list[Annotation]]) -> list[Key]:
-    """The runs of which there are but verdicts, in the order of the files."""
+def _told_strays(
+    tree: Tree, layout: Layout, annotations: Mapping[Key, Sequence[Annotation]]
+) -> Iterator[Problem]:
+    """Verdicts of trajectories that are not in the upload, where they are left out."""
     here = {trajectory.key for trajectory in layout.trajectories}
-    return [key for key in dict.fromkeys((*annotations, *layout.strays)) if key not in here]
-
-
-def _annotations_of(
-    tree: Tree, layout: Layout, bounds: Bounds
-) -> tuple[dict[Key, list[Annotation]], list[Problem]]:
-    """The annotations by run, and what of them cannot be read."""
-    found: dict[Key, list[Annotation]] = defaultdict(list)
-    problems: list[Problem] = []
-    for name in layout.annotations:
-        try:
-            content = decoded(read_file(tree, name, bounds.json_bytes))
-        except (TreeError, BoundError, EncodingError) as error:
-            problems.append(Problem(tree.label, name, "", str(error)))
-        else:
-            told = _sorted_by_run(content, found)
-            problems += (Problem(tree.label, name, field, why) for field, why in told)
-    return found, problems
-
-
-def _sorted_by_run(content: str, found: dict[Key, list[Annotation]]) -> Iterator[tuple[str, str]]:
-    """Put the rows of a file to their runs; field and reason of those that say too little."""
-    lacking, unknown = [], []
-    for annotation in read_annotations(content):
-        row = annotation.row
-        if not annotation.is_whole:
-            lacking.append(annotation.line)
-            continue
-        if annotation.success is None:
-            unknown.append(annotation.line)
-        key = (
-            row["benchmark"].strip(),
-            row["model_name"].strip(),
-            same_task(row["task_id"].strip()),
-        )
-        found[key].append(annotation)
-    if lacking:
-        why = f"{len(lacking)} rows lack a name, task or word, the first in line {lacking[0]}"
-        yield "row", why
-    if unknown:
-        why = f"{len(unknown)} rows have another word than is known, first line {unknown[0]}"
-        yield "trajectory_success", why
+    if lost := sum(len(rows) for key, rows in annotations.items() if key not in here):
+        why = f"{lost} rows are of trajectories that are not in the upload"
+        yield Problem(tree.label, ", ".join(layout.annotations), "task_id", why)
+    if names := [name for names in layout.strays.values() for name in names]:
+        why = f"{len(names)} judgments are of trajectories that are not in the upload"
+        yield Problem(tree.label, names[0], "task_id", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +156,7 @@ class _Run:
         goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
         task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
         originals = [files.original(last, document)]
-        evaluations = [*judged(self.tree, trajectory.judgments, self.bounds, files, originals)]
-        labels = present(*(label(each, run_id) for each in self.annotations))
-        if self.annotations:
-            words = written(self.annotations)
-            originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
+        said = _said(self.tree, trajectory.judgments, self.annotations, files, originals)
         if flag(document.get("valid")) is False:
             files.note("valid", "valid", "the benchmark calls this trajectory not valid")
         config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
@@ -205,9 +167,8 @@ class _Run:
             tool="agentlab",
             tool_version=packages.get("agentlab"),
             originals=originals,
-            evaluations=(reward_evaluation(run_id, end), *evaluations),
-            labels=labels,
-            adjudications=present(primary_verdict(labels, run_id)),
+            evaluations=(reward_evaluation(run_id, end), *said.pop("evaluations")),
+            **said,
             agent=AgentRecord(
                 name=bounded_name(text(document.get("agent")) or "unknown"),
                 config=files.storable(config) or None,
@@ -216,8 +177,8 @@ class _Run:
             experiment=bounded_name(text(document.get("experiment")) or "") or None,
             seed=whole(document.get("seed")),
             **vars(end),
-            final_answer=_said(records, "send_msg_to_user"),
-            infeasible_claim=_said(records, "report_infeasible"),
+            final_answer=_message(records, "send_msg_to_user"),
+            infeasible_claim=_message(records, "report_infeasible"),
             totals=reported_totals(summary, steps.stats),
             environment=EnvironmentRecord(packages=shown_packages(packages)),
         )
@@ -233,10 +194,91 @@ def _without_secrets(files: RunFiles, document: dict[str, Any]) -> dict[str, Any
     return mapping(files.redactor.json(here))
 
 
-def _said(records: tuple[StepRecord, ...], name: str) -> str | None:
+def _message(records: tuple[StepRecord, ...], name: str) -> str | None:
     """The last message of that kind to the user."""
     for record in reversed(records):
         for action in reversed(record.actions):
             if action.name == name and name in MESSAGE_ACTIONS:
                 return message_text(action)
     return None
+
+
+def _said(
+    tree: Tree,
+    judgments: Sequence[str],
+    annotations: list[Annotation],
+    files: RunFiles,
+    originals: list[BlobRecord],
+) -> dict[str, Any]:
+    """What judges and people said, as a bundle calls it; where it stands joins the originals."""
+    evaluations = tuple(_judged(tree, judgments, files, originals))
+    labels = present(*(label(each, files.run_id) for each in annotations))
+    if annotations:
+        words = written(annotations)
+        originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
+    verdicts = present(primary_verdict(labels, files.run_id))
+    return {"evaluations": evaluations, "labels": labels, "adjudications": verdicts}
+
+
+def _judged(
+    tree: Tree, names: Sequence[str], files: RunFiles, originals: list[BlobRecord]
+) -> Iterator[EvaluationRecord]:
+    """The verdicts of a run's judgments, which are kept among its originals."""
+    # Refused first: of several by one judge the last counts, and it may have been asked again.
+    for name in sorted(names, key=is_refused, reverse=True):
+        judge = name.rpartition("/")[0].rpartition("/")[2]
+        path = f"judgments/{judge}/{name.rpartition('/')[2]}"
+        reader = RunFiles(tree, run_folder(name, {}), files.bounds, FORMAT)
+        reader.inventory = files.inventory
+        content = reader.read_json(name.rpartition("/")[2])
+        files.imported += reader.imported
+        if content is None:
+            continue
+        judgment = files.redactor.json(content)
+        raw = files.json_blob(judgment, "response", path)
+        originals.append(raw.model_copy(update={"role": "source"}))
+        yield evaluation(mapping(judgment), files.run_id, raw, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """What was said of one run whose trajectory is not here."""
+
+    tree: Tree
+    key: Key
+    judgments: tuple[str, ...]
+    annotations: list[Annotation]
+    bounds: Bounds
+
+    @property
+    def source(self) -> str:
+        """Where it stands, for reports."""
+        return "/".join((self.tree.label, *self.key))
+
+    def read(self) -> RunBundle:
+        """A stub with the verdicts. Raises InputError."""
+        benchmark, agent, task = (bounded_name(word) for word in self.key)
+        names = StubRecord(task_set=benchmark, task=task, agent=agent)
+        goal = self._goal().removesuffix("\n")
+        stub = stub_bundle(names, format=FORMAT, why=WHY, goal=goal, experiment=self._experiment())
+        files = RunFiles(
+            self.tree, RunFolder(path="/".join(self.key), name=task), self.bounds, FORMAT
+        )
+        files.redactor, files.run_id = Redactor(goal), stub.run.id
+        originals: list[BlobRecord] = []
+        said = _said(self.tree, self.judgments, self.annotations, files, originals)
+        origin = stub.run.source.model_copy(
+            update={"originals": tuple(originals), "imported_files": tuple(files.imported)}
+        )
+        run = stub.run.model_copy(update={"source": origin})
+        bundle = files.bundle(stub.task, run, (), **said)
+        gaps = (*stub.run.gaps, *bundle.run.gaps)
+        return replace(bundle, run=bundle.run.model_copy(update={"gaps": gaps}))
+
+    def _goal(self) -> str:
+        told = (outline(self.tree, name).texts.get("goal", "") for name in self.judgments)
+        return next((goal for goal in told if goal), "")
+
+    def _experiment(self) -> str | None:
+        told = (each.row.get("exp_name", "").strip() for each in self.annotations)
+        return next((bounded_name(name) for name in told if name), None)

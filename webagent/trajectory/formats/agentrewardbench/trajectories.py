@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.recognition import outline
 from webagent.trajectory.files.stubs import same_task
-from webagent.trajectory.files.trees import Tree
+from webagent.trajectory.files.trees import Tree, TreeError, read_file
 from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of, typed_passwords
 from webagent.trajectory.formats.agentlab.steps import Steps
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
     REFUSAL,
+    Annotation,
     is_annotations,
     is_refused,
+    read_annotations,
 )
+from webagent.trajectory.texts import EncodingError, decoded
 from webagent.trajectory.values import flag, items, mapping, text, whole
 
 FORMAT = "agentrewardbench"
@@ -133,6 +138,53 @@ def _own_pictures(name: str, key: Key, pictures: dict[str, dict[int, str]]) -> d
         ends = (n for folder, n in pictures.items() if same_task(f"/{folder}").endswith(end))
         found = next(ends, None)
     return pictures.get(name.rpartition("/")[0], {}) if found is None else found
+
+
+def without_trajectory(layout: Layout, annotations: Mapping[Key, list[Annotation]]) -> list[Key]:
+    """The runs of which there are but verdicts, in the order of the files."""
+    here = {trajectory.key for trajectory in layout.trajectories}
+    return [key for key in dict.fromkeys((*annotations, *layout.strays)) if key not in here]
+
+
+def annotations_of(
+    tree: Tree, layout: Layout, bounds: Bounds
+) -> tuple[dict[Key, list[Annotation]], list[Problem]]:
+    """The annotations by run, and what of them cannot be read."""
+    found: dict[Key, list[Annotation]] = defaultdict(list)
+    problems: list[Problem] = []
+    for name in layout.annotations:
+        try:
+            content = decoded(read_file(tree, name, bounds.json_bytes))
+        except (TreeError, BoundError, EncodingError) as error:
+            problems.append(Problem(tree.label, name, "", str(error)))
+        else:
+            told = _sorted_by_run(content, found)
+            problems += (Problem(tree.label, name, field, why) for field, why in told)
+    return found, problems
+
+
+def _sorted_by_run(content: str, found: dict[Key, list[Annotation]]) -> Iterator[tuple[str, str]]:
+    """Put the rows of a file to their runs; field and reason of those that say too little."""
+    lacking, unknown = [], []
+    for annotation in read_annotations(content):
+        row = annotation.row
+        if not annotation.is_whole:
+            lacking.append(annotation.line)
+            continue
+        if annotation.success is None:
+            unknown.append(annotation.line)
+        key = (
+            row["benchmark"].strip(),
+            row["model_name"].strip(),
+            same_task(row["task_id"].strip()),
+        )
+        found[key].append(annotation)
+    if lacking:
+        why = f"{len(lacking)} rows lack a name, task or word, the first in line {lacking[0]}"
+        yield "row", why
+    if unknown:
+        why = f"{len(unknown)} rows have another word than is known, first line {unknown[0]}"
+        yield "trajectory_success", why
 
 
 _OBS_KEYS = {

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.files.assembling import (
-    URL_CHARS,
-    RunFiles,
-    point_in,
-    with_after,
-)
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, point_in, with_after
+from webagent.trajectory.formats.atif.writer import NOT_BESIDE
 from webagent.trajectory.records import (
     ActionRecord,
     BlobRecord,
@@ -89,8 +85,8 @@ class Steps:
         self.final_answer: str | None = None
 
     def _picture(self, path: str, where: str) -> BlobRecord | None:
-        why = "not in the document's folder"
-        return self._files.picture(path, "screenshot", where=f"{where}: {path}", why=why)
+        where = f"{where}: {path}"
+        return self._files.picture(path, "screenshot", where=where, why=NOT_BESIDE)
 
     def read(self, turns: list[Any]) -> tuple[StepRecord, ...]:
         """Every turn of the agent; what others say between them is noted with the next one."""

@@ -1,4 +1,4 @@
-"""Write runs as ATIF v1.8 documents: what the format can hold, and the rest in `extra`.
+"""Runs as ATIF v1.8 documents and back: what the format can hold, and the rest in `extra`.
 
 One folder per run: `trajectory.json`, `images/<n>.png` in the order in which the run shows them,
 and `files/` for what ATIF has no content type for (trees, logs, messages). Every step's and the
@@ -11,13 +11,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from zipfile import ZipFile
+
+from pydantic import ValidationError
 
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json, utc_text
-from webagent.trajectory.formats.atif.documents import EXTRA_KEY, FILES_KEY, VERSION
+from webagent.trajectory.files.assembling import RunFiles
+from webagent.trajectory.files.originals import take_blobs, without_missing
+from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import EXTENSIONS
 from webagent.trajectory.formats.native.writer import FolderSink, Sink, ZipSink
@@ -28,13 +33,20 @@ from webagent.trajectory.records import (
     GoalPart,
     Observation,
     Record,
+    RunRecord,
     StepRecord,
+    TaskRecord,
     TextPart,
 )
-from webagent.trajectory.values import not_none, total
+from webagent.trajectory.values import items, mapping, not_none, text, total
 from webagent.trajectory.verdict_records import SAID
 
 SCHEMA_VERSION = "ATIF-v1.8"
+EXTRA_KEY = "crosscheck"
+"""Under this key of `extra` our own exports keep what ATIF has no place for."""
+FILES_KEY = "files"
+VERSION = 1
+NOT_BESIDE = "not in the document's folder"
 DOCUMENT = "trajectory.json"
 UNKNOWN = "unknown"
 NOTES = (
@@ -46,6 +58,7 @@ _UNSAFE = re.compile(r"[^\w.\-]+")
 _NAME_CHARS = 100
 
 Json = dict[str, Any]
+R = TypeVar("R", bound=Record)
 
 
 def write_atif(
@@ -257,3 +270,39 @@ def _folder(run_id: str, taken: set[str]) -> str:
         name = f"{base}-{n}"
     taken.add(name)
     return name
+
+
+def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> RunBundle | None:
+    """The run as it was exported, with a new source; None if the document is not one of ours."""
+    own = mapping(mapping(value.get("extra")).get(EXTRA_KEY))
+    if own.get("version") != VERSION:
+        return None
+    turns = [mapping(mapping(turn).get("extra")) for turn in items(value.get("steps"))]
+    kept = [turn[EXTRA_KEY] for turn in turns if EXTRA_KEY in turn]
+    try:
+        bundle = RunBundle(
+            source=files.source,
+            task=TaskRecord.model_validate(own.get("task")),
+            run=RunRecord.model_validate(own.get("run")),
+            steps=_all(StepRecord, kept),
+            blobs=files.stash,
+            **{name: _all(kind, own.get(name)) for name, kind in SAID.items()},
+        )
+    except ValidationError as error:
+        detail = error.errors(include_url=False, include_input=False)[0]
+        files.note("extra", f"extra.{EXTRA_KEY}", f"{detail['loc']}: {detail['msg']}")
+        return None
+    paths = mapping(own.get(FILES_KEY))
+
+    def name_of(blob: BlobRecord) -> tuple[str | None, str]:
+        named = text(paths.get(blob.sha256)) or blob.sha256
+        return files.files.get(named), named
+
+    missing = take_blobs(bundle, files.stash, tree, files.bounds, name_of, NOT_BESIDE)
+    whole = without_missing(bundle, missing, files.inventory)
+    source = files.source_record(path, format_version=text(value.get("schema_version")))
+    return replace(whole, run=whole.run.model_copy(update={"source": source}))
+
+
+def _all(kind: type[R], values: Any) -> Any:
+    return tuple(kind.model_validate(value) for value in items(values))

@@ -33,13 +33,7 @@ from webagent.trajectory.formats.browser_use.histories import (
     task_of,
 )
 from webagent.trajectory.formats.browser_use.steps import Steps
-from webagent.trajectory.records import (
-    AgentRecord,
-    BlobRecord,
-    StepRecord,
-    TaskRecord,
-    Totals,
-)
+from webagent.trajectory.records import AgentRecord, BlobRecord, StepRecord, TaskRecord, Totals
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import cost, count, flag, items, mapping, text, total

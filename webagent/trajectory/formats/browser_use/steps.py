@@ -153,6 +153,7 @@ class Steps:
             name = next(iter(action), None)
             result = results[place] if place < len(results) else None
             element = mapping(elements[place]) if place < len(elements) else {}
+            box = _box(element)
             point = _point(action.get(name or ""), mapping((result or {}).get("metadata")))
             records.append(
                 ActionRecord(
@@ -160,8 +161,8 @@ class Steps:
                     dialect=DIALECT,
                     name=bounded_name(name) if name else None,
                     named_args=mapping(action.get(name or "")) or None,
-                    target=_target(element, point),
-                    point=point or _middle(_box(element)),
+                    target=_target(element, box, point),
+                    point=point or (box.centre if box else None),
                     **_outcome(result),
                 )
             )
@@ -193,7 +194,7 @@ def _llm_calls(
     return (LlmCall(model=UNKNOWN_MODEL, input_tokens=tokens, problem=problem),)
 
 
-def _target(element: dict[str, Any], point: Point | None) -> Target | None:
+def _target(element: dict[str, Any], box: Box | None, point: Point | None) -> Target | None:
     if not element:
         return None
     attributes = mapping(element.get("attributes"))
@@ -206,7 +207,7 @@ def _target(element: dict[str, Any], point: Point | None) -> Target | None:
         xpath=path,
         text=words[:_TARGET_CHARS] if words else None,
         role=text(attributes.get("role")) or (role.lower() if role else None),
-        box=_around(_box(element), point),
+        box=_around(box, point),
     )
 
 
@@ -218,16 +219,9 @@ def _box(element: dict[str, Any]) -> Box | None:
 
 def _around(box: Box | None, point: Point | None) -> Box | None:
     """The box in the picture: bounds are of the page, the point is of what was in view."""
-    if box is None or point is None:
-        return box
-    inside = box.x <= point.x <= box.x + box.width and box.y <= point.y <= box.y + box.height
-    if inside:
+    if box is None or point is None or box.holds(point):
         return box
     return box.model_copy(update={"x": point.x - box.width / 2, "y": point.y - box.height / 2})
-
-
-def _middle(box: Box | None) -> Point | None:
-    return Point(x=box.x + box.width / 2, y=box.y + box.height / 2) if box else None
 
 
 def _point(params: Any, metadata: dict[str, Any]) -> Point | None:

@@ -22,12 +22,7 @@ from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.originals import kept_pictures
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outline
 from webagent.trajectory.files.run_files import BLOB_KEY
-from webagent.trajectory.files.trees import (
-    Tree,
-    TreeError,
-    read_file,
-    windows_of,
-)
+from webagent.trajectory.files.trees import Tree, TreeError, read_file, windows_of
 from webagent.trajectory.formats.computer_use.steps import display_of, llm_call, step_records
 from webagent.trajectory.formats.computer_use.turns import (
     OPENAI,
@@ -169,9 +164,8 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
         raise InputError("", str(error), file=name) from error
     if dump.bad_lines:
         files.note("line", name, f"{dump.bad_lines} lines are no JSON")
-    files.check_numbers(dump.messages, "messages")
-    files.check_numbers(dump.usage, "usage")
-    files.check_numbers(dump.tools, "tools")
+    for part in ("messages", "usage", "tools"):
+        files.check_numbers(getattr(dump, part), part)
     pictures: dict[str, BlobRecord] = {}
     stripped = _stripped(files, dump.messages, pictures, name, files.bounds.json_depth)
     place = name.removesuffix(name.rpartition("/")[2])

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.files.assembling import (
-    RunFiles,
-    point_at,
-    with_after,
-)
+from webagent.trajectory.files.assembling import RunFiles, point_at, with_after
 from webagent.trajectory.formats.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webagent.trajectory.files.run_files import BLOB_KEY
-from webagent.trajectory.values import flag, items, mapping, text
+from webagent.trajectory.values import flag, items, mapping, said, text
 
 ANTHROPIC, OPENAI = "anthropic_computer", "openai_computer"
 
@@ -87,16 +87,15 @@ def _anthropic(messages: Iterable[dict[str, Any]]) -> Conversation:
     waiting: list[str] = []
     for message in messages:
         content = message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else items(content)
         if message.get("role") == "assistant":
             turn = Turn(asked=waiting, usage=mapping(message.get("usage")))
             waiting = []
-            for block in map(mapping, blocks):
+            for block in _blocks(content):
                 _assistant_block(turn, block)
             talk.turns.append(turn)
             open_calls = {call.id: call for call in turn.calls}
         elif message.get("role") == "user":
-            for block in map(mapping, blocks):
+            for block in _blocks(content):
                 if block.get("type") == "tool_result":
                     if call := open_calls.get(text(block.get("tool_use_id"))):
                         call.result = _anthropic_result(block)
@@ -209,12 +208,9 @@ def _openai_item(
     turn: Turn, kind: str, item: dict[str, Any], open_calls: dict[str | None, Call]
 ) -> None:
     if kind == "reasoning":
-        turn.reasoning += [
-            words for part in _blocks(item.get("summary")) if (words := text(part.get("text")))
-        ]
+        turn.reasoning += said(item.get("summary"))
     elif kind == "message":
-        blocks = _blocks(item.get("content"))
-        turn.words += [words for part in blocks if (words := text(part.get("text")))]
+        turn.words += said(item.get("content"))
     elif kind in _CALLS:
         call = _openai_call(kind, item)
         turn.calls.append(call)

@@ -28,7 +28,6 @@ SHELL = "sample.json"
 _SAMPLE = re.compile(r"^samples/(?P<id>.+)_epoch_(?P<epoch>\d{1,9})\.json$")
 _CHUNKED = re.compile(r"^samples/(?P<id>.+)_epoch_(?P<epoch>\d{1,9})/sample\.json$")
 _CHUNK = re.compile(r"^(?P<start>\d{1,12})\.json$")
-_ARCHIVE = ".eval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def find_logs(tree: Tree, bounds: Bounds) -> list[Place]:
             head = outline(tree, name)
             if head.kind == "object" and head.has("version", "status", "eval"):
                 places.append(Place(name, "document"))
-        elif last.endswith(_ARCHIVE) and _is_archive(tree, name, bounds):
+        elif last.endswith(ENDING) and _is_archive(tree, name, bounds):
             places.append(Place(name, "archive"))
     return sorted(set(places), key=lambda place: place.path)
 
@@ -208,8 +207,7 @@ def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:
     try:
         inner = open_inner(tree, name, bounds)
     except (BoundError, TreeError):
-        # Damaged: told as such when it is read.
-        return name.endswith(ENDING)
+        return True  # damaged: told as such when it is read
     return HEADER in inner or START in inner
 
 

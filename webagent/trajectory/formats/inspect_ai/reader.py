@@ -17,7 +17,7 @@ from webagent.trajectory.files.assembling import (
     task_record,
 )
 from webagent.trajectory.files.originals import kept_pictures
-from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.inspect_ai.logs import (
     HEADER,
@@ -35,12 +35,7 @@ from webagent.trajectory.formats.inspect_ai.samples import (
     evaluations,
     input_tokens,
 )
-from webagent.trajectory.records import (
-    AgentRecord,
-    StepRecord,
-    TaskRecord,
-    Totals,
-)
+from webagent.trajectory.records import AgentRecord, StepRecord, TaskRecord, Totals
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import (
@@ -51,6 +46,7 @@ from webagent.trajectory.values import (
     mapping,
     not_empty,
     number,
+    said,
     text,
     total,
     whole,
@@ -86,9 +82,7 @@ class InspectReader:
             total += max(samples, 1)
         return Recognition(runs=total, files=frozenset(files))
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each log's samples in turn."""
         for place in find_logs(tree, bounds):
             source = f"{tree.label}/{place.path}".rstrip("/")
@@ -169,12 +163,8 @@ def _words_of_input(sample: dict[str, Any]) -> str:
     given = sample.get("input")
     if isinstance(given, str):
         return given
-    words = []
-    for message in map(mapping, items(given)):
-        content = message.get("content")
-        words += [content] if isinstance(content, str) else []
-        words += [text(mapping(part).get("text")) or "" for part in items(content)]
-    return "\n".join(words)
+    contents = (message.get("content") for message in map(mapping, items(given)))
+    return "\n".join(words for content in contents for words in said(content))
 
 
 def _input(messages: Messages, sample: dict[str, Any]) -> Content:

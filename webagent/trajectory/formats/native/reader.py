@@ -11,7 +11,7 @@ from webagent.trajectory.bundles import BlobStash, InputError, Problem, Rejectio
 from webagent.trajectory.files.lines import Lines, parsed, read_json
 from webagent.trajectory.files.opening import CutZipTree
 from webagent.trajectory.files.originals import take_blobs, without_missing
-from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition
+from webagent.trajectory.files.recognition import Answers, Recognition
 from webagent.trajectory.files.trees import Tree, TreeError, read_file
 from webagent.trajectory.formats.native.schema import (
     BLOBS,
@@ -67,9 +67,7 @@ class NativeReader:
             uses |= _of_bundle(tree, root)
         return Recognition(runs=total, files=frozenset(files), uses=frozenset(uses), closed=True)
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, with its verdicts; problems of the file itself first."""
         for root in _roots(tree, bounds):
             found = _manifest(tree, root, bounds)

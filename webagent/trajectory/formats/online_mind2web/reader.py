@@ -10,29 +10,13 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.files.assembling import (
-    Ending,
-    RunFiles,
-    task_record,
-)
-from webagent.trajectory.files.recognition import (
-    NO_ANSWERS,
-    Answers,
-    Recognition,
-    guarded,
-    outline,
-    unreadable,
-)
+from webagent.trajectory.files.assembling import Ending, RunFiles, task_record
+from webagent.trajectory.files.recognition import Answers, Recognition, guarded, outline, unreadable
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.formats.online_mind2web import verdicts
 from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
 from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY
-from webagent.trajectory.records import (
-    AgentRecord,
-    EndReason,
-    Outcome,
-    StepRecord,
-)
+from webagent.trajectory.records import AgentRecord, EndReason, Outcome, StepRecord
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import items, mapping, text, whole
@@ -155,9 +139,7 @@ class OnlineMind2WebReader:
             questions=(verdicts.QUESTION,) if asks else (),
         )
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
         files, (results, _) = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
         for name in sorted(_label_files(results)):

@@ -34,12 +34,7 @@ from webagent.trajectory.formats.playwright.events import TraceEvents, read_even
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.formats.webarena_verified.folders import find_task_folders
 from webagent.trajectory.inventory import NO_NUMBER
-from webagent.trajectory.records import (
-    AgentRecord,
-    BlobRecord,
-    EnvironmentRecord,
-    Totals,
-)
+from webagent.trajectory.records import AgentRecord, BlobRecord, EnvironmentRecord, Totals
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import mapping, moment, text, whole
@@ -206,14 +201,8 @@ def _kept(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
             entry = zipfile.ZipInfo(path, _ZIP_EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-    content = out.getvalue()
-    return BlobRecord(
-        sha256=files.stash.add_bytes(content),
-        media_type="application/zip",
-        bytes=len(content),
-        role="source",
-        name=shown[: files.bounds.path_chars],
-    )
+    name = shown[: files.bounds.path_chars]
+    return files.made_blob(out.getvalue(), "source", "application/zip", name=name)
 
 
 def _redacted_lines(content: bytes, redactor: Redactor, bodies: set[str]) -> bytes:

@@ -8,12 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from webagent.trajectory.files.assembling import (
-    URL_CHARS,
-    RunFiles,
-    box_of,
-    point_at,
-)
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, box_of, point_at
 from webagent.trajectory.formats.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import (
     ActionRecord,

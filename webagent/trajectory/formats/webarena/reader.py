@@ -22,7 +22,7 @@ from webagent.trajectory.files.assembling import (
     task_record,
 )
 from webagent.trajectory.files.originals import kept_picture
-from webagent.trajectory.files.recognition import NO_ANSWERS, Answers, Recognition, guarded
+from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.playwright.reader import kept_trace
 from webagent.trajectory.formats.webarena.folders import (
@@ -71,9 +71,7 @@ class WebArenaReader:
             runs=len(renders), files=frozenset(renders), uses=frozenset(beside - renders)
         )
 
-    def read(
-        self, tree: Tree, bounds: Bounds, answers: Answers = NO_ANSWERS
-    ) -> Iterator[RunBundle | Problem]:
+    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
         for folder in find_result_folders(tree):
             unread: dict[str, str] = {}
