@@ -74,13 +74,11 @@ def store_evaluators(store: BundleStore) -> None:
     """Make the evaluators that are missing. Before the runs, which are judged as they come in."""
     for line in store.bundle.lines(EvaluatorLine):
         here = EvaluatorVersion.objects.filter(config_hash=line.config_hash).first()
-        if here is None:
+        said = (line.name, line.version, line.kind)
+        same = None if here is None else (here.name, here.version, here.kind) == said
+        words = f"evaluator {line.name} {line.version}: is {here} here"
+        if store.report.is_new("evaluators", same, words):
             store.insert(EvaluatorVersion, [line])
-            store.report.new["evaluators"] += 1
-        else:
-            same = (here.name, here.version, here.kind) == (line.name, line.version, line.kind)
-            words = f"evaluator {line.name} {line.version}: is {here} here"
-            store.report.compare("evaluators", same, words)
 
 
 def store_judged(store: BundleStore) -> None:
@@ -106,12 +104,8 @@ def _only(run: Run) -> QuerySet[Run, Any]:
 
 def _is_new(store: BundleStore, kind: str, there: Line, here: Line | None, what: str) -> bool:
     """Whether nothing of it is here; what is here otherwise is named."""
-    if here is None:
-        store.report.new[kind] += 1
-        return True
     words = f"{what}: is otherwise here, and stays"
-    store.report.compare(kind, is_same(there, here), words)
-    return False
+    return store.report.is_new(kind, is_same(there, here), words)
 
 
 def _store_evaluation(store: BundleStore, line: EvaluationLine) -> None:

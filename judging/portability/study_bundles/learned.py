@@ -117,7 +117,7 @@ def store_learned(store: BundleStore) -> None:
         if here := HintSet.objects.filter(key=line.key).first():
             same = _hints_said(store, _hint_set_line(here)) == _hints_said(store, line)
             words = f"set of hints {line.key}: is otherwise here, and stays"
-            store.report.compare("hint_sets", same, words)
+            store.report.is_new("hint_sets", same, words)
         elif reason := _store_hint_set(store, line):
             store.report.conflict(f"set of hints {line.key}: {reason}")
         else:
@@ -126,7 +126,7 @@ def store_learned(store: BundleStore) -> None:
         if known := _find_set(each.set):
             same = _said(store, _knowledge_set_line(known)) == _said(store, each)
             words = f"web knowledge {known}: is otherwise here, and stays"
-            store.report.compare("knowledge_sets", same, words)
+            store.report.is_new("knowledge_sets", same, words)
         else:
             _store_set(store, each)
 

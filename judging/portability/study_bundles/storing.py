@@ -41,12 +41,20 @@ class StudyReport:
         if len(self.conflicts) < MOST_CONFLICTS:
             self.conflicts.append(words)
 
-    def compare(self, kind: str, is_same: bool, words: str, n: int = 1) -> None:
-        """Note `n` lines of which rows are here; `words` where those say something else."""
-        if is_same:
+    def is_new(self, kind: str, is_same: bool | None, words: str, n: int = 1) -> bool:
+        """Note `n` lines, and whether nothing of them is here.
+
+        Args:
+            is_same: whether what is here says the same; None where nothing is.
+            words: for what says something else, and stays.
+        """
+        if is_same is None:
+            self.new[kind] += n
+        elif is_same:
             self.already_there[kind] += n
         else:
             self.conflict(words)
+        return is_same is None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -59,8 +67,10 @@ class StudyReport:
         }
 
 
-def is_same(there: Line, here: Line) -> bool:
-    """Whether two lines say the same; runs may have another id here."""
+def is_same(there: Line, here: Line | None) -> bool | None:
+    """Whether two lines say the same, but for the run's id here; None where nothing is here."""
+    if here is None:
+        return None
     return hashed_json(there, exclude={"run"}) == hashed_json(here, exclude={"run"})
 
 

@@ -127,19 +127,17 @@ def _study(store: BundleStore, name: str | None) -> tuple[Study, bool]:
     if (here.created_at, here.sample_seed) != (line.created_at, line.sample_seed):
         raise BundleError(Problem("", "study.jsonl", "name", OTHER_STUDY, 1))
     words = f"study {line.name}: its protocol or state is otherwise here"
-    store.report.compare("study", is_same(line, StudyLine.of(here)), words)
+    store.report.is_new("study", is_same(line, StudyLine.of(here)), words)
     return here, False
 
 
 def _guidelines(store: BundleStore, study: Study) -> None:
     here = dict(study.guidelines.values_list("version", "text"))
     for line in store.bundle.lines(GuidelineLine):
-        if line.version not in here:
+        same = here[line.version] == line.text if line.version in here else None
+        words = f"guidelines {line.version}: are otherwise here"
+        if store.report.is_new("guidelines", same, words):
             store.insert(Guideline, [line], study=study)
-            store.report.new["guidelines"] += 1
-        else:
-            words = f"guidelines {line.version}: are otherwise here"
-            store.report.compare("guidelines", here[line.version] == line.text, words)
 
 
 def _members(store: BundleStore, study: Study) -> None:
@@ -149,11 +147,9 @@ def _members(store: BundleStore, study: Study) -> None:
             user=store.person(line.user),
             defaults={"part": line.part, "left_at": line.left_at},
         )
-        if is_new:
-            store.report.new["members"] += 1
-        else:
-            same = (row.part, row.left_at) == (line.part, line.left_at)
-            store.report.compare("members", same, f"member {line.user}: has another part here")
+        same = (row.part, row.left_at) == (line.part, line.left_at)
+        words = f"member {line.user}: has another part here"
+        store.report.is_new("members", None if is_new else same, words)
 
 
 def _items(store: BundleStore, study: Study, is_new: bool) -> None:
@@ -164,13 +160,10 @@ def _items(store: BundleStore, study: Study, is_new: bool) -> None:
         run = store.run(line.run, "items.jsonl")
         if run.pk in here:
             words = f"run {run.pk} in the study: is otherwise here, and stays"
-            store.report.compare("items", is_same(line, here[run.pk]), words)
+            store.report.is_new("items", is_same(line, here[run.pk]), words)
         else:
             items.store(line, run)
     known = set(map(hashed_json, contents.unblindings()))
     for seen in store.bundle.lines(UnblindingLine):
-        if hashed_json(seen) in known:
-            store.report.already_there["unblindings"] += 1
-        else:
+        if store.report.is_new("unblindings", hashed_json(seen) in known or None, ""):
             store.insert(Unblinding, [seen], study=study)
-            store.report.new["unblindings"] += 1

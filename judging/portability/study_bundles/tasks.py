@@ -11,9 +11,8 @@ from django.db.models import QuerySet
 
 from judging.models import Evaluation
 from judging.portability.study_bundles.records import MilestoneLine, TaskLine, TaskRef, TaskSetLine
-from judging.portability.study_bundles.storing import BundleStore, StudyReport, find_task
+from judging.portability.study_bundles.storing import BundleStore, StudyReport, find_task, is_same
 from runs.models import Milestone, Run, Task, TaskRevision, TaskSet
-from webagent.trajectory.canonical import hashed_json
 
 OF_TASK = ("task__task_set__name", "task__task_set__version", "task__external_id")
 
@@ -115,17 +114,16 @@ def _store_set(line: TaskSetLine, report: StudyReport) -> None:
 def _store_task(store: BundleStore, line: TaskLine) -> Task | None:
     """The row if it was made."""
     ref = line.task
-    if here := find_task(ref):
-        is_same = hashed_json(TaskLine.of(here, task=here)) == hashed_json(line)
-        words = f"task {ref.task_set} {ref.version} {ref.id}: is otherwise here"
-        store.report.compare("tasks", is_same, words)
+    here = find_task(ref)
+    same = is_same(line, TaskLine.of(here, task=here) if here else None)
+    words = f"task {ref.task_set} {ref.version} {ref.id}: is otherwise here"
+    if not store.report.is_new("tasks", same, words):
         return None
     task_set = TaskSet.objects.get(name=ref.task_set, version=ref.version)
     row = store.row(Task, line, task_set=task_set, external_id=ref.id, original=None)
     row.save(force_insert=True)
     if line.revision:
         store.row(TaskRevision, line.revision, task=row).save(force_insert=True)
-    store.report.new["tasks"] += 1
     return row
 
 
@@ -138,14 +136,12 @@ def _store_milestones(store: BundleStore) -> None:
         task = find_task(ref)
         if task is None:
             store.report.conflict(f"milestones of task {ref.id}: the task is not there")
-        elif task.milestones.exists():
-            here = set(task.milestones.values_list("name", "weight", "is_ordered", "removed_at"))
-            there = {(one.name, one.weight, one.is_ordered, one.removed_at) for one in lines}
-            words = f"milestones of task {ref.id}: are otherwise here"
-            store.report.compare("milestones", here == there, words, len(lines))
-        else:
+            continue
+        here = set(task.milestones.values_list("name", "weight", "is_ordered", "removed_at"))
+        there = {(one.name, one.weight, one.is_ordered, one.removed_at) for one in lines}
+        words = f"milestones of task {ref.id}: are otherwise here"
+        if store.report.is_new("milestones", here == there if here else None, words, len(lines)):
             store.insert(Milestone, lines, task=task)
-            store.report.new["milestones"] += len(lines)
 
 
 def milestones_by_key(store: BundleStore) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -216,23 +216,22 @@ def places(runs: list[tuple[RunFolder, ExpArgs]]) -> list[tuple[int, Place]]:
     attempts: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for index, (folder, exp) in enumerate(runs):
         attempts[_same_run(folder, exp)].append(index)
-    found: dict[int, Place] = {}
-    order: list[int] = []
-    trials = _trials(runs)
-    for indices in attempts.values():
-        chain = sorted(indices, key=lambda i: _age(*runs[i]))
-        order += chain
+    chains = {key: sorted(each, key=lambda i: _age(*runs[i])) for key, each in attempts.items()}
+    trials = _trials(runs, chains)
+    found: list[tuple[int, Place]] = []
+    for key, chain in chains.items():
         for position, index in enumerate(chain):
             hidden_before = [i for i in chain[:position] if runs[i][0].hidden]
             later = chain[position + 1 :] if runs[index][0].hidden else []
-            found[index] = Place(
+            place = Place(
                 id=_run_id(*runs[index]),
-                trial=trials[_same_run(*runs[index])],
+                trial=trials[key],
                 attempt=1 + len(hidden_before),
                 retry_of=_run_id(*runs[hidden_before[-1]]) if hidden_before else None,
                 superseded_by=_run_id(*runs[later[0]]) if later else None,
             )
-    return [(index, found[index]) for index in order]
+            found.append((index, place))
+    return found
 
 
 def _same_run(folder: RunFolder, exp: ExpArgs) -> tuple[str, ...]:
@@ -245,19 +244,17 @@ def _age(folder: RunFolder, exp: ExpArgs) -> tuple[str, bool, str]:
     return (exp.exp_date, not folder.hidden, folder.name)
 
 
-def _trials(runs: list[tuple[RunFolder, ExpArgs]]) -> dict[tuple[str, ...], int]:
+def _trials(
+    runs: list[tuple[RunFolder, ExpArgs]], chains: dict[tuple[str, ...], list[int]]
+) -> dict[tuple[str, ...], int]:
     """The how-maniest time the same agent did the same task in the same study."""
-    first_age: dict[tuple[str, ...], tuple[str, bool, str]] = {}
-    group_of: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for folder, exp in runs:
-        key = _same_run(folder, exp)
-        first_age[key] = min(first_age.get(key, _age(folder, exp)), _age(folder, exp))
-        group_of[key] = (folder.parent, exp.agent_name, exp.task_name)
     numbers: dict[tuple[str, ...], int] = {}
-    counts: dict[tuple[str, ...], int] = defaultdict(int)
-    for key in sorted(first_age, key=lambda k: first_age[k]):
-        counts[group_of[key]] += 1
-        numbers[key] = counts[group_of[key]]
+    counts: Counter[tuple[str, ...]] = Counter()
+    for key, chain in sorted(chains.items(), key=lambda each: _age(*runs[each[1][0]])):
+        folder, exp = runs[max(chain)]
+        group = (folder.parent, exp.agent_name, exp.task_name)
+        counts[group] += 1
+        numbers[key] = counts[group]
     return numbers
 
 
