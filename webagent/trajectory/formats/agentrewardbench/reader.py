@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
@@ -103,8 +104,9 @@ class AgentRewardBenchReader:
         if not keeps:
             yield from _told_strays(tree, layout, annotations)
         for trajectory in layout.trajectories:
-            run = _Run(tree, trajectory, annotations.get(trajectory.key, []), bounds)
-            yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, run.read)
+            own = annotations.get(trajectory.key, [])
+            read = partial(_bundle, tree, trajectory, own, bounds)
+            yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, read)
         for key in alone if keeps else ():
             stub = _Alone(tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds)
             yield guarded(stub.source, stub.source, stub.read)
@@ -123,65 +125,56 @@ def _told_strays(
         yield Problem(tree.label, names[0], "task_id", why)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One trajectory with what was said of it."""
-
-    tree: Tree
-    trajectory: Trajectory
-    annotations: list[Annotation]
-    bounds: Bounds
-
-    def read(self) -> RunBundle:
-        """The run with its steps and verdicts. Raises InputError."""
-        trajectory, last = self.trajectory, self.trajectory.name.rpartition("/")[2]
-        files = RunFiles(
-            self.tree, run_folder(trajectory.name, trajectory.pictures), self.bounds, FORMAT
-        )
-        document = mapping(files.read_json(last))
-        if not isinstance(document.get("steps"), list):
-            raise unreadable(files, last, trajectory.name, "steps", "no list")
-        document = _without_secrets(files, document)
-        listed = numbered(document, self.bounds.steps_per_run)
-        files.folder.steps.update({number: f"step {number}" for number in listed})
-        tell_dropped(files, listed)
-        run_id = files.run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
-        summary = mapping(document.get("summary_info"))
-        packages = read_packages(text(document.get("package_version")) or "")
-        model = text(document.get("model"))
-        steps = JsonSteps(files, (model,) if model else (), listed, summary)
-        records = steps.read()
-        check_count(files, summary, last)
-        end = ending(summary, steps.last, bool(listed), "")
-        goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
-        task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
-        originals = [files.original(last, document)]
-        said = _said(self.tree, trajectory.judgments, self.annotations, files, originals)
-        if flag(document.get("valid")) is False:
-            files.note("valid", "valid", "the benchmark calls this trajectory not valid")
-        config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
-        return files.assemble(
-            task,
-            records,
-            trajectory.name,
-            tool="agentlab",
-            tool_version=packages.get("agentlab"),
-            originals=originals,
-            evaluations=(reward_evaluation(run_id, end), *said.pop("evaluations")),
-            **said,
-            agent=AgentRecord(
-                name=bounded_name(text(document.get("agent")) or "unknown"),
-                config=files.storable(config) or None,
-            ),
-            models=model_names([model]),
-            experiment=bounded_name(text(document.get("experiment")) or "") or None,
-            seed=whole(document.get("seed")),
-            **vars(end),
-            final_answer=_message(records, "send_msg_to_user"),
-            infeasible_claim=_message(records, "report_infeasible"),
-            totals=reported_totals(summary, steps.stats),
-            environment=EnvironmentRecord(packages=shown_packages(packages)),
-        )
+def _bundle(
+    tree: Tree, trajectory: Trajectory, annotations: list[Annotation], bounds: Bounds
+) -> RunBundle:
+    """The run with its steps and verdicts. Raises InputError."""
+    last = trajectory.name.rpartition("/")[2]
+    files = RunFiles(tree, run_folder(trajectory.name, trajectory.pictures), bounds, FORMAT)
+    document = mapping(files.read_json(last))
+    if not isinstance(document.get("steps"), list):
+        raise unreadable(files, last, trajectory.name, "steps", "no list")
+    document = _without_secrets(files, document)
+    listed = numbered(document, bounds.steps_per_run)
+    files.folder.steps.update({number: f"step {number}" for number in listed})
+    tell_dropped(files, listed)
+    run_id = files.run_id = bounded_name(f"{FORMAT}:{trajectory.name}")
+    summary = mapping(document.get("summary_info"))
+    packages = read_packages(text(document.get("package_version")) or "")
+    model = text(document.get("model"))
+    steps = JsonSteps(files, (model,) if model else (), listed, summary)
+    records = steps.read()
+    check_count(files, summary, last)
+    end = ending(summary, steps.last, bool(listed), "")
+    goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
+    task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
+    originals = [files.original(last, document)]
+    said = _said(tree, trajectory.judgments, annotations, files, originals)
+    if flag(document.get("valid")) is False:
+        files.note("valid", "valid", "the benchmark calls this trajectory not valid")
+    config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
+    return files.assemble(
+        task,
+        records,
+        trajectory.name,
+        tool="agentlab",
+        tool_version=packages.get("agentlab"),
+        originals=originals,
+        evaluations=(reward_evaluation(run_id, end), *said.pop("evaluations")),
+        **said,
+        agent=AgentRecord(
+            name=bounded_name(text(document.get("agent")) or "unknown"),
+            config=files.storable(config) or None,
+        ),
+        models=model_names([model]),
+        experiment=bounded_name(text(document.get("experiment")) or "") or None,
+        seed=whole(document.get("seed")),
+        **vars(end),
+        final_answer=_message(records, "send_msg_to_user"),
+        infeasible_claim=_message(records, "report_infeasible"),
+        totals=reported_totals(summary, steps.stats),
+        environment=EnvironmentRecord(packages=shown_packages(packages)),
+    )
 
 
 def _without_secrets(files: RunFiles, document: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -146,8 +147,8 @@ class OnlineMind2WebReader:
             if why := files.why_unread(name):
                 yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
         for result in results:
-            run = _Run(tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
-            yield guarded(f"{tree.label}/{result.name}", result.name, run.read)
+            read = partial(_bundle, tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
+            yield guarded(f"{tree.label}/{result.name}", result.name, read)
         yield from files.problems()
 
 
@@ -155,87 +156,83 @@ def _label_files(results: tuple[Result, ...]) -> set[str]:
     return {result.labels for result in results if result.labels}
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One result with what was said of it."""
+def _bundle(
+    tree: Tree,
+    result: Result,
+    bounds: Bounds,
+    verdict_files: verdicts.VerdictFiles,
+    meaning: str | None,
+) -> RunBundle:
+    """The run with its steps and labels. Raises InputError."""
+    own = (result.name, *result.pictures)
+    paths = {each.removeprefix(result.folder): each for each in own}
+    files = RunFiles(tree, result.name, paths, bounds, FORMAT)
+    name = result.name.removeprefix(result.folder)
+    document = mapping(files.read_json(name))
+    task_id = text(document.get("task_id"))
+    if task_id is None or not isinstance(document.get("action_history"), list):
+        lacking = "task_id" if task_id is None else "action_history"
+        otherwise = "no text" if task_id is None else "no list"
+        raise unreadable(files, name, result.name, lacking, otherwise)
+    files.redactor = Redactor(text(document.get("task")) or "")
+    _learn_passwords(files.redactor, document)
+    document = mapping(files.redactor.json(document))
+    files.run_id = bounded_name(f"{FORMAT}:{result.name}")
+    pictures = [path.removeprefix(result.folder) for path in result.pictures]
+    steps = Steps(files, pictures)
+    is_v2 = result.version == V2
+    records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
+    labels = result.labels and verdict_files.read(result.labels)
+    said = verdicts.human_labels(files, result.labels, labels, task_id, meaning)
+    judged = [
+        each
+        for judge in result.judgements
+        for each in verdicts.judged(files, judge, verdict_files.judged(judge, task_id))
+    ]
+    originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
+    task = task_record(
+        TASK_SET,
+        bounded_name(task_id),
+        goal=files.goal(text(document.get("task"))),
+        reference_length=whole(document.get("reference_length")),
+    )
+    above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
+    group = bounded_name(above or given_name(tree))
+    answer = _answer_of(files, document, records, is_v2=is_v2)
+    status = text(document.get("result_status"))
+    says_so = answer is not None or _last_answer(records) is not None
+    end = Ending(Outcome.UNKNOWN, EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN)
+    if status in _STEP_LIMIT:
+        end = Ending(Outcome.INCOMPLETE, EndReason.MAX_STEPS)
+    beside = {k: v for k, v in document.items() if k not in _KNOWN}
+    beside |= {"result_status": status} if status else {}
+    return files.assemble(
+        task,
+        records,
+        result.name,
+        format_version=text(document.get("schema_version")) or result.version,
+        originals=originals,
+        evaluations=tuple(evaluation for evaluation, _ in judged),
+        labels=said.labels,
+        adjudications=said.adjudications,
+        agent=AgentRecord(name=bounded_name(said.agent or group or "unknown")),
+        experiment=group or None,
+        **vars(end),
+        final_answer=answer,
+        extra=files.free_form(beside, name),
+    )
 
-    tree: Tree
-    result: Result
-    bounds: Bounds
-    said: verdicts.VerdictFiles
-    answer: str | None
 
-    def read(self) -> RunBundle:
-        """The run with its steps and labels. Raises InputError."""
-        result = self.result
-        own = (result.name, *result.pictures)
-        paths = {each.removeprefix(result.folder): each for each in own}
-        files = RunFiles(self.tree, result.name, paths, self.bounds, FORMAT)
-        name = result.name.removeprefix(result.folder)
-        document = mapping(files.read_json(name))
-        task_id = text(document.get("task_id"))
-        if task_id is None or not isinstance(document.get("action_history"), list):
-            lacking = "task_id" if task_id is None else "action_history"
-            otherwise = "no text" if task_id is None else "no list"
-            raise unreadable(files, name, result.name, lacking, otherwise)
-        files.redactor = Redactor(text(document.get("task")) or "")
-        _learn_passwords(files.redactor, document)
-        document = mapping(files.redactor.json(document))
-        files.run_id = bounded_name(f"{FORMAT}:{result.name}")
-        pictures = [path.removeprefix(result.folder) for path in result.pictures]
-        steps = Steps(files, pictures)
-        is_v2 = result.version == V2
-        records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
-        labels = result.labels and self.said.read(result.labels)
-        said = verdicts.human_labels(files, result.labels, labels, task_id, self.answer)
-        judged = [
-            each
-            for judge in result.judgements
-            for each in verdicts.judged(files, judge, self.said.judged(judge, task_id))
-        ]
-        originals = (files.original(name, document), *said.originals, *(raw for _, raw in judged))
-        task = task_record(
-            TASK_SET,
-            bounded_name(task_id),
-            goal=files.goal(text(document.get("task"))),
-            reference_length=whole(document.get("reference_length")),
-        )
-        above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-        group = bounded_name(above or given_name(self.tree))
-        answer = self._answer_of(files, document, records)
-        status = text(document.get("result_status"))
-        says_so = answer is not None or _last_answer(records) is not None
-        end = Ending(Outcome.UNKNOWN, EndReason.AGENT_STOPPED if says_so else EndReason.UNKNOWN)
-        if status in _STEP_LIMIT:
-            end = Ending(Outcome.INCOMPLETE, EndReason.MAX_STEPS)
-        beside = {k: v for k, v in document.items() if k not in _KNOWN}
-        beside |= {"result_status": status} if status else {}
-        return files.assemble(
-            task,
-            records,
-            result.name,
-            format_version=text(document.get("schema_version")) or result.version,
-            originals=originals,
-            evaluations=tuple(evaluation for evaluation, _ in judged),
-            labels=said.labels,
-            adjudications=said.adjudications,
-            agent=AgentRecord(name=bounded_name(said.agent or group or "unknown")),
-            experiment=group or None,
-            **vars(end),
-            final_answer=answer,
-            extra=files.free_form(beside, name),
-        )
-
-    def _answer_of(
-        self, files: RunFiles, document: dict[str, Any], steps: tuple[StepRecord, ...]
-    ) -> str | None:
-        """The final answer; a difference to the last action's is told."""
-        key = "agent_final_answer" if self.result.version == V2 else "final_result_response"
-        answer = text(document.get(key))
-        said = _last_answer(steps)
-        if said is not None and said != (answer or ""):
-            files.note("answer", key, "not what the last action answers")
-        return answer or said or None
+def _answer_of(
+    files: RunFiles, document: dict[str, Any], steps: tuple[StepRecord, ...], *, is_v2: bool
+) -> str | None:
+    """The final answer; a difference to the last action's is told."""
+    key = "agent_final_answer" if is_v2 else "final_result_response"
+    answer = text(document.get(key))
+    said = _last_answer(steps)
+    if said is not None and said != (answer or ""):
+        files.note("answer", key, "not what the last action answers")
+    return answer or said or None
 
 
 def _last_answer(steps: tuple[StepRecord, ...]) -> str | None:
