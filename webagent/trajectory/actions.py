@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from webagent.trajectory.records import ActionRecord, Point, Target
+from webagent.trajectory.redaction import is_password_field
 
 DIALECT = "browsergym"
 
@@ -137,6 +139,12 @@ def message_text(action: ActionRecord) -> str | None:
     parameter = "text" if action.name == "send_msg_to_user" else "reason"
     text = action.args[0] if action.args else (action.named_args or {}).get(parameter)
     return text if isinstance(text, str) else None
+
+
+def typed_password(action: ActionRecord) -> Iterator[str]:
+    """What it types into a field whose name asks for a password; its first argument names that."""
+    if action.target and is_password_field(action.target.text):
+        yield from (word for word in action.args[1:2] if isinstance(word, str))
 
 
 def _find_calls(text: str) -> list[_Call]:

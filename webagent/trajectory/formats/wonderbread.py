@@ -196,7 +196,7 @@ def _bundle(path: str, file: str, files: RunFiles) -> RunBundle:
     external_id = bounded_name(found["task"] if found else name)
     task = task_record("webarena", external_id)
     files.note("goal", file, "stands in the benchmark's task file, not in the recording")
-    artefacts, videos = _beside(files)
+    kept = _beside(files)
     return files.assemble(
         task,
         steps,
@@ -207,8 +207,7 @@ def _bundle(path: str, file: str, files: RunFiles) -> RunBundle:
         started_at=first_start(steps),
         ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         end_reason=EndReason.AGENT_STOPPED,
-        videos=videos,
-        artefacts=artefacts,
+        **kept,
         originals=(files.original(file, files.clean_json(value | {"trace": trace})),),
     )
 
@@ -281,9 +280,7 @@ def _picture(files: RunFiles, path: str | None, where: str) -> BlobRecord | None
     return files.picture(name, "screenshot", where=f"{where}: {last}")
 
 
-def _beside(
-    files: RunFiles,
-) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
+def _beside(files: RunFiles) -> dict[str, Any]:
     """The written procedure and the video; the raw recording says the same in more lines."""
     artefacts: list[BlobRecord] = []
     videos: list[BlobRecord | None] = []
@@ -296,4 +293,4 @@ def _beside(
             videos.append(files.file_blob(path, "video", _VIDEOS[ending]))
         elif path.startswith(_RAW):
             files.drop("raw recording", path, "every key and mouse event before they were joined")
-    return tuple(artefacts), present(*videos)
+    return {"artefacts": tuple(artefacts), "videos": present(*videos)}

@@ -144,7 +144,7 @@ class RunInFolder:
         task = browsergym_task(bounded_name(exp.task_name), packages, steps.first, goal)
         chat = next((seen.chat for seen in seen_backwards(records) if seen.chat), ())
         answers = said_to_user(chat)
-        artefacts, logs, videos = self._kept_files()
+        kept = self._kept_files()
         last = steps.last
         loop, (width, height) = exp.loop or "", exp.viewport or (None, None)
         tool = "agentlab" if loop.startswith("agentlab") else "browsergym-experiments"
@@ -175,9 +175,7 @@ class RunInFolder:
                 viewport_width=width, viewport_height=height, packages=shown_packages(packages)
             ),
             max_steps=exp.max_steps,
-            logs=logs,
-            videos=videos,
-            artefacts=artefacts,
+            **kept,
             # What it thought when it returned no action: no step holds it.
             extra=files.free_form(
                 {"gave_up": {"thought": last.thought, "metrics": last.stats}}, "last step"
@@ -217,10 +215,8 @@ class RunInFolder:
                 self._files.inventory.miss("goal", GOAL, str(error))
         return ()
 
-    def _kept_files(
-        self,
-    ) -> tuple[tuple[BlobRecord, ...], tuple[BlobRecord, ...], tuple[BlobRecord, ...]]:
-        """Artefacts, logs and videos: whatever was not understood to the last bit."""
+    def _kept_files(self) -> dict[str, Any]:
+        """Artefacts, logs and videos of the run: whatever was not understood to the last bit."""
         files = self._files
         artefacts: list[BlobRecord | None] = []
         videos: list[BlobRecord | None] = []
@@ -238,8 +234,9 @@ class RunInFolder:
             else:
                 media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
                 artefacts.append(files.open_blob(path, "artefact", media_type))
-        logs = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
-        return present(*artefacts), present(logs), present(*videos)
+        log = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
+        kept = {"artefacts": artefacts, "logs": [log], "videos": videos}
+        return {name: present(*blobs) for name, blobs in kept.items()}
 
 
 def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:

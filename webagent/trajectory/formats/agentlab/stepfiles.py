@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.actions import parse_browsergym_actions
+from webagent.trajectory.actions import parse_browsergym_actions, typed_password
 from webagent.trajectory.files.assembling import box_of
 from webagent.trajectory.files.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box
-from webagent.trajectory.redaction import Redactor, is_password_field
+from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import storable_text
 from webagent.trajectory.values import flag, items, mapping, not_none, number, text
 
@@ -147,8 +147,7 @@ def described(step: StepFile, limit: int) -> tuple[ActionRecord, ...]:
 def typed_passwords(step: StepFile, limit: int) -> Iterator[str]:
     """What the step types into fields whose names ask for a password."""
     for action in described(step, limit):
-        if action.target and is_password_field(action.target.text):
-            yield from (word for word in action.args[1:2] if isinstance(word, str))
+        yield from typed_password(action)
 
 
 def _described(action: ActionRecord, boxes: dict[str, Box], tree: str, limit: int) -> ActionRecord:

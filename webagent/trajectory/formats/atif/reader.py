@@ -170,7 +170,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     reader = Steps(files, model)
     steps = reader.read(turns)
     _note_what_is_elsewhere(files, value)
-    task = _task(files, "\n".join(reader.prompt.goal) or goal, reader.prompt.pictures, extra)
+    task = _task(files, "\n".join(reader.goal) or goal, reader.goal_pictures, extra)
     config = not_empty({key: agent.get(key) for key in ("tool_definitions", "extra")})
     kept = {key: value.get(key) for key in ("session_id", "trajectory_id", "notes")} | {
         "final_metrics": totals.get("extra"),

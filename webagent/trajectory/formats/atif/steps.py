@@ -49,15 +49,6 @@ class Content:
     """Parts that are neither: audio."""
 
 
-@dataclass(slots=True)
-class Prompt:
-    """What the user and the system said before the agent's first turn."""
-
-    goal: list[str] = field(default_factory=list)
-    pictures: list[BlobRecord] = field(default_factory=list)
-    """Those before the last one, which is what was seen first."""
-
-
 def read_content(value: Any) -> Content:
     """Words and pictures of a string or a list of parts."""
     if isinstance(value, str):
@@ -81,7 +72,10 @@ class Steps:
     def __init__(self, files: RunFiles, model: str | None) -> None:
         self._files = files
         self._model = model
-        self.prompt = Prompt()
+        self.goal: list[str] = []
+        """What the user said before the agent's first turn."""
+        self.goal_pictures: list[BlobRecord] = []
+        """Those shown then, but for the last one, which is what was seen first."""
         self.final_answer: str | None = None
 
     def _picture(self, path: str, where: str) -> BlobRecord | None:
@@ -112,11 +106,11 @@ class Steps:
         """What the user said or showed: the goal, as long as the agent has not begun."""
         content = read_content(turn.get("message"))
         if first and turn.get("source") == "user" and content.words:
-            self.prompt.goal.append(content.words)
+            self.goal.append(content.words)
         more = content.pictures[:-1]
         if first:
             found = (self._picture(path, where) for path in more)
-            self.prompt.pictures += [picture for picture in found if picture]
+            self.goal_pictures += [picture for picture in found if picture]
         for path in () if first else more:
             why = "not the last picture of its turn"
             self._files.inventory.miss("screenshot", f"{where}: {path}", why)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from webagent.trajectory.actions import typed_password
 from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.formats.webarena.render import RenderedStep
 from webagent.trajectory.records import (
@@ -18,7 +19,6 @@ from webagent.trajectory.records import (
     TabRecord,
     Target,
 )
-from webagent.trajectory.redaction import is_password_field
 from webagent.trajectory.values import not_none
 
 _TABS = re.compile(r"\ATab \d++[^\n]*+\n\n?")
@@ -39,8 +39,8 @@ def step_records(
         kept: the picture of a hash, for files that were kept without their pictures.
     """
     actions = [read_action(step.prediction, step.parsed) for step in steps]
-    for action in actions:
-        _learn_password(files, action)
+    for secret in (word for action in actions if action for word in typed_password(action)):
+        files.redactor.learn(secret)
     has_pictures = any(step.picture or step.kept for step in steps)
     if steps and not has_pictures:
         files.note("screenshot", where, "the runner was not told to render screenshots")
@@ -124,15 +124,6 @@ def _titles(line: str) -> list[tuple[str, bool]]:
         # Without a mark there is one end too many.
         for mark, end in zip(marks, ends, strict=False)
     ]
-
-
-def _learn_password(files: RunFiles, action: ActionRecord | None) -> None:
-    """What is typed into a password field is taken out wherever it stands."""
-    if action is None or action.name != "type" or action.target is None:
-        return
-    if is_password_field(action.target.text) and len(action.args) > 1:
-        typed = action.args[1]
-        files.redactor.learn(typed if isinstance(typed, str) else None)
 
 
 DIALECT = "webarena"
