@@ -57,6 +57,10 @@ class Bounds:
     pickle_memory_bytes: int = 2 * GIB
     """Address space of the process that reads pickles."""
 
+    def of_blob(self, media_type: str) -> int:
+        """The most bytes that a blob of this type may have."""
+        return self.video_bytes if media_type.startswith("video/") else self.blob_bytes
+
 
 class BoundError(ValueError):
     """Something from outside is larger, deeper or more than allowed."""

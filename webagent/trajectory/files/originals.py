@@ -129,8 +129,7 @@ def take_blobs(
     pictures = shown_as_pictures(bundle)
     for blob in bundle.blob_records():
         name, shown = name_of(blob)
-        video = blob.media_type.startswith("video/")
-        limit = bounds.video_bytes if video else bounds.blob_bytes
+        limit = bounds.of_blob(blob.media_type)
         try:
             if name is None:
                 raise TreeError(absent)

@@ -148,15 +148,11 @@ class BlobFiles:
         return self.text_blob(spelled, role, name, "application/json")
 
     def file_blob(self, path: str, role: str, media_type: str) -> BlobRecord | None:
-        """A blob of a whole file; None, with a note, if it cannot be read."""
-        video = media_type.startswith("video/")
-        limit = self.bounds.video_bytes if video else self.bounds.blob_bytes
-        content = self.read(path, limit)
-        return None if content is None else self._kept(path, content, role, media_type)
+        """A blob of a whole file, without secrets if it is text.
 
-    def open_blob(self, path: str, role: str, media_type: str) -> BlobRecord | None:
-        """A blob of a whole file, without secrets if it is text."""
-        content = self.read(path, self.bounds.blob_bytes)
+        None, with a note, if it cannot be read.
+        """
+        content = self.read(path, self.bounds.of_blob(media_type))
         if content is None:
             return None
         if media_type.startswith("text/") or media_type == "application/json":

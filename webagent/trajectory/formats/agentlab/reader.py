@@ -233,8 +233,8 @@ class RunInFolder:
                 videos.append(files.file_blob(path, "video", _VIDEOS[ending_]))
             else:
                 media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
-                artefacts.append(files.open_blob(path, "artefact", media_type))
-        log = files.open_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
+                artefacts.append(files.file_blob(path, "artefact", media_type))
+        log = files.file_blob(LOG, "log", "text/plain") if LOG in self.folder.files else None
         kept = {"artefacts": artefacts, "logs": [log], "videos": videos}
         return {name: present(*blobs) for name, blobs in kept.items()}
 
