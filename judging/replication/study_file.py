@@ -37,6 +37,10 @@ from judging.replication.study_parts import (
 from webagent.trajectory.canonical import hashed_json
 from webagent.trajectory.values import field_errors
 
+FORMAT = "crosscheck-study/1"
+LARGEST_FILE = 1_000_000
+"""Bytes of a study file."""
+
 
 class Unit(StrEnum):
     """What published figures are in."""
@@ -149,11 +153,6 @@ class Table(Place):
                     words = "name an `arm` or a `judging`"
                     raise ValueError(f"{where}, column {column.key!r}: {words}")
         return self
-
-
-FORMAT = "crosscheck-study/1"
-LARGEST_FILE = 1_000_000
-"""Bytes of a study file."""
 
 
 class Paper(Part):

@@ -35,6 +35,11 @@ from runs.models.visibility import run_policy
 from webagent.trajectory.bundles import InputError, Problem, Rejection
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
+T = TypeVar("T")
+AT_ONCE = 200
+"""Rows whose runs are looked up together; then the caller is told how far it is."""
+CLOSED = "the run's labels settled it or are disputed in this study already"
+OTHER_VERDICT = "the evaluator has another verdict on this run"
 MOST_LISTED = 20
 """Bad rows, and columns that are not read, listed one by one."""
 MOST_NAMED = 100
@@ -105,13 +110,6 @@ class LabelReport:
                 for (name, version), rows in islice(self.evaluators.items(), MOST_NAMED)
             ],
         }
-
-
-T = TypeVar("T")
-AT_ONCE = 200
-"""Rows whose runs are looked up together; then the caller is told how far it is."""
-CLOSED = "the run's labels settled it or are disputed in this study already"
-OTHER_VERDICT = "the evaluator has another verdict on this run"
 
 
 def import_labels(

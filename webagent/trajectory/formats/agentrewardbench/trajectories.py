@@ -1,4 +1,4 @@
-"""Trajectories: which files are theirs, and their steps, which are AgentLab's in JSON."""
+"""Trajectories: their files, annotations by run, and their steps, which are AgentLab's in JSON."""
 
 from __future__ import annotations
 
