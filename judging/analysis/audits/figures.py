@@ -24,7 +24,7 @@ from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, why
 from judging.analysis.reports.report import Column, Field, Report, Value, report_of
-from judging.analysis.reports.showing import Shown, percent, percent_ends, show
+from judging.analysis.reports.showing import Shown, estimate, percent, percent_ends
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 
@@ -333,6 +333,4 @@ def corrected(facts: AuditFacts) -> Report:
 
 
 def _show_corrected(each: Corrected) -> Shown:
-    if isinstance(each.value, Undefined):
-        return show(each.value)
-    return Shown(percent(each.value), percent_ends(each.interval))
+    return estimate(each.value, percent, percent_ends(each.interval))

@@ -33,7 +33,14 @@ from judging.analysis.reports.columns import (
     text,
 )
 from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Words, report_of
-from judging.analysis.reports.showing import Shown, decimals, percent, percent_ends, rate, show
+from judging.analysis.reports.showing import (
+    Shown,
+    decimals,
+    estimate,
+    percent,
+    percent_ends,
+    rate,
+)
 from judging.statistics.figures import Figure, Share, Undefined
 from judging.statistics.success import (
     Picked,
@@ -115,9 +122,7 @@ def _plus_minus(error: Figure) -> Shown:
 
 def _by_task(each: Configuration) -> Shown:
     error = each.clustered.standard_error
-    if isinstance(error, Undefined):
-        return show(error)
-    return Shown(f"± {percent(error)}", percent_ends(each.by_task))
+    return estimate(error, lambda n: f"± {percent(n)}", percent_ends(each.by_task))
 
 
 def _amount(heading: Words, words: Callable[[float | None], str], *parts: str) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -38,6 +39,7 @@ from judging.analysis.reports.showing import (
     DASH,
     Shown,
     ends_words,
+    estimate,
     figure_words,
     percent,
     point_ends,
@@ -78,10 +80,8 @@ JUDGE_DOLLARS, PEOPLE_DOLLARS, SAMPLES = 50, 2000, 200
 def _show_correlation(found: Correlation | float) -> Shown:
     if isinstance(found, float):
         return Shown(figure_words(found, is_share=False))
-    if isinstance(found.r, Undefined):
-        return Shown(DASH, why_undefined(found.r))
-    words = ends_words(found.interval, is_share=False)
-    return Shown(figure_words(found.r, is_share=False), words)
+    words = partial(figure_words, is_share=False)
+    return estimate(found.r, words, ends_words(found.interval, is_share=False))
 
 
 def _show_bias(found: Correspondence | float) -> Shown:

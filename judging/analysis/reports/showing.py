@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
@@ -169,9 +169,12 @@ def _(mean: Mean) -> Shown:
 @show.register
 def _(found: Difference) -> Shown:
     """A difference of shares in percentage points."""
-    if isinstance(found.value, Undefined):
-        return show(found.value)
-    return Shown(points_words(found.value), point_ends(found.interval))
+    return estimate(found.value, points_words, point_ends(found.interval))
+
+
+def estimate(value: Figure, words: Callable[[float], str], note: str) -> Shown:
+    """A figure in words, and what stands below it; a dash with the reason for none."""
+    return show(value) if isinstance(value, Undefined) else Shown(words(value), note)
 
 
 def rate_interval(mean: Mean) -> Interval | Undefined | None:

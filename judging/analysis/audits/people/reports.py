@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.utils.functional import Promise
@@ -29,8 +30,7 @@ from judging.analysis.reports.columns import (
     with_ends,
 )
 from judging.analysis.reports.report import Cell, Column, Layout, Report, report_of
-from judging.analysis.reports.showing import Shown, ends_words, figure_words, show
-from judging.statistics.figures import Undefined
+from judging.analysis.reports.showing import Shown, ends_words, estimate, figure_words, show
 
 
 def agreement(facts: AuditFacts) -> Report:
@@ -96,10 +96,8 @@ def _agreed(
 
 
 def _show_agreed(each: Agreed) -> Shown:
-    if isinstance(each.value, Undefined):
-        return show(each.value)
-    note = ends_words(each.interval, is_share=each.is_share)
-    return Shown(figure_words(each.value, is_share=each.is_share), note)
+    words = partial(figure_words, is_share=each.is_share)
+    return estimate(each.value, words, ends_words(each.interval, is_share=each.is_share))
 
 
 def _show_question(found: OnQuestion) -> Shown:
@@ -157,11 +155,8 @@ def _show_annotator(name: str) -> Shown:
 
 
 def _show_kappa(each: Against) -> Shown:
-    kappa = each.matrix.kappa
-    if isinstance(kappa, Undefined):
-        return show(kappa)
     note = ends_words(each.kappa_interval, is_share=False)
-    return Shown(f"κ {figure_words(kappa, is_share=False)}", note)
+    return estimate(each.matrix.kappa, lambda n: f"κ {figure_words(n, is_share=False)}", note)
 
 
 def detectors(facts: AuditFacts) -> Report:

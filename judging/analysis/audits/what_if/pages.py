@@ -149,7 +149,7 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
             *((key, getattr(now, key), getattr(then, key)) for key in ("tp", "fn", "tn", "fp")),
             ("none", now.no_verdict, then.no_verdict),
         ],
-        "rates": list(zip(names, compared.rates, strict=True)),
+        "rates": [(*each, None) for each in zip(names, compared.rates, strict=True)],
         # The runs that would move, by how; the first of them with the address of the run.
         "moved": [
             {
