@@ -14,6 +14,9 @@ from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from webagent.llm.client import Client, RetryLimits
 
+# Imports and collected tests stay: see `pytest_collection_finish`.
+gc.disable()
+
 # The same examples every time, and no deadline: how long one takes tells of the machine.
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=50)
 settings.register_profile("quick", settings.get_profile("suite"), max_examples=10)
@@ -40,6 +43,7 @@ def pytest_collection_finish() -> None:
 
     It looks less often through the rest, too: tests leave little behind, and memory is plenty.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

@@ -9,7 +9,9 @@ A test in a browser that uses it runs on SQLite alone. Without `--database`, eve
 whatever database the settings name.
 """
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -18,6 +20,12 @@ from django.db import connection
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 NONE, SQLITE, POSTGRESQL = "none", "sqlite", "postgresql"
 MARKS = {SQLITE: "sqlite_only", POSTGRESQL: "postgresql_only"}
+# No test of a file meets a database that names none of these,
+_NAMES_DATABASE = re.compile(r"django_db|\b(?:worker|db|transactional_db|live_server|kept_rows)\b")
+# and none meets PostgreSQL where the whole file is for SQLite.
+_ALL_ON_SQLITE = re.compile(
+    r"^pytestmark = (?:\[[^\]]*?)?pytest\.mark\.sqlite_only\b", re.MULTILINE
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,7 +38,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Two of three files have no test for PostgreSQL: there they need not be imported."""
+    if config.getoption("database") != [POSTGRESQL] or not collection_path.match("test_*.py"):
+        return None
+    return None if may_meet_postgresql(collection_path) else True
+
+
+def may_meet_postgresql(path: Path) -> bool:
+    """False only where the words of the file say so; where all are collected, that is checked."""
+    source = path.read_text(encoding="utf-8")
+    return bool(_NAMES_DATABASE.search(source)) and not _ALL_ON_SQLITE.search(source)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for path in {item.path for item in items if POSTGRESQL in databases_of(item)}:
+        if not may_meet_postgresql(path):
+            raise pytest.UsageError(f"{path}: some test meets PostgreSQL, but no word says so")
     wanted = set(config.getoption("database") or ())
     if not wanted:
         return

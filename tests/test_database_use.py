@@ -1,10 +1,11 @@
 """Marks say which database a test meets."""
 
+from pathlib import Path
 from typing import cast
 
 import pytest
 
-from tests.database_use import NONE, POSTGRESQL, SQLITE, databases_of
+from tests.database_use import NONE, POSTGRESQL, SQLITE, databases_of, may_meet_postgresql
 
 
 class MarkedItem:
@@ -57,3 +58,22 @@ def test_marks_that_contradict_or_give_no_reason_are_refused(
 ) -> None:
     with pytest.raises(pytest.UsageError):
         databases(DJANGO_DB, *marks)
+
+
+@pytest.mark.parametrize(
+    ("source", "may"),
+    [
+        ("def test_it():", False),
+        ('pytestmark = pytest.mark.sqlite_only("tests pages")\ndef test_it(db):', False),
+        ('pytestmark = [\n    pytest.mark.django_db,\n    pytest.mark.sqlite_only("x"),\n]', False),
+        ("def test_it(db):", True),
+        ("pytestmark = [pytest.mark.django_db, pytest.mark.slow]", True),
+        ('pytestmark = [pytest.mark.django_db]\n@pytest.mark.sqlite_only("x")', True),
+    ],
+)
+def test_a_file_is_left_out_only_where_its_words_say_so(
+    tmp_path: Path, source: str, may: bool
+) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text(source)
+    assert may_meet_postgresql(path) is may
