@@ -27,14 +27,37 @@ class Pattern:
     compiled: "re.Pattern[str] | re.Pattern[bytes]"
     method: str
 
+    @property
+    def module(self) -> str:
+        return self.place.partition(":")[0]
+
     def __str__(self) -> str:
         return f"{self.place} {self.method} {self.compiled.pattern!r}"
 
 
+def package_of(name: str) -> str:
+    """The part of the project that something belongs to, by its dotted name: `runs.storage`."""
+    return ".".join(name.split(".")[:2])
+
+
 @cache
 def modules() -> tuple[ModuleType, ...]:
+    """All of the project, with the libraries they need: ask for them within tests only.
+
+    What is asked for while tests are collected is imported by every process that runs any.
+    """
+    return tuple(importlib.import_module(name) for name in _names())
+
+
+def packages() -> list[str]:
+    """Those that `modules` are of, known without importing them."""
+    return sorted({package_of(name) for name in _names()})
+
+
+@cache
+def _names() -> tuple[str, ...]:
     return tuple(
-        importlib.import_module(name)
+        name
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
         if (name := _module_name(path)) not in NOT_INSTALLED

@@ -1,6 +1,7 @@
 """No amount of money takes more room written out than it was given: `1e-99999999` is refused."""
 
 from decimal import Decimal
+from functools import cache
 from typing import Annotated, Any, get_args
 
 import pytest
@@ -25,25 +26,30 @@ def _adapter(field: FieldInfo) -> TypeAdapter[Any]:
     return TypeAdapter(annotated)
 
 
-FIELDS: dict[str, TypeAdapter[Any]] = {
-    f"{model.__name__}.{name}": _adapter(field)
-    for module in modules()
-    for model in vars(module).values()
-    if isinstance(model, type) and issubclass(model, BaseModel)
-    if model.__name__ not in OF_OPERATORS
-    for name, field in model.model_fields.items()
-    if Decimal in _types(field.annotation)
-}
+@cache
+def _fields() -> dict[str, TypeAdapter[Any]]:
+    return {
+        f"{model.__name__}.{name}": _adapter(field)
+        for module in modules()
+        for model in vars(module).values()
+        if isinstance(model, type) and issubclass(model, BaseModel)
+        if model.__name__ not in OF_OPERATORS
+        for name, field in model.model_fields.items()
+        if Decimal in _types(field.annotation)
+    }
 
 
-@pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize("written", ["1e-99999999", "0e-99999999", "1e99999999", "0e99999999"])
-def test_an_amount_is_short_when_it_is_written_out(name, written):
+def _is_short(adapter: TypeAdapter[Any], written: str) -> bool:
     try:
-        amount = FIELDS[name].validate_python(written)
+        amount = adapter.validate_python(written)
     except ValidationError:
-        return
-    assert len(format(amount, "f")) < 200
+        return True
+    return len(format(amount, "f")) < 200
+
+
+@pytest.mark.parametrize("written", ["1e-99999999", "0e-99999999", "1e99999999", "0e99999999"])
+def test_an_amount_is_short_when_it_is_written_out(written):
+    assert not [name for name, adapter in _fields().items() if not _is_short(adapter, written)]
 
 
 def test_amounts_are_found():
@@ -52,4 +58,4 @@ def test_amounts_are_found():
         "EvaluationRecord.cost",
         "PushedStep.cost",
         "EvaluationLine.cost",
-    } <= FIELDS.keys()
+    } <= _fields().keys()

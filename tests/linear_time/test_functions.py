@@ -5,12 +5,14 @@ More than linear work is allowed up to a bound that the function itself keeps.
 """
 
 import re
+from functools import cache
 
 import pytest
 
 from tests.linear_time.functions import TextFunction, text_functions
 from tests.linear_time.growth import grows_too_fast
 from tests.linear_time.hostile import repeated_texts
+from tests.linear_time.sources import package_of, packages
 from webagent.measures.sequence_matching import pieces
 
 pytestmark = pytest.mark.slow
@@ -28,12 +30,16 @@ OWN_TEXTS = {
 # They act on what they are given a name of.
 ACT = ("register", "on_", "sweep", "_hold", "forget", "drop", "beat", "prepare_")
 
-FUNCTIONS = {
-    one.name: one
-    for one in text_functions()
-    if not one.name.rpartition(".")[2].startswith(ACT) and one.name not in OWN_TEXTS
-}
 TEXTS = list(repeated_texts())
+
+
+@cache
+def functions() -> dict[str, TextFunction]:
+    return {
+        one.name: one
+        for one in text_functions()
+        if not one.name.rpartition(".")[2].startswith(ACT) and one.name not in OWN_TEXTS
+    }
 
 
 def test_functions_of_texts_are_found():
@@ -42,13 +48,15 @@ def test_functions_of_texts_are_found():
         "webagent.trajectory.axtree.parse_axtree",
         "runs.catalogue.tasks.reading.word_diff",
         "judging.studies.protocols.render_markdown",
-    } <= FUNCTIONS.keys()
+    } <= functions().keys()
+    assert {package_of(name) for name in functions()} <= {*packages()}
     assert OWN_TEXTS.keys() <= {one.name for one in text_functions()}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_of_texts_takes_linear_time(name):
-    assert too_slow(FUNCTIONS[name]) is None
+@pytest.mark.parametrize("package", packages())
+def test_functions_of_texts_take_linear_time(package):
+    asked = [one for name, one in functions().items() if package_of(name) == package]
+    assert not {one.name: slow for one in asked if (slow := too_slow(one))}
 
 
 @pytest.mark.parametrize(

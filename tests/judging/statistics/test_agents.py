@@ -4,10 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import pearsonr
 
 from judging.statistics.correspondence import agreement, differences, pearson
 from judging.statistics.figures import Interval, Reason, Undefined
@@ -43,9 +41,11 @@ def test_single_trials():
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.integers(0, 4)), min_size=6, max_size=40))
 def test_standard_errors_as_statsmodels_has_them(rows):
+    from statsmodels.regression.linear_model import OLS
+
     values = np.array([value for value, _ in rows])
     tasks = [task for _, task in rows]
-    model = sm.OLS(values, np.ones(len(values)))
+    model = OLS(values, np.ones(len(values)))
     assert mean(list(values)).standard_error == pytest.approx(model.fit().bse[0], abs=1e-9)
     found = clustered_mean(list(values), tasks)
     if len(set(tasks)) == 1:
@@ -109,6 +109,8 @@ pairs = st.lists(
 
 @given(pairs)
 def test_pearson_as_scipy_has_it(rows):
+    from scipy.stats import pearsonr
+
     first, second = [a for a, _ in rows], [b for _, b in rows]
     found = pearson(first, second)
     if len(set(first)) == 1 or len(set(second)) == 1:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from judging.statistics.agreement import (
     Coefficient,
@@ -93,6 +92,8 @@ two_raters = st.lists(st.tuples(labels, labels), min_size=1, max_size=40)
 
 @given(two_raters)
 def test_kappa_as_statsmodels_has_it(ratings):
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     found = pooled_kappa(ratings)
     names = sorted({label for row in ratings for label in row})
     table = np.zeros((len(names), len(names)))

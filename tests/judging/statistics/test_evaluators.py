@@ -10,10 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
-from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 from judging.statistics.bootstrap import bootstrap_interval, totals_by_cluster
 from judging.statistics.comparison import flips, holm, mcnemar
@@ -117,6 +113,8 @@ def test_impossible_counts_are_refused():
 
 @given(st.integers(0, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_as_statsmodels_has_it(pair):
+    from statsmodels.stats.proportion import proportion_confint
+
     count, total = pair
     found = wilson_interval(count, total)
     if not total:
@@ -145,6 +143,9 @@ def test_mcnemar_of_the_source_papers_size():
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_as_the_libraries_have_it(only_first, only_second):
+    from scipy.stats import binomtest
+    from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
+
     found = mcnemar(only_first, only_second).p_value
     table = [[5, only_first], [only_second, 7]]
     assert found == pytest.approx(statsmodels_mcnemar(table, exact=True).pvalue, abs=1e-12)
@@ -175,6 +176,8 @@ def test_flips_are_counted_from_cell_to_cell():
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_as_statsmodels_has_it(p_values):
+    from statsmodels.stats.multitest import multipletests
+
     with mock.patch.object(gc, "collect"):  # the library does so at every call
         expected = multipletests(p_values, method="holm")[1] if p_values else []
     assert holm(p_values) == pytest.approx(list(expected))

@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
 
 from judging.analysis.gate.decision import mean_drop
 from judging.analysis.progress.correspondence import Costs
@@ -178,6 +177,8 @@ def test_differences_of_shares_of_the_paper(
 
 
 def test_one_difference_a_task_is_as_scipy_has_it() -> None:
+    from scipy.stats import ttest_1samp
+
     gaps = [0.2, -0.1, 0.4, 0.05, 0.0, 0.3]
     wanted = ttest_1samp(gaps, 0.0).confidence_interval(0.95)
     for found in (mean_difference(gaps), paired_difference(gaps, range(6))):

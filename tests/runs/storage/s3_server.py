@@ -1,6 +1,6 @@
 """A server that speaks the protocol of S3, on this machine, for tests.
 
-Import it only in tests that need it: the server's modules take a second to load.
+Its modules take a second to load, and are loaded when the first test asks for it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, cast
 
 import pytest
 from django.core.files.storage import storages
-from moto.server import ThreadedMotoServer
 
 from runs.storage.file_storage import BlobStorage, blob_storage
 from runs.storage.s3 import S3BlobStorage
@@ -27,6 +26,8 @@ _numbers = itertools.count(1)
 @cache
 def server_address() -> str:
     """Of the one server of this process, which ends with it."""
+    from moto.server import ThreadedMotoServer
+
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

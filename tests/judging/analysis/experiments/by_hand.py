@@ -19,7 +19,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from scipy.stats import t
 
 Row = dict[str, Any]
 NOT_COUNTED = ("error", "incomplete", "not_executable")
@@ -59,6 +58,8 @@ def check(client: Client, experiment: int, exported: Exported) -> None:
 
 
 def _check_configuration(row: Sequence[str], agent: str, exported: Exported) -> None:
+    from scipy.stats import t
+
     counted = exported.of(agent, exported.counted)
     rewards = [run["reward"] for run in counted if run.get("reward") is not None]
     n, p = len(rewards), sum(rewards) / len(rewards)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from scipy.stats import t
 
 from judging.analysis.progress.sources import Missing
 from judging.models import Unblinding
@@ -70,6 +69,8 @@ def clustered_error(values: list[float], tasks: list[str]) -> float:
 
 
 def test_progress_beside_success_equals_the_exported_rows(far: Experiment) -> None:
+    from scipy.stats import t
+
     client = made.reader()
     rows = table(client, far, "runs")
     text = page(client, far)

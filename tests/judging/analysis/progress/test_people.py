@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from scipy.stats import pearsonr
 
 from judging.models import Label, Study, Unblinding
 from judging.studies.labels.ticks import Tick
@@ -85,6 +84,8 @@ def plain(value: str) -> float:
 
 
 def test_figures_equal_the_exported_rows(judged: Study) -> None:
+    from scipy.stats import pearsonr
+
     client = reader()
     rows = table(client, judged, "runs")
     assert len(rows) == 7
