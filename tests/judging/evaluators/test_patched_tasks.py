@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,13 +31,17 @@ HOSTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def tasks(settings: Any, tmp_path: Path) -> None:
-    settings.SITE_HOSTS = HOSTS
-    file = tmp_path / "tasks.json"
+@pytest.fixture(autouse=True, scope="module")
+def tasks(kept_rows: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("patched") / "tasks.json"
     file.write_text(json.dumps(PATCHED))
     call_command("import_tasks", str(file), stdout=io.StringIO())
     call_command("apply_task_patch", "webarena-1", stdout=io.StringIO())
+
+
+@pytest.fixture(autouse=True)
+def hosts(settings: Any) -> None:
+    settings.SITE_HOSTS = HOSTS
 
 
 def verdict(task_id: int, version: str, matcher: str = "webarena-strict", **fields: Any) -> str:
