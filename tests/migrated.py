@@ -38,14 +38,21 @@ OURS = ("runs", "judging", "webagent")
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
     """Whether Django finds a migrated database there already."""
-    if connection.vendor != "sqlite" or sys.prefix == sys.base_prefix:
+    if connection.vendor != "sqlite":
+        return False
+    return copy_migrated(Path(settings.DATABASES["default"]["TEST"]["NAME"]))
+
+
+def copy_migrated(to: Path) -> bool:
+    """Put a migrated SQLite database there; False without a virtual environment to keep it in."""
+    if sys.prefix == sys.base_prefix:
         return False
     FOLDER.mkdir(exist_ok=True)
     kept = FOLDER / f"{_fingerprint()}.sqlite3"
     with _one_at_a_time():
         if not kept.exists():
             _make(kept)
-    _copy(kept, Path(settings.DATABASES["default"]["TEST"]["NAME"]))
+    copy_sqlite(kept, to)
     return True
 
 
@@ -81,16 +88,16 @@ def _make(kept: Path) -> None:
         command = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
         subprocess.run(command, cwd=ROOT, env=environment, check=True)
         part = kept.with_suffix(".part")
-        _copy(Path(database(None, Path(folder))["NAME"]), part)
+        copy_sqlite(Path(database(None, Path(folder))["NAME"]), part)
         part.rename(kept)
     by_age = sorted(FOLDER.glob("*.sqlite3"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in by_age[MOST_KEPT:]:
         old.unlink()
 
 
-def _copy(migrated: Path, to: Path) -> None:
+def copy_sqlite(whole: Path, to: Path) -> None:
     to.unlink(missing_ok=True)
-    with closing(sqlite3.connect(migrated)) as old, closing(sqlite3.connect(to)) as new:
+    with closing(sqlite3.connect(whole)) as old, closing(sqlite3.connect(to)) as new:
         old.backup(new)
 
 

@@ -18,6 +18,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
+from tests.migrated import copy_migrated
+from webagent.settings.base import database
+
 ROOT = Path(__file__).parents[2]
 START_LIMIT_S = 120
 STOP_LIMIT_S = 60
@@ -62,6 +65,8 @@ def installation(data_dir: Path) -> Iterator[Installation]:
     }
     with _own_database(environment):
         site = Installation(f"http://127.0.0.1:{port}", environment)
+        if not environment.get("DATABASE_URL"):
+            copy_migrated(Path(database(None, data_dir)["NAME"]))
         site.manage("migrate", "--verbosity", "0")
         site.manage("load_demo", "--if-empty")
         server = subprocess.Popen([sys.executable, "manage.py", "serve"], cwd=ROOT, env=environment)

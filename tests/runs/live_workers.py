@@ -30,6 +30,7 @@ from pytest_django import DjangoDbBlocker
 
 from runs.launching.reruns.services import queue_run
 from runs.models import Run, WorkerBeat
+from tests.migrated import copy_sqlite
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.settings.base import database
 
@@ -207,11 +208,7 @@ def live_site(
     before = connections.databases["default"]
     settings_of_site = {**before, **database(url, directory)}
     if migrated and not url:
-        with (
-            closing(sqlite3.connect(migrated)) as old,
-            closing(sqlite3.connect(settings_of_site["NAME"])) as new,
-        ):
-            old.backup(new)
+        copy_sqlite(Path(migrated), Path(settings_of_site["NAME"]))
     connection.settings_dict = settings_of_site
     connections.databases["default"] = settings_of_site
     try:
