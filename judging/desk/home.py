@@ -18,7 +18,7 @@ from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
 from judging.studies.tables import StudyTable
 from runs.interface.paging import RowCount
-from runs.models import ImportJob, Run, RunStatus, User
+from runs.models import ImportJob, Run, User
 from runs.models.visibility import visibility_of
 
 VISIT = timedelta(minutes=30)
@@ -102,7 +102,7 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
         created_at__gt=after,
     )
     decided = ReferenceVerdict.objects.filter(decided_at__gt=after).order_by().values("item")
-    ended = Run.objects.filter(created_by=user, status__in=RunStatus.ended(), ended_at__gt=after)
+    ended = Run.objects.ended().filter(created_by=user, ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),

@@ -22,7 +22,7 @@ from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from judging.models.evaluations import SETTLED
 from judging.studies.access import EVALUATOR_ADDED
 from runs.accounts.audit_log import record_entry
-from runs.models import Run, RunStatus
+from runs.models import Run
 from webagent.process import counters
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def runs_of(study: Study) -> QuerySet[Run]:
 
     Without stubs, of which there is nothing to read.
     """
-    ended = Run.objects.whole().filter(study_items__study=study, status__in=RunStatus.ended())
+    ended = Run.objects.whole().ended().filter(study_items__study=study)
     return ended.select_related("task").order_by("study_items__position")
 
 

@@ -18,7 +18,7 @@ from judging.evaluators.contract import Evaluator
 from judging.evaluators.registry import evaluator_choices
 from judging.models import EvaluationBatch, Study
 from runs.catalogue.agents.choices import ModelOffer, ModelUnavailableError, usable_models
-from runs.models import Run, RunStatus, User
+from runs.models import Run, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField
 
@@ -142,8 +142,6 @@ MOST_SELECTED = 1000
 
 def selected_runs(user: User, run_ids: Sequence[UUID]) -> list[UUID]:
     """Those of the runs that have ended and whose verdicts the person may know, in order."""
-    shown = Run.objects.visible_to(user, run_ids[:MOST_SELECTED]).filter(
-        status__in=RunStatus.ended()
-    )
+    shown = Run.objects.visible_to(user, run_ids[:MOST_SELECTED]).ended()
     known = set(shown.not_blind().order_by().values_list("pk", flat=True))
     return [run_id for run_id in run_ids if run_id in known]

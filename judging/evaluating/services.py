@@ -30,7 +30,7 @@ from judging.studies.access import (
 )
 from runs.accounts.audit_log import record_entry
 from runs.interface.words import money
-from runs.models import Run, RunStatus, User
+from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.queue.paid_work_services import check_limits, limit_to_resume
 from webagent.llm.budget import price_of
@@ -129,7 +129,7 @@ def runs_to_choose_from(study: Study | None, run_ids: Sequence[UUID]) -> list[UU
     """The runs of a study in its order, or those of a selection that have ended."""
     if study is not None:
         return list(runs_of(study).values_list("pk", flat=True))
-    ended = Run.objects.whole().filter(pk__among=run_ids, status__in=RunStatus.ended())
+    ended = Run.objects.whole().ended().filter(pk__among=run_ids)
     found = set(ended.values_list("pk", flat=True))
     return [run_id for run_id in dict.fromkeys(run_ids) if run_id in found]
 

@@ -155,7 +155,7 @@ def evaluate_run(run_id: str, evaluator_id: int) -> None:
 def evaluate_task(task_id: int, evaluator_id: int) -> None:
     """Evaluate all ended runs of a task that the evaluator has not evaluated yet."""
     version = EvaluatorVersion.objects.get(pk=evaluator_id)
-    ended = Run.objects.filter(task=task_id, status__in=RunStatus.ended(), n_steps__gt=0)
+    ended = Run.objects.judgeable().filter(task=task_id)
     evaluator = evaluator_of(version)
     for run_id in list(runs_without(version, ended).values_list("pk", flat=True)):
         one = runs_without(version, Run.objects.filter(pk=run_id)).select_related("task")

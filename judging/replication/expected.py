@@ -29,7 +29,7 @@ from runs.launching.experiments.hint_plans import HintPlan
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import plan_problem
-from runs.models import RetryPolicy, Run, RunStatus
+from runs.models import RetryPolicy, Run
 from webagent.recovery.retry_policy import PolicyBody
 
 
@@ -223,7 +223,7 @@ def _expected_runs(judging: Judging, sources: Sources, planned: dict[str, PlanLi
         arm = sources.file.arms[key]
         if arm.experiment and not isinstance(found := sources.arms[key], str):
             runs = Run.objects.filter(experiment=found.experiment, agent=found.agent)
-            total += runs.filter(superseded=False, status__in=RunStatus.ended()).count()
+            total += runs.ended().filter(superseded=False).count()
     return total
 
 

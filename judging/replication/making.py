@@ -29,7 +29,7 @@ from runs.knowledge.web.services import start_extraction
 from runs.launching.experiments.hint_plans import HintPlan, launch_hint_experiment
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.policies.services import save_policy
-from runs.models import RetryPolicy, Run, RunStatus, User
+from runs.models import RetryPolicy, Run, User
 from webagent.knowledge.entries import Level
 from webagent.recovery.retry_policy import PolicyBody
 from webagent.trajectory.texts import bounded_name
@@ -93,7 +93,7 @@ class Maker:
         for key in arms:
             each = sources.arm(key)
             rows |= Run.objects.filter(experiment=each.experiment, agent=each.agent)
-        return rows.filter(superseded=False, status__in=RunStatus.ended())
+        return rows.ended().filter(superseded=False)
 
     def learn(self, key: str, learning: Learning) -> ReplicationPart:
         cost = None if learning.max_cost is None else Decimal(str(learning.max_cost))

@@ -52,7 +52,7 @@ class StoredBlobs:
 def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
     """Every ended run, with steps and verdicts, in the order of the query; a few at a time."""
     related = ("task__task_set", "agent", "experiment", "retried_by")
-    ended = runs.filter(status__in=RunStatus.ended()).select_related(*related)
+    ended = runs.exclude(status__in=RunStatus.active()).select_related(*related)
     ended = ended.prefetch_related("task__milestones")
     some: list[Run] = []
     for run in ended.iterator(chunk_size=RUNS_AT_ONCE):
@@ -94,7 +94,7 @@ def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
     if bundle.run.stub:
         return run_of_names(bundle.run.stub)
     own = as_uuid(bundle.run.id)
-    unhashed = Run.objects.filter(content_hash=None, status__in=RunStatus.ended())
+    unhashed = Run.objects.ended().filter(content_hash=None)
     left = unhashed.filter(pk=own).first() if own else None
     return left if left and bundle_of(left).content_hash == content_hash else None
 

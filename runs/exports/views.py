@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_for
 from runs.interface.fragments import AppRequest
-from runs.models import Run, RunStatus
+from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from runs.storage.links import as_uuid
 from webagent.trajectory.bundles import BlobError
@@ -31,7 +31,7 @@ may_export = permission_required("runs.export_run", raise_exception=True)
 @may_export
 def run_export(request: AppRequest, run_id: UUID) -> HttpResponseBase:
     """The run as a zip; a blind one for whoever is blinded to it."""
-    ended = Run.objects.filter(status__in=RunStatus.ended())
+    ended = Run.objects.ended()
     run = get_object_or_404(ended.visible_to(request.user, [run_id]))
     format = _format(request.GET.get("format"))
     name = f"run-{run.pk}.zip" if format is ExportFormat.NATIVE else f"run-{run.pk}-{format}.zip"

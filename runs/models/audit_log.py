@@ -152,6 +152,7 @@ class AuditEntry(models.Model):
             models.Index(fields=["user", "kind", "id"], name="acts_by_person_and_kind"),
             models.Index(fields=["name", "id"], name="acts_by_name"),
             models.Index(fields=["kind", "id"], name="acts_by_kind"),
+            models.Index(fields=["about_kind", "id"], name="acts_by_kind_of_object"),
             models.Index(fields=["about_kind", "about_id", "id"], name="acts_by_object"),
             models.Index(fields=["at"], name="acts_by_time"),
         ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.db.models import QuerySet
-
-from runs.models import Run, RunStatus
+from runs.models import Run
+from runs.models.runs.queries import RunQuerySet
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.stubs import has_names, n_named, names_of, spellings, stub_key
 from webagent.trajectory.records import StubRecord
@@ -33,7 +32,7 @@ def run_of_names(names: StubRecord) -> Run | None:
     given = {path: getattr(names, name) for name, path in _PATHS.items()}
     wanted = {path: value for path, value in given.items() if value is not None}
     fitting = _of_tasks_and_agents([names]).filter(**wanted, superseded=False)
-    found = list(fitting.filter(status__in=RunStatus.ended())[:2])
+    found = list(fitting.ended()[:2])
     return found[0] if len(found) == 1 else None
 
 
@@ -67,7 +66,7 @@ def stub_for(bundle: RunBundle) -> Run | None:
     return Run.objects.select_for_update(of=("self",)).filter(pk=best[0].pk, is_stub=True).first()
 
 
-def _of_tasks_and_agents(names: Sequence[StubRecord]) -> QuerySet[Run]:
+def _of_tasks_and_agents(names: Sequence[StubRecord]) -> RunQuerySet[Run]:
     return Run.objects.filter(
         task__task_set__name__in={each.task_set for each in names},
         task__external_id__in=set().union(*(spellings(each.task_set, each.task) for each in names)),

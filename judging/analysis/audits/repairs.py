@@ -248,7 +248,7 @@ def _errors(study: Study, evaluators: Iterable[EvaluatorVersion]) -> QuerySet[St
     named = [each.pk for each in evaluators]
     return (
         counted_items(study)
-        .filter(wrong, run__evaluations__is_current=True, run__evaluations__evaluator__in=named)
+        .filter(wrong, run__evaluations__is_current=True, run__evaluations__evaluator__among=named)
         .order_by()
     )
 

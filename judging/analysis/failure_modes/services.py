@@ -20,7 +20,7 @@ from judging.evaluators.failure_modes import (
 )
 from judging.models import Evaluation, FailureReview
 from judging.models.causes import Batch
-from runs.models import Run, RunStatus, User
+from runs.models import Run, User
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 
@@ -197,7 +197,5 @@ def _decision(statement: Statement, proposed: Proposed) -> Decision:
 
 def _locked(run_ids: Iterable[UUID]) -> list[UUID]:
     """Those of the runs that have ended, in an order of their own, nobody else's until stored."""
-    runs = Run.objects.select_for_update(of=("self",)).filter(
-        pk__in=list(run_ids), status__in=RunStatus.ended()
-    )
+    runs = Run.objects.ended().filter(pk__in=list(run_ids)).select_for_update(of=("self",))
     return list(runs.order_by("pk").values_list("pk", flat=True))

@@ -45,7 +45,7 @@ from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch
 from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.models import AgentConfiguration, Run, RunStatus
+from runs.models import AgentConfiguration, Run
 from runs.models.parsing import ids_of, read_number
 from runs.operations.error_views import bad_queries
 from webagent.trajectory.verdict_records import Mode
@@ -58,7 +58,7 @@ PER_PAGE = 100
 @permission_required(AUDIT, raise_exception=True)
 def failure_review(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What is proposed for one run, and the form to confirm, change or reject it."""
-    runs = Run.objects.visible_to(request.user).not_blind().filter(status__in=RunStatus.ended())
+    runs = Run.objects.visible_to(request.user).not_blind().ended()
     run = get_object_or_404(runs, pk=run_id)
     record_unblindings(
         user=request.user, items=StudyItem.objects.filter(run=run), reason="failure of a run"

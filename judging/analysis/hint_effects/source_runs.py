@@ -18,7 +18,7 @@ from judging.analysis.experiments.sources import (
     with_said,
 )
 from runs.knowledge.hints.lookup import source_run
-from runs.models import AgentConfiguration, Experiment, Run, RunStatus, Task, User
+from runs.models import AgentConfiguration, Experiment, Run, Task, User
 from runs.models.tasks import task_key
 from webagent.knowledge.entries import Level
 from webagent.knowledge.extraction import MAX_ASKS
@@ -54,7 +54,7 @@ class SourceRunQuery:
         if self.user is not None:
             runs = Run.objects.visible_to(self.user).not_blind().not_anonymous()
             runs = runs.exclude(Task.objects.is_sealed(self.user, "task"))
-        runs = runs.filter(superseded=False, status__in=RunStatus.ended(), n_steps__gt=0)
+        runs = runs.judgeable().filter(superseded=False)
         runs = runs.exclude(Task.objects.is_infeasible("task"))
         if self.task_set:
             runs = runs.filter(task__task_set__name=self.task_set)

@@ -18,7 +18,7 @@ from judging.evaluators.whole_runs import trajectory_of
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
-from runs.models import LearningItem, LearningJob, Milestone, Run, RunStatus, Task, User
+from runs.models import LearningItem, LearningJob, Milestone, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.environment.placeholders import resolve_text
 from webagent.llm.interface import LanguageModel, Request
@@ -88,7 +88,7 @@ def told(
     task: Task, run_ids: Sequence[UUID], settings: ProposalSettings
 ) -> tuple[str, list[Trajectory]]:
     """The task's words and its runs, as the model is shown them."""
-    runs = Run.objects.filter(pk__in=run_ids, task=task, status__in=RunStatus.ended())
+    runs = Run.objects.ended().filter(pk__in=run_ids, task=task)
     by_id = {run.pk: run for run in runs.select_related("task")}
     shown = [trajectory_of(by_id[each], settings) for each in run_ids if each in by_id]
     return resolve_text(task.goal, site.SITE_HOSTS), shown

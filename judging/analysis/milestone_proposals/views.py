@@ -33,7 +33,7 @@ from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.fragments import AppRequest
 from runs.knowledge.learning import cancel_learning
-from runs.models import LearningJob, Run, RunStatus, Task, User
+from runs.models import LearningJob, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.budget import price_of
 from webagent.milestones.findings import MAX_NAME, MAX_WEIGHT, Definition
@@ -114,7 +114,8 @@ def successful_runs(task: Task) -> list[UUID]:
     spoken = ReferenceVerdict.objects.filter(run=OuterRef("pk"), is_authoritative=True)
     succeeded = spoken.filter(verdict=ReferenceVerdict.Verdict.SUCCESS)
     runs = (
-        Run.objects.filter(task=task, status__in=RunStatus.ended(), superseded=False, n_steps__gt=0)
+        Run.objects.judgeable()
+        .filter(task=task, superseded=False)
         .annotate(by=Case(When(Exists(succeeded), then=Value(0)), default=Value(1)))
         .exclude(Exists(spoken.exclude(verdict=ReferenceVerdict.Verdict.SUCCESS)))
         .exclude(by=1, outcome__in=[each for each in Run.Outcome if each != Run.Outcome.SUCCESS])

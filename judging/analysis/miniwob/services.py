@@ -12,7 +12,7 @@ from judging.analysis.experiments.population import whole_scope
 from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
 from judging.analysis.miniwob.tasks import PROPOSE_CAUSES
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
-from runs.models import AgentConfiguration, Experiment, Run, RunStatus, User
+from runs.models import AgentConfiguration, Experiment, Run, User
 from runs.queue.workers import ask_for
 from webagent.environment.miniwob_suite import steps_of
 
@@ -96,8 +96,7 @@ def undo_cause(*, user: User, run_id: UUID) -> bool:
 
 def _is_locked(run_id: UUID) -> bool:
     """Whether the run has ended; it is nobody else's until the transaction ends."""
-    runs = Run.objects.select_for_update(of=("self",))
-    return runs.filter(pk=run_id, status__in=RunStatus.ended()).exists()
+    return Run.objects.ended().filter(pk=run_id).select_for_update(of=("self",)).exists()
 
 
 def proposed_for(run_id: UUID) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from runs.knowledge.hints.lookup import source_run
 from runs.knowledge.learning import Learned, Learning, learns, start_learning
-from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, RunStatus, User
+from runs.models import Hint, HintSource, LearningItem, LearningJob, Run, User
 from runs.queue.paid_work import WorkRefusedError
 from runs.storage.links import as_uuid
 from runs.storage.records import MAX_INT, aware, cost_column
@@ -71,7 +71,7 @@ class HintWriting(Learning):
         run_id, level = key.split()
         params = HintParams.model_validate(job.params)
         wanted = [UUID(run_id), *params.further.get(UUID(run_id), ())]
-        ended = Run.objects.filter(status__in=RunStatus.ended())
+        ended = Run.objects.ended()
         found = ended.select_related("task__task_set").in_bulk(wanted)
         if len(found) < len(wanted):
             return Learned(problem=gettext_noop("The run is not there any more."))

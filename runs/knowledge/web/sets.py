@@ -17,11 +17,11 @@ from runs.models import (
     KnowledgeSet,
     KnowledgeSource,
     Run,
-    RunStatus,
     Step,
     User,
 )
 from runs.models.experiments import KNOWLEDGE_KEY
+from runs.models.runs.queries import RunQuerySet
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
@@ -30,9 +30,9 @@ from webagent.llm.budget import count_tokens
 RUNS_AT_A_TIME = 50
 
 
-def runs_to_learn_from(runs: QuerySet[Run]) -> QuerySet[Run]:
+def runs_to_learn_from(runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
     """Those that have ended and did something, whatever came of them; replaced attempts too."""
-    return runs.filter(status__in=RunStatus.ended(), n_steps__gt=0)
+    return runs.judgeable()
 
 
 def logs_of(run_ids: Sequence[UUID]) -> Iterator[RunLog]:

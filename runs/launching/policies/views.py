@@ -23,7 +23,7 @@ from runs.launching.policies.rule_forms import one_more_rule, rule_forms
 from runs.launching.policies.services import PolicyError, save_policy
 from runs.launching.policies.words import Saving, in_words, lines, saving_in
 from runs.launching.reruns.views import may_rerun
-from runs.models import RetryPolicy, Run, RunStatus, User
+from runs.models import RetryPolicy, Run, User
 from runs.models.policies import body_of
 from runs.models.visibility import Visibility, visibility_of
 from webagent.environment.registry import SITE_BENCHMARKS, ends_at_first_message, suites
@@ -61,7 +61,7 @@ def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
         "versions": versions_of(policy.name),
         "never_noticed": suites_that_end() if watches_for_completion(body) else [],
         "runs": runs.named(visibility).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
-        "usage": _usage(runs.filter(status__in=RunStatus.ended())),
+        "usage": _usage(runs.ended()),
         "has_rules": bool(body.reruns),
     }
 

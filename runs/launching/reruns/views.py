@@ -95,7 +95,7 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
         runs.filter(status=RunStatus.RUNNING),
         runs.filter(status=RunStatus.LEASED),
         runs.filter(status=RunStatus.QUEUED).order_by("created_at", "-pk"),
-        runs.filter(QUEUED_HERE, status__in=RunStatus.ended()),
+        runs.ended().filter(QUEUED_HERE),
         most=MOST_LISTED,
         shown=shown,
     )

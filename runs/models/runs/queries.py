@@ -74,8 +74,8 @@ def shown_status_is(status: str) -> Q:
     """Runs whose `shown_status` it is, of runs that some are blinded to; asked of an index."""
     if status in BROKE:
         return Q(status=status, is_blind=False)
-    if status == RunStatus.FINISHED:
-        return Q(status=status) | Q(status__in=BROKE, is_blind=True)
+    if status == RunStatus.FINISHED:  # most runs: not by an index, whose rows SQLite would sort
+        return ~Q(status__in=RunStatus.active()) & ~Q(status__in=BROKE, is_blind=False)
     return Q(status=status)
 
 
@@ -163,10 +163,14 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         starts = starts_of_goals_with(words)
         return found.alias(start=GoalStart("goal")).filter(start__in=starts)
 
+    def ended(self) -> Self:
+        """Runs that are over, however."""
+        # Not "is one of", for which SQLite would read nearly all runs by an index.
+        return self.exclude(status__in=RunStatus.active())
+
     def judgeable(self) -> Self:
         """Ended runs with at least one step, which people can judge: no stubs."""
-        # Not "ended" and "more than 0", for which SQLite would read nearly all runs by an index.
-        return self.exclude(status__in=RunStatus.active()).exclude(n_steps=0)
+        return self.ended().exclude(n_steps=0)  # not "more than 0", for the same reason
 
     def not_archived(self) -> Self:
         """Without runs that were archived."""

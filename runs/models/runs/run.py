@@ -161,7 +161,9 @@ class Run(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
     """When it was archived: left out of lists, still opened by its address, deleted later."""
 
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, db_index=False
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -256,6 +258,7 @@ class Run(models.Model):
                 name="run_by_policy",
                 condition=models.Q(policy__isnull=False),
             ),
+            models.Index(fields=["created_by", "status"], name="run_by_creator"),
             models.Index(
                 fields=["created_by", "-ended_at"],
                 name="run_ended_of",

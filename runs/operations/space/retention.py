@@ -153,9 +153,8 @@ def _delete_some(ids: Sequence[UUID], reason: str, user: User | None, note: Note
 
 
 def _delete_whole(ids: Sequence[UUID], reason: str, user: User | None) -> list[UUID]:
-    there = Run.objects.filter(
-        pk__in=ids, archived_at__isnull=False, status__in=RunStatus.ended()
-    ).select_related("experiment", "task")
+    there = Run.objects.ended().filter(pk__in=ids, archived_at__isnull=False)
+    there = there.select_related("experiment", "task")
     runs = list(unkept(there).select_for_update(of=("self",)))
     going = [run.pk for run in runs]
     DeletedRun.objects.bulk_create(

@@ -89,7 +89,9 @@ PAUSED = 2
 IN_OWN_STUDY = 4
 """Of these runs, in a small study of their own; one more goes into the large study."""
 FEW_STEPS = shares.Share({1: 9, 5: 1})
-DRAWN: dict[str, Any] = {"RUN_STEPS": FEW_STEPS, "LOOPS": 0.9, "FALSE_COMPLETIONS": 0.9}
+OUTCOMES = shares.Share({"success": 3, "unknown": 2, "failure": 2, "incomplete": 1, "error": 2})
+DRAWN: dict[str, Any] = {"RUN_STEPS": FEW_STEPS, "OUTCOMES": OUTCOMES}
+DRAWN |= {"LOOPS": 0.9, "FALSE_COMPLETIONS": 0.9}
 """What is rare elsewhere is common enough here that a small site fills a page with it."""
 FEW_TASKS = tuple(replace(shape, n_tasks=12, sites=shape.sites[:6]) for shape in shares.SETS)
 SUBJECT_RUNS = 24
@@ -444,6 +446,7 @@ class GrowingWorld:
 
 
 def _gather_statistics() -> None:
-    """Have the database's planner know how large everything is."""
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    """Have PostgreSQL's planner know how large everything is; SQLite's is never told."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")

@@ -17,8 +17,10 @@ from django.db import connection, models
 from tools.seed_scale.drawing import BETWEEN_RUNS, FIRST_DAY, text_of
 
 Field = Any
-APART = ("template",)
-"""Fields that differ in every copy beside those that must: of a template there are a few tasks."""
+APART = ("template", "about_id")
+"""Fields that differ in every copy beside those that must: a template has a few tasks, an object a
+few entries.
+"""
 COPIES = "WITH RECURSIVE copies(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < {})"
 
 

@@ -18,7 +18,7 @@ from judging.replication.study_parts import StudyFileError
 from judging.replication.work import REFUSED, Work, carry_out_here
 from runs.exports.services import replacing
 from runs.interface.terminal import interruptible, progress_bar, write_files
-from runs.models import Run, RunStatus
+from runs.models import Run
 from webagent.trajectory.bundles import BlobError
 
 
@@ -117,5 +117,5 @@ def _show(progress: Progress, bar: TaskID, work: Work) -> None:
     runs = Run.objects.filter(experiment__replication_parts__replication=work.replication)
     last = runs.latest_attempts()
     total = last.count()
-    ended = last.filter(status__in=RunStatus.ended()).count()
+    ended = last.ended().count()
     progress.update(bar, total=total, completed=ended)

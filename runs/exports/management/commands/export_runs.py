@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_atif, export_runs
 from runs.interface.terminal import experiment_named, progress_bar
-from runs.models import Run, RunStatus
+from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from webagent.trajectory.bundles import BlobError
 from webagent.trajectory.formats.native.blinding import Blinding
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         run: list[UUID] | None,
         **options: Any,
     ) -> None:
-        runs = Run.objects.filter(status__in=RunStatus.ended())
+        runs = Run.objects.ended()
         if experiment:
             runs = runs.filter(experiment=experiment_named(experiment))
         if run:

@@ -15,7 +15,7 @@ from runs.imports.management.commands.import_runs import read_answers
 from runs.imports.reimporting import Became, Reimported, reimport
 from runs.imports.services import GoneError, discard_after_look, import_after_look, read_again
 from runs.interface.terminal import progress_bar
-from runs.models import ImportJob, Run, RunStatus
+from runs.models import ImportJob, Run
 
 POLL_S = 0.5
 WORDS = {
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 raise CommandError("--import goes without --run, --format and --experiment")
             self._read_file(job, answers, only_look=dry_run, as_json=options["json"])
             return
-        chosen = Run.objects.filter(status__in=RunStatus.ended()).order_by("pk")
+        chosen = Run.objects.ended().order_by("pk")
         wanted = {"pk__in": run, "source_format": format, "experiment__name": experiment}
         chosen = chosen.filter(**{key: value for key, value in wanted.items() if value})
         found: list[Reimported] = []

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.launching.anomalies import loop_of, mark_anomalies
-from runs.models import Run, RunStatus
+from runs.models import Run
 from webagent.measures.proportions import wilson_bounds
 from webagent.recovery.anomalies import LONGEST_LOOP, SHORTEST_LOOP, LoopSettings
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         settings = _window(options["shortest"], options["longest"])
-        runs = Run.objects.filter(status__in=RunStatus.ended())
+        runs = Run.objects.ended()
         if options["experiment"]:
             runs = runs.filter(experiment__name=options["experiment"])
         looked_at = marked = 0
