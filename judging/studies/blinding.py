@@ -217,7 +217,9 @@ def _repeats_one_of(items: QuerySet[StudyItem], run: str = "pk", family: str = "
     itself, first = OuterRef(run), OuterRef(family)
     # Two questions, since no index answers one about two tables.
     of_runs = items.filter(Q(run=itself) | Q(run=first))
-    of_families = items.filter(Q(run__family=itself) | Q(run__family=first))
+    # A list and no join: without statistics, SQLite would join from all items of a study.
+    of_either = Q(family=OuterRef(itself)) | Q(family=OuterRef(first))
+    of_families = items.filter(run__in=Run.objects.filter(of_either).order_by().values("pk"))
     return Q(Exists(of_runs)) | Q(Exists(of_families))
 
 

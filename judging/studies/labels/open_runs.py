@@ -14,10 +14,11 @@ from runs.models import User
 
 OPEN_RUNS = """
     WITH others AS (
-        SELECT MIN(item_id) AS item_id, COUNT(*) AS n FROM judging_assignment
-        WHERE state = 'leased' AND NOT is_repeat AND leased_until > %(now)s
-            AND user_id <> %(user)s
-        GROUP BY item_id + 0
+        SELECT item_id, COUNT(*) AS n FROM judging_assignment
+        WHERE id IN (
+            SELECT id FROM judging_assignment WHERE state = 'leased' AND leased_until > %(now)s
+        ) AND NOT is_repeat AND user_id <> %(user)s
+        GROUP BY item_id
     ), own AS (
         SELECT work.item_id, work.is_repeat FROM judging_assignment AS work
         JOIN judging_studyitem AS item ON item.id = work.item_id
@@ -65,8 +66,8 @@ One statement, so that an assignment that turns from lease to label in between i
 never twice and never not at all. What the person knows (runs of which they looked at what is
 hidden, or whose labels have all arrived) are lists of their own, made once: asked of each run, the
 database may go through all of their labels for each. Of a stub there is nothing to judge. Leases
-are found in the index of those alone: SQLite takes it where the state is written out and no index
-has the order of what they are grouped by.
+are listed first: SQLite takes the index of those alone where the state is written out, and where
+they are not grouped yet.
 """
 
 

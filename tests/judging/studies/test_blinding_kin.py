@@ -13,6 +13,8 @@ from judging.models import Assignment, ReferenceVerdict, Study, StudyItem, Study
 from judging.studies import blinding
 from judging.studies.blinding import StudyPolicy, is_blinded_to
 from runs.models import Run, User
+from tests.judging.factories import make_study
+from tests.judging.growth.work_count import counted_work
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +107,18 @@ def test_the_worlds_hold_what_is_to_be_told_apart() -> None:
     drawn = [draw_world(Random(seed), make_user("engineer")) for seed in range(6)]
     assert sum(0 < len(blind) < len(runs) for runs, blind in drawn) >= 3  # noqa: PLR2004
     assert any(run.family and run.pk in blind for runs, blind in drawn for run in runs)
+
+
+@pytest.mark.sqlite_only("SQLite plans without statistics, whatever a study holds")
+def test_a_run_is_asked_of_indexes_however_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blinding, "LOOKED_UP", 0)
+    others = [make_run(steps=0).pk for _ in range(10)]
+    works = []
+    for n in (10, 120):
+        user = make_user("engineer")
+        make_study(runs=[make_run(steps=0) for _ in range(n)], annotators=[user])
+        with counted_work() as work:
+            shown = Run.objects.visible_to(user).not_blind().filter(pk__in=others)
+            assert shown.count() == len(others)
+        works.append(work)
+    assert works[0].growth_to(works[1]) < 1.5

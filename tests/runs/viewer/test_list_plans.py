@@ -117,6 +117,16 @@ def test_sqlite_follows_what_is_filtered_by(query: str, index: str) -> None:
 
 
 @pytest.mark.sqlite_only("asks SQLite for its plan")
+@pytest.mark.parametrize("query", ["outcome=success", "status=failed", "agent=one"])
+def test_sqlite_asks_of_the_runs_that_somebody_may_see(query: str) -> None:
+    user = make_user("annotator")
+    for seen in visibility_of(user).widened(newest_first=True):
+        every = Run.objects.visible_with(seen)
+        found = RunFilter(QueryDict(query), queryset=every, visibility=seen).qs
+        assert "INDEX run_" not in plan_of(found.order_by("-created_at", "-pk"))
+
+
+@pytest.mark.sqlite_only("asks SQLite for its plan")
 @pytest.mark.parametrize(
     ("query", "index"),
     [
