@@ -22,7 +22,7 @@ from judging.analysis.audits.verdict_sources import (
     VerdictSources,
     step_verdict,
 )
-from judging.analysis.reports.columns import parted, read
+from judging.analysis.reports.columns import parted, plain
 from judging.analysis.reports.report import Column, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
@@ -198,12 +198,12 @@ def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Show
             (SITE, lambda item: item.run.task.site),
             (GOAL, lambda item: item.run.goal or item.run.task.goal),
             (REFERENCE, lambda item: item.verdict.verdict),
-            read("cell", gettext_lazy("cell")),
-            read("verdict", gettext_lazy("verdict"), "said_verdict"),
-            read("score", gettext_lazy("score"), "said_score"),
-            read("reason", gettext_lazy("reason"), "said_reason"),
+            plain("cell", gettext_lazy("cell")),
+            plain("verdict", gettext_lazy("verdict"), "said_verdict"),
+            plain("score", gettext_lazy("score"), "said_score"),
+            plain("reason", gettext_lazy("reason"), "said_reason"),
             (decided, lambda item: decided_by(item.said_details)),
-            read("final_answer", gettext_lazy("final answer"), "run.final_answer"),
+            plain("final_answer", gettext_lazy("final answer"), "run.final_answer"),
         ],
         name="-".join(cells),
         title=title,

@@ -41,7 +41,7 @@ def text(key: str, name: Words, *, show: Any = None) -> Column:
 CONFIGURATION = text("configuration", _("configuration"))
 
 
-def read(key: str, name: Words, path: str = "") -> Field:
+def plain(key: str, name: Words, path: str = "") -> Field:
     """A plain column, and what stands at that path of an item, which is its key unless given."""
     return Column(key, name), attrgetter(path or key)
 
