@@ -74,11 +74,11 @@ _HEAD = """<caption class="visually-hidden">
 @register.simple_tag
 def matrix_rows(each: EvaluatorAudit) -> SafeString:
     """The rows of an evaluator's matrix, by reference verdict; each cell leads to its runs."""
-    rows = ((_("success"), (Shown.TP, Shown.FN)), (_("failure"), (Shown.FP, Shown.TN)))
+    rows = ((_("success"), each.success), (_("failure"), each.failure))
     return format_html_join(
         "\n",
         '<tr><th scope="row">{}</th>{}</tr>',
-        ((words, format_html_join("\n", _CELL, _cells(each, cells))) for words, cells in rows),
+        ((words, format_html_join("\n", _CELL, _cells(each, shares))) for words, shares in rows),
     )
 
 
@@ -89,9 +89,8 @@ _CELL = (
 _ENDS = ' <span class="ends">({})</span>'
 
 
-def _cells(each: EvaluatorAudit, cells: Iterable[Shown]) -> Iterator[tuple[str, ...]]:
-    for name in cells:
-        share = Share(getattr(each.matrix, name), each.matrix.runs)
+def _cells(each: EvaluatorAudit, shares: list[tuple[Shown, Share]]) -> Iterator[tuple[str, ...]]:
+    for name, share in shares:
         ends = interval(share)
         yield (
             name,
