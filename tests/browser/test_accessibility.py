@@ -209,6 +209,7 @@ def faults(page: Page, rules: Sequence[str]) -> Iterator[str]:
             yield f"{fault['id']} at {node['target']}: {node['failureSummary']}"
 
 
+@pytest.mark.timeout(2400)  # some eighty pages, on two screens: half an hour on a busy machine
 def test_no_page_shuts_anybody_out(open_page: OpenPage) -> None:
     load_demo()
     pages: dict[str | None, tuple[Page, Traffic]] = {}
