@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
-from judging.analysis.experiments.access import PERMISSIONS, facts_of, scope_of
+from judging.analysis.experiments.access import PERMISSIONS, facts_of, record_verdicts, scope_of
 from judging.analysis.experiments.figures import Amount, Configuration
 from judging.analysis.experiments.reports import registry_of
-from judging.analysis.reports.registry import record_reading
 from judging.api.figures import FigureOut, TableOut, figure_out, table_out
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
@@ -128,9 +127,9 @@ def read_experiment_table(
         raise not_found("table")
     registry, key = found
     facts = facts_of(request, scope_of(request, experiment_id))
-    if registry.entries[key].lists_runs and facts.source.tells_judgements:
+    if registry.entries[key].lists_runs:
         runs = facts.scope.visible.values_list("pk", flat=True)
-        record_reading(request, runs, "runs of an experiment")
+        record_verdicts(request, facts.source, runs)
     return table_out(registry.make(key, facts))
 
 

@@ -22,7 +22,7 @@ from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selec
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSources
 from judging.analysis.audits.views import audit_page
-from judging.analysis.reports.registry import as_file, check_address
+from judging.analysis.reports.views import as_file, check_address
 from judging.models import Study
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest

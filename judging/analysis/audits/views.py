@@ -30,7 +30,7 @@ from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.repairs import before_and_after, findings, next_steps
 from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import as_file, as_picture, attached, check_address
+from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
 from judging.models import ReferenceVerdict, Study, StudyItem
 from judging.studies.access import AUDIT as READS

@@ -26,9 +26,8 @@ from judging.analysis.experiments.selection import Selection
 from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
-from judging.analysis.reports.registry import record_reading
 from judging.models import Study, StudyItem
-from judging.studies.access import AUDIT, studies_hidden_from
+from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
@@ -112,6 +111,12 @@ def record_verdicts(
     """Record that the person reads what is shown of these runs, if that tells judgements."""
     if shown.tells_judgements:
         record_reading(request, run_ids, reason)
+
+
+def record_reading(request: AppRequest, run_ids: Iterable[UUID], reason: str) -> None:
+    """Record that the person reads judgements of these runs, as in the lists of an audit."""
+    items = StudyItem.objects.filter(run__in=run_ids)
+    record_unblindings(user=request.user, items=items, reason=reason)
 
 
 def read_value(request: AppRequest, name: str, read: Callable[[str], T]) -> T | None:

@@ -17,6 +17,7 @@ from judging.analysis.experiments.access import (
     for_readers,
     progress_facts_of,
     read_value,
+    record_reading,
     record_verdicts,
     render_facts,
     scope_of,
@@ -41,15 +42,9 @@ from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import (
-    Registry,
-    as_file,
-    as_picture,
-    attached,
-    check_address,
-    record_reading,
-)
+from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.report import Cell
+from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.launching.experiments.selection import PlanError

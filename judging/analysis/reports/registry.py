@@ -1,23 +1,17 @@
-"""Reports by the name in their address, and answers with them as files.
+"""Reports by the name in their address.
 
 A new report is a function from facts and an entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
-from uuid import UUID
-
-from django.http import Http404, HttpResponse
 
 from judging.analysis.reports.report import Report, Words
-from judging.analysis.reports.writing import FORMATS, write
-from judging.models import StudyItem
-from judging.studies.access import record_unblindings
-from runs.interface.fragments import AppRequest
+from judging.analysis.reports.writing import write
 
 
 class Facts(Protocol):
@@ -82,32 +76,3 @@ class Registry(Generic[F]):
         """A file for each report."""
         for name in self.entries:
             yield Path(f"{name}.{ending}"), write(self.make(name, facts), ending)
-
-
-def attached(content: str, content_type: str, name: str) -> HttpResponse:
-    """A file to keep."""
-    response = HttpResponse(content, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-def as_file(report: Report, ending: str) -> HttpResponse:
-    """The report as a file."""
-    written = FORMATS[ending]
-    return attached(written.write(report), written.content_type, f"{report.name}.{ending}")
-
-
-def as_picture(picture: str, name: str) -> HttpResponse:
-    return attached(picture, "image/svg+xml", f"{name}.svg")
-
-
-def check_address(ending: str, name: str = "", registry: Registry[F] | None = None) -> None:
-    """Raises Http404 where there is no such format, or no such report."""
-    if ending not in FORMATS or (registry is not None and name not in registry):
-        raise Http404
-
-
-def record_reading(request: AppRequest, run_ids: Iterable[UUID], reason: str) -> None:
-    """Note that the person has read judgements of these runs, as in the lists of an audit."""
-    items = StudyItem.objects.filter(run__in=run_ids)
-    record_unblindings(user=request.user, items=items, reason=reason)
