@@ -42,6 +42,7 @@ SHOWN_NAMES = {
     "model": "agent__model",
 }
 """Filters by what a run's row is called, with where it stands."""
+ACTORS: dict[str, Any] = {"experiment": Experiment, "agent": AgentConfiguration}
 LOOKED_AT, COMMON = 100, 5
 """So many runs tell whether a kind of anomaly is common: at least one in five has it."""
 
@@ -50,7 +51,16 @@ class NamesFilter(WordsFilter):
     """Runs whose agent may be known, and that have one of the names."""
 
     def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
-        return super().filter(qs.filter(is_anonymous=False), value) if value else qs
+        if not value:
+            return qs
+        known = qs.filter(is_anonymous=False)
+        if not self.parent.visibility.visible:
+            return super().filter(known, value)
+        # Of somebody who sees only part each run is asked, and a key in the run's row is asked
+        # before what else the run needs; a name in another table would be asked after it.
+        actor, _, name = self.field_name.partition("__")
+        named = ACTORS[actor].objects.order_by().filter(**{f"{name}__in": value})
+        return known.filter(**{f"{actor}__in": named.values("pk")})
 
 
 class OutcomeFilter(WordsFilter):
