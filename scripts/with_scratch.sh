@@ -16,10 +16,7 @@ export TMPDIR
 chmod 755 "$TMPDIR"  # PostgreSQL runs as another user
 trap 'rm -rf "$TMPDIR"' EXIT
 
-# The tests start many Python processes: where compiled code may not lie beside its source, it lies
-# apart, for else each of them compiles a thousand files anew.
-if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
-    unset PYTHONDONTWRITEBYTECODE
-    export PYTHONPYCACHEPREFIX=${PYTHONPYCACHEPREFIX:-$PWD/.venv/bytecode}
-fi
+# The tests start many Python processes: without compiled code each of them compiles a thousand
+# files anew. What was installed has it beside its source, and is looked for nowhere else.
+unset PYTHONDONTWRITEBYTECODE
 "$@"
