@@ -33,8 +33,6 @@ ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
 NO_ANOMALY = "none"
 HERE, MISSING = "here", "missing"
 """Whether a run's trajectory is here; a stub's is missing."""
-UNORDERED = frozenset({"q", "task_set", "site", "agent", "model"})
-"""Filters by what no index has together with a column that sorts."""
 SHOWN_NAMES = {
     "site": "task__site",
     "experiment": "experiment__name",

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
-from runs.interface.keyset import AGES, Keyset, Lead, read_cursor
+from runs.interface.keyset import ADDRESS_NAMES, AGES, Keyset, Lead, read_cursor
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
 from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus, User
@@ -30,7 +30,7 @@ from runs.models.extension import extension
 from runs.models.runs.queries import GoalStart, RunQuerySet
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
-from runs.viewer.run_list.filters import ANOMALIES, UNORDERED
+from runs.viewer.run_list.filters import ANOMALIES
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -238,8 +238,12 @@ class RunTable(tables.Table):
             self.count = replace(self.count, is_more=self.count.is_more or visibility.lacks_older)
         else:
             self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
-            is_unordered = not visibility.visible and not UNORDERED.isdisjoint(query)
-            are_common = is_unordered and self.count.number == COUNTED_AT_ONCE
+            # No index has a filter together with a column that sorts.
+            is_filtered = not visibility.visible and query.keys() - {
+                self.order_by_field,
+                *ADDRESS_NAMES,
+            }
+            are_common = bool(is_filtered) and self.count.number == COUNTED_AT_ONCE
             found = listed.page(cursor, PER_PAGE, are_common=are_common)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]

@@ -22,7 +22,7 @@ from runs.models import Experiment, Run, RunStatus
 from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.tables import run_keyset
-from tests.runs.factories import make_agent, make_run, make_task, make_user
+from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
 
 pytestmark = pytest.mark.django_db
 BY_INDEX = {
@@ -124,6 +124,27 @@ def test_sqlite_asks_of_the_runs_that_somebody_may_see(query: str) -> None:
         every = Run.objects.visible_with(seen)
         found = RunFilter(QueryDict(query), queryset=every, visibility=seen).qs
         assert "INDEX run_" not in plan_of(found.order_by("-created_at", "-pk"))
+
+
+@pytest.mark.sqlite_only("asks SQLite for its plan")
+@pytest.mark.parametrize("query", ["outcome=success", "status=finished", "agent=one", "q=find"])
+def test_of_many_that_match_sqlite_first_asks_those_that_come_first(
+    monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 1)
+    task, agent = make_task(goal="Find it"), make_agent(name="one")
+    for _ in range(2):
+        make_run(task=task, agent=agent, outcome="success", pictures=False)
+    client = client_of(make_user("engineer"))
+    with CaptureQueriesContext(connection) as queries:
+        client.get(f"/runs/?{query}&sort=seconds")
+    in_order = next(
+        each["sql"] for each in queries if 'ORDER BY "runs_run"."seconds"' in each["sql"]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {in_order}")
+        plan = " ".join(str(row[-1]) for row in cursor.fetchall())
+    assert set(re.findall(r"\brun_\w+", plan)) == {"run_by_seconds"}
 
 
 @pytest.mark.sqlite_only("asks SQLite for its plan")
