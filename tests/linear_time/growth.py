@@ -134,7 +134,8 @@ def _growth_between(
 ) -> float:
     longer = sizes.long / sizes.short
     try:
-        short = _cost(work, given[0], tries, bound_s / longer)
+        # Half: what is bounded may take as long for the shorter as for the longer.
+        short = _cost(work, given[0], tries, bound_s / 2)
         at_most = max(short, NEGLIGIBLE_S) * allowed * ENDED_BEYOND * longer
         long = _cost(work, given[1], tries, min(at_most, bound_s))
     except TooMuchWorkError:
