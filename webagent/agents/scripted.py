@@ -218,12 +218,27 @@ def _unasked(observation: Observation) -> list[tuple[str, str]]:
 
 
 class Oracle(Scripted):
-    """Follows its plan for the page that it is on; gives up where it has none."""
+    """Follows its plan for the page that it is on; gives up where it has none.
+
+    BrowserGym gives an action half a second, which a busy machine may need: one that failed is
+    tried again, `MOST_TRIES` times in all.
+    """
+
+    MOST_TRIES = 3
 
     def __init__(self) -> None:
         self._plan: Plan | None = None
+        self._last: Decision | None = None
+        self._tries = 0
 
     def act(self, observation: Observation) -> Decision:
+        if self._last and observation.last_error and self._tries < self.MOST_TRIES:
+            self._tries += 1
+            return self._last
+        self._last, self._tries = self._next(observation), 1
+        return self._last
+
+    def _next(self, observation: Observation) -> Decision:
         try:
             if self._plan is not None:
                 return self._plan.send(observation)
@@ -239,7 +254,7 @@ class Oracle(Scripted):
 
     def resume_from(self, history: Sequence[Taken]) -> None:
         """Plan anew from the page as it is: no plan minds what is filled in already."""
-        self._plan = None
+        self._plan = self._last = None
 
     def describe(self) -> AgentRecord:
         return self.record("oracle", {})

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.webagent.pages import observation
@@ -24,6 +26,18 @@ def test_a_plan_goes_from_step_to_step_and_ends():
     ]
     assert all(decision.thought for decision in decisions)
     assert decisions[-1].finished
+
+
+def test_an_action_that_failed_is_tried_again_but_not_for_ever():
+    oracle, failed = Oracle(), replace(observation(), last_error="Timeout 500ms exceeded.")
+    first = oracle.act(observation())
+    assert [oracle.act(failed).action for _ in range(3)] == [
+        first.action,
+        first.action,
+        "fill('19', 'x1')",
+    ]
+    oracle.resume_from([])
+    assert oracle.act(failed).action == first.action  # another agent's failed
 
 
 ALGEBRA = """\
