@@ -134,8 +134,7 @@ def _growth_between(
 ) -> float:
     longer = sizes.long / sizes.short
     try:
-        # Half: what is bounded may take as long for the shorter as for the longer.
-        short = _cost(work, given[0], tries, bound_s / 2)
+        short = _cost(work, given[0], tries, bound_s / longer)
         at_most = max(short, NEGLIGIBLE_S) * allowed * ENDED_BEYOND * longer
         long = _cost(work, given[1], tries, min(at_most, bound_s))
     except TooMuchWorkError:
