@@ -21,9 +21,7 @@ from judging.studies.access import Role
 from runs.models import User
 from tests.benchmarks.clock import work_side_by_side
 from tests.benchmarks.goals import bare_client, record
-from tests.benchmarks.served import show_cost
 from tests.benchmarks.walk import addresses
-from tests.runs.factories import client_of
 from tools.seed_scale import PEOPLE
 from tools.seed_scale.filling import fill
 
@@ -55,9 +53,9 @@ def run() -> None:
 
 
 def _client(role: Role) -> Client:
-    user = User.objects.get(username=f"{PEOPLE}{role.value}-1")
-    show_cost(user)
-    return client_of(user)
+    client = Client()
+    client.force_login(User.objects.get(username=f"{PEOPLE}{role.value}-1"))
+    return client
 
 
 def _work(client: Client, visited: list[str]) -> dict[str, tuple[float, int]]:

@@ -17,7 +17,6 @@ from django.test import Client
 from judging.models import Assignment, EvaluationBatch, EvaluatorVersion, Study
 from judging.studies.access import Role
 from runs.models import User
-from runs.viewer.run_list.tables import DEFAULT_COLUMNS
 from tests.benchmarks import audits, labels
 from tests.benchmarks.clock import processor_seconds, work_side_by_side
 from tests.benchmarks.goals import bare_client, record, stretched
@@ -94,15 +93,9 @@ def _lists(engineer: User) -> None:
         "batches": "/audit/batches/",
     }
     client = client_of(engineer)
-    show_cost(engineer)  # nobody sorts by a column that is not shown
     for name, address in lists.items():
         sql = LIST_SQL[name.split()[0]]
         _page(f"list of {name}", client, engineer, address, LIST_MS, partial(_read, sql))
-
-
-def show_cost(user: User) -> None:
-    user.preferences["run_columns"] = [*DEFAULT_COLUMNS, "cost"]
-    user.save(update_fields=["preferences"])
 
 
 def _run_pages(engineer: User) -> None:

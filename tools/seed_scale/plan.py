@@ -25,6 +25,7 @@ from judging.studies.access import Role, create_user
 from runs.models import AgentConfiguration, Step, Task, TaskSet, User
 from runs.storage.blobs import BlobBatch, import_bounds
 from runs.storage.records import step_row
+from runs.viewer.run_list.tables import DEFAULT_COLUMNS
 from tools.seed_scale import PEOPLE, TASK_SETS, shares
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.reading import open_runs
@@ -144,10 +145,18 @@ def make_plan(pool: Pool, random: Random) -> Plan:
 
 
 def _person(role: Role, number: int) -> User:
-    """An account that nobody can enter before it gets another password."""
+    """An account that nobody can enter before it gets another password.
+
+    It shows the cost of runs: no list is sorted by a column that is not shown.
+    """
     name = f"{PEOPLE}{role.value}-{number}"
     found = User.objects.filter(username=name).first()
-    return found or create_user(name=name, role=role, password=secrets.token_urlsafe(24))
+    if found:
+        return found
+    person = create_user(name=name, role=role, password=secrets.token_urlsafe(24))
+    person.preferences["run_columns"] = [*DEFAULT_COLUMNS, "cost"]
+    person.save(update_fields=["preferences"])
+    return person
 
 
 def _groups(pool: Pool, random: Random) -> list[TaskGroup]:

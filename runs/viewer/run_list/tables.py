@@ -239,11 +239,9 @@ class RunTable(tables.Table):
         else:
             self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
             # No index has a filter together with a column that sorts.
-            is_filtered = not visibility.visible and query.keys() - {
-                self.order_by_field,
-                *ADDRESS_NAMES,
-            }
-            are_common = bool(is_filtered) and self.count.number == COUNTED_AT_ONCE
+            is_filtered = not query.keys() <= {self.order_by_field, *ADDRESS_NAMES}
+            is_long = not visibility.visible and self.count.number == COUNTED_AT_ONCE
+            are_common = is_filtered and is_long
             found = listed.page(cursor, PER_PAGE, are_common=are_common)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
