@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Prefetch
 
-from judging.models import Assignment, Label, StudyItem
+from judging.models import Assignment, Label, ReferenceVerdict, StudyItem
 from judging.studies.access import record_unblindings
 from judging.studies.blinding import is_blinded_to, items_with_open_labels
 from runs.models import User
@@ -14,6 +14,8 @@ SHOWN, LOOKED_AT = 3, 20
 
 def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
     """Settled runs of other tasks that the person labelled in this study, the newest of each.
+
+    A success and a failure are among them where there are both.
 
     None of a run that the person is to judge, or is judging again, anywhere. That they have seen
     these is recorded: none of them is shown to them again as a hidden repeat. Each has
@@ -38,6 +40,17 @@ def examples_beside(assignment: Assignment, user: User) -> list[StudyItem]:
     by_task: dict[str, StudyItem] = {}
     for item in newest:
         by_task.setdefault(item.run.task.external_id, item)
-    found = list(by_task.values())[:SHOWN]
+    found = _of_both_verdicts(list(by_task.values()))
     record_unblindings(user=user, items=found, reason="examples beside the guidelines")
     return found
+
+
+def _of_both_verdicts(items: list[StudyItem]) -> list[StudyItem]:
+    """As many as are shown, in their order: the first of each verdict, then the others."""
+    kinds = ReferenceVerdict.Verdict
+    first_of: dict[str, StudyItem] = {}
+    for item in items:
+        first_of.setdefault(item.verdict.verdict, item)
+    both = [first_of[each] for each in (kinds.SUCCESS, kinds.FAILURE) if each in first_of]
+    chosen = [*both, *(item for item in items if item not in both)][:SHOWN]
+    return sorted(chosen, key=items.index)

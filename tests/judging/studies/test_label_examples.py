@@ -92,6 +92,19 @@ def test_of_each_task_the_newest_is_shown_and_three_at_most(study: Study) -> Non
     assert Unblinding.objects.count() == 3
 
 
+def test_a_success_and_a_failure_are_shown_where_there_are_both(study: Study) -> None:
+    user = annotators_of(study)[0]
+    for n in range(3):
+        item = study.items.create(run=run_of(f"more {n}"), position=10 + n)
+        for each in annotators_of(study):
+            make_label(item, each, "failure")
+    page = beside(study, user)
+    assert page.count("<li>") == 3
+    # The newest failures and, older, the only success.
+    shown = ["goal of more 2", "goal of more 1", "goal of agreed"]
+    assert sorted(shown, key=page.index) == shown
+
+
 def test_what_is_open_or_disputed_is_not_shown(study: Study) -> None:
     first, second = annotators_of(study)
     make_label(item_of(study, "later"), first)
