@@ -58,6 +58,10 @@ def test_steps_and_trees_are_searched_in_place(page, run):
     expect(page.locator("[data-tree] [data-search-hits]")).to_have_text("1 of 1")
     page.locator("[data-step-field]").fill("nowhere at all")
     expect(hits).to_have_text("not found")
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-step-field]")).to_have_value("")
+    expect(hits).to_be_empty()
+    expect(page.locator(".step:visible")).to_have_count(9)
     trees = dict(run.steps.values_list("tree_id", "index"))
     times = Counter(trees[url.split("/")[-2]] for url in asked if url.split("/")[-2] in trees)
     assert times.pop(0) <= 2  # to search it, and to show it

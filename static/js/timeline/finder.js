@@ -15,6 +15,7 @@ export class Finder {
     this.hits = [];
     this.at = 0;
     this.field.addEventListener("input", () => this.search());
+    this.field.addEventListener("search", () => this.isSearching || this.search()); // emptied by Esc
     this.field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();

@@ -17,6 +17,8 @@ export class StepSearch {
     this.hits = new Map(); // of steps: whether only the tree has it
     this.at = null;
     this.field.addEventListener("input", () => this.begin());
+    // Browsers that empty the field on Esc say so by this event alone, which Enter sends as well.
+    this.field.addEventListener("search", () => this.wanted || this.begin());
     this.field.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
