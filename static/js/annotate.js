@@ -60,7 +60,7 @@ function takeStep() {
 
 function showCauses() {
   const chosen = fields("success").find((one) => one.checked);
-  page.querySelector("[data-why]").hidden = chosen?.value !== "failure";
+  page.querySelector("[data-why]").hidden = page.querySelector("[data-shows-why]").hidden = chosen?.value !== "failure";
 }
 
 async function leave() {
@@ -110,6 +110,10 @@ form.addEventListener("submit", (event) => {
   leave();
 });
 page.querySelector("[data-take-step]").addEventListener("click", takeStep);
+page.querySelector("[data-shows-why]").addEventListener("click", () => {
+  showPane("judge");
+  page.querySelector("[data-why]").scrollIntoView();
+});
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 // Comments and marks on the timeline

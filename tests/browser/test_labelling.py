@@ -267,7 +267,12 @@ def test_on_a_phone_verdict_and_submit_are_always_in_sight(open_page: OpenPage) 
         expect(page.locator(".submit")).to_be_in_viewport(ratio=1)
         expect(page.locator(".verdict-choice.failure")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator('[data-pane="page"]').click()
+    expect(page.locator("[data-shows-why]")).to_be_hidden()
     page.locator(".verdict-choice.failure").click()
+    page.locator("[data-shows-why]").click()  # leads to the causes, which stand in another pane
+    expect(page.locator("[data-why]")).to_be_in_viewport(ratio=1)
+    expect(page.locator("[data-shows-why]")).to_be_hidden()
     with page.expect_navigation():
         page.locator(".submit").click()
     assert Label.objects.get().success == "failure"

@@ -232,11 +232,12 @@ def test_what_changed_since_the_step_before_is_outlined(open_page, transactional
     expect(page.locator("[data-shot]")).to_be_visible()
     found = page.locator("[data-changes-found]")
     page.keyboard.press("e")
-    expect(found).to_have_text("no picture to compare")  # the first has none before it
+    expect(page.locator("[data-changes]")).to_have_attribute("aria-pressed", "true")
+    expect(found).to_be_empty()  # the first has none before it
     page.keyboard.press("j")
-    expect(found).to_have_text("nothing changed")
+    expect(found).to_have_text("nothing changed since step 0")
     page.keyboard.press("j")
-    expect(found).to_have_text("places changed: 1")
+    expect(found).to_have_text("changes since step 1: 1")
     left, top, width, height = (
         float(page.locator(".change").get_attribute(name)) for name in ("x", "y", "width", "height")
     )
@@ -247,7 +248,7 @@ def test_what_changed_since_the_step_before_is_outlined(open_page, transactional
     assert 26 <= top + height <= 44
     page.reload()
     page.keyboard.press("G")
-    expect(found).to_have_text("places changed: 1")  # it stays as it was chosen
+    expect(found).to_have_text("changes since step 1: 1")  # it stays as it was chosen
     page.keyboard.press("e")
     expect(page.locator(".change")).to_have_count(0)
     expect(found).to_be_empty()

@@ -61,11 +61,13 @@ export class Stage {
     const { index, view } = this;
     if (!this.outlinesChanges || this.parts[view]) return;
     const earlier = view === "after" ? steps[index] : steps[index - 1];
-    const found = await this.picture.outlineChanges(earlier?.image);
+    if (!earlier) return;
+    const found = await this.picture.outlineChanges(earlier.image);
     if (this.index !== index || this.view !== view) return;
-    if (found === null) this.changesFound.textContent = words.changes_unknown;
-    else if (found === Infinity) this.changesFound.textContent = words.changes_all;
-    else this.changesFound.textContent = found ? phrase(words.changes, { n: found }) : words.changes_none;
+    const said = found === null ? words.changes_unknown
+      : found === Infinity ? words.changes_all
+      : found ? words.changes : words.changes_none;
+    this.changesFound.textContent = phrase(said, { i: earlier.i, n: found });
   }
 
   toggleChanges() {
