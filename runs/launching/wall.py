@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest
+from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import Run, RunStatus, User
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
@@ -65,8 +65,15 @@ def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
 @vary_on_headers("HX-Request")
 @permission_required("runs.rerun_run", raise_exception=True)
 def live_wall(request: AppRequest) -> HttpResponse:
-    """All runs under way that the person may see; asks again while there are any."""
+    """All runs under way that the person may see.
+
+    The page asks again, and less often while there are none; embedded in another page (`embedded`)
+    it stops then. Where it was empty (`empty`) and still is, nothing is swapped.
+    """
     visibility = visibility_of(request.user)
     runs = Run.objects.visible_with(visibility).filter(superseded=False)
-    context = {"wall": wall_of(runs.named(visibility), request.user)}
+    wall = wall_of(runs.named(visibility), request.user)
+    if not wall and "empty" in request.GET and wants_partial(request):
+        return HttpResponse(status=204)
+    context = {"wall": wall, "is_embedded": "embedded" in request.GET}
     return render(request, "runs/launching/live_wall.html", context)

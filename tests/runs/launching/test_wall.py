@@ -29,12 +29,13 @@ def running(goal: str, **fields: Any) -> Run:
     return make_run(goal=goal, **given | fields)
 
 
-def wall(user: User) -> str:
-    return (
-        client_of(user)
-        .get(reverse("runs:live_wall"), headers={"HX-Request": "true"})
-        .content.decode()
-    )
+def ask(user: User, query: str = "") -> Any:
+    address = reverse("runs:live_wall") + query
+    return client_of(user).get(address, headers={"HX-Request": "true"})
+
+
+def wall(user: User, query: str = "") -> str:
+    return str(ask(user, query).content.decode())
 
 
 def test_it_shows_step_and_last_screenshot_and_asks_again() -> None:
@@ -60,11 +61,35 @@ def test_own_runs_stay_a_while_after_their_end() -> None:
     assert [each.run.goal for each in wall_of(Run.objects.visible_to(user), user)] == ["just"]
 
 
-def test_with_nothing_at_work_it_stops_asking() -> None:
+def test_with_nothing_at_work_it_stops_asking_in_another_page() -> None:
     make_run()
-    shown = wall(make_user("engineer"))
+    shown = wall(make_user("engineer"), "?embedded=1")
     assert "hx-trigger" not in shown
     assert "<li" not in shown
+    assert "Nothing is running" not in shown
+
+
+def test_in_another_page_it_goes_on_as_embedded() -> None:
+    running("Buy the hose")
+    assert "/reruns/live/?embedded=1" in wall(make_user("engineer"), "?embedded=1")
+
+
+def test_its_own_page_says_that_nothing_runs_and_asks_again() -> None:
+    user = make_user("engineer")
+    page = client_of(user).get(reverse("runs:live_wall")).content.decode()
+    for shown in (page, wall(user)):
+        assert "Nothing is running" in shown
+        assert "/reruns/live/?empty=1" in shown
+        assert 'hx-trigger="every 10s"' in shown
+
+
+def test_an_empty_wall_is_swapped_once_something_runs() -> None:
+    user = make_user("engineer")
+    assert ask(user, "?empty=1").status_code == 204
+    running("Buy the hose")
+    shown = wall(user, "?empty=1")
+    assert "Buy the hose" in shown
+    assert 'hx-trigger="every 2s"' in shown
 
 
 def test_three_queries_however_many_run() -> None:
