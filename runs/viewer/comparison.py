@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypedDict
@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.interface.words import duration, money, verdict
+from runs.launching.reruns.results import RerunResult, evaluations_of, results_of
 from runs.models import Run, Step, User
 from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
@@ -84,6 +85,8 @@ def _by_position(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> 
 
 
 MAX_CHOICES = 50
+READS_AUDITS = "judging.view_audit"
+"""What evaluators said, and what came of a rerun by it, is shown to whoever has this permission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +101,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run to compare with, and how it is related."""
+    """A run to compare with, how it is related, and whether it is the one that was repeated.
+
+    That one stands at the left.
+    """
 
     run: Run
     relation: str
+    is_original: bool
 
 
 def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[str, Any]:
@@ -116,11 +123,18 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
     pairs = align(*(_done(run, side, counts_only) for run, side in zip((a, b), sides, strict=True)))
     parts_at = first_difference(pairs)
     facts = _facts(a, b, sides)
+    results = {}
+    if user.has_perm(READS_AUDITS):
+        facts += _evaluator_facts(a, b, user)
+        results = results_of([a, b], user)
     return {
         "a": a,
         "b": b,
         "goal": a.goal or a.task.goal,
-        "sides": list(zip("ab", (a, b), sides, strict=True)),
+        "sides": [
+            ("a", a, sides[0], result_between(a, b, results)),
+            ("b", b, sides[1], result_between(b, a, results)),
+        ],
         "notice": _notice(a, b),
         "facts": facts,
         "n_differences": sum(fact.differs for fact in facts),
@@ -156,6 +170,14 @@ def choices_for(run: Run, user: User) -> list[Choice]:
     return sorted(choices, key=lambda choice: choice.run.root != run.root)
 
 
+def result_between(
+    rerun: Run, original: Run, results: Mapping[UUID, RerunResult]
+) -> RerunResult | None:
+    """The rerun's result where it is the other run that it repeats."""
+    found = results.get(rerun.pk)
+    return found if found is not None and found.original == original.pk else None
+
+
 def lineage_of(run: Run, user: User) -> list[Choice]:
     """What the run repeats, and what repeats it or the same, newest first."""
     others = Run.objects.filter(_kin(run)).exclude(pk=run.pk)
@@ -172,16 +194,21 @@ def _choices(run: Run, user: User, newest: QuerySet[Run]) -> list[Choice]:
     if not ids:
         return []
     found = Run.objects.visible_to(user, ids).for_list().order_by("-created_at", "-id")
-    return [Choice(other, _relation(run, other)) for other in found]
+    return [_choice(run, other) for other in found]
 
 
-def _relation(run: Run, other: Run) -> str:
+def _choice(run: Run, other: Run) -> Choice:
     """What the other run is to this one; nothing that would tell how either of them ended."""
+    is_original = False
     if run.root != other.root or run.is_blind or other.is_blind:
-        return _("another run of the task")
-    if other.retry_of_id == run.pk or run.retry_of_id == other.pk:
-        return _("another attempt")
-    return _("rerun") if other.rerun_of_id else _("original")
+        relation = _("another run of the task")
+    elif other.retry_of_id == run.pk or run.retry_of_id == other.pk:
+        relation = _("another attempt")
+    else:
+        repeats = run.rerun_of_id is not None
+        is_original = repeats and (run.rerun_of_id == other.pk or not other.rerun_of_id)
+        relation = _("rerun") if other.rerun_of_id else _("original")
+    return Choice(other, relation, is_original)
 
 
 def _counting(steps: list[StepRow]) -> list[StepRow]:
@@ -238,6 +265,20 @@ def _facts(a: Run, b: Run, sides: list[dict[str, Any]]) -> list[Fact]:
         for name in left
         if left[name] or right[name]
     ]
+
+
+def _evaluator_facts(a: Run, b: Run, user: User) -> list[Fact]:
+    """What each evaluator said of both; nothing of a run on which the viewer is blind."""
+    said = evaluations_of([run for run in (a, b) if not run.is_blind], user)
+
+    def told(run: Run, name: str) -> str:
+        if run.is_blind:
+            return _("hidden")
+        passed = said[run.pk].get(name)
+        return "—" if passed is None else verdict("passed" if passed else "failed")
+
+    names = sorted({name for verdicts in said.values() for name in verdicts})
+    return [Fact(n, told(a, n), told(b, n), told(a, n) != told(b, n)) for n in names]
 
 
 def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:

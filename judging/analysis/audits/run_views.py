@@ -40,9 +40,10 @@ from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import TablePaginator
+from runs.launching.reruns.results import RerunResult, results_of
 from runs.models import Run, User
 from runs.models.parsing import read_number
-from runs.viewer.comparison import lineage_of
+from runs.viewer.comparison import Choice, lineage_of, result_between
 
 PER_PAGE = 100
 MOST_LEFT_OUT = 1000
@@ -142,7 +143,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "judgements": judgements,
         "curves": curves,
         "drawn_curves": [curve.drawn() for curve in curves],
-        "lineage": [] if judgements.is_blind else lineage_of(run, request.user),
+        "lineage": [] if judgements.is_blind else _lineage(judgements, request.user),
         "opened": walk.get("audit", ""),
         "walk": urlencode(walk),
         "neighbours": _walked_neighbours(request.user, walk, run_id),
@@ -158,6 +159,19 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
     return render(request, "judging/analysis/audits/run_judgements.html", context)
+
+
+def _lineage(
+    judgements: RunJudgements, user: User
+) -> list[tuple[Choice, RerunResult | None, RerunResult | None]]:
+    """Each kin, how this run ended beside it where this one repeats it, and the other way round."""
+    run, kin = judgements.run, lineage_of(judgements.run, user)
+    runs = [run, *(each.run for each in kin)]
+    results = results_of(runs, user) if kin and judgements.reads_audits else {}
+    return [
+        (each, result_between(run, each.run, results), result_between(each.run, run, results))
+        for each in kin
+    ]
 
 
 def _read_walk(query: Mapping[str, str], current_url: str) -> Walk:

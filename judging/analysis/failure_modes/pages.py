@@ -78,7 +78,8 @@ class FailurePane:
 
     Of a run that the person may know everything of. `says_failure`: people or an evaluator say
     that it failed, whatever its own outcome. `says_success`: people say that it succeeded, which
-    counts before anything else.
+    counts before anything else. `says_passed`: an evaluator says so, which counts where its own
+    outcome is unknown.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class FailurePane:
         *,
         says_failure: bool = False,
         says_success: bool = False,
+        says_passed: bool = False,
     ) -> None:
         said = FailureReview.objects.filter(run=run).select_related("by")
         self.run = run
@@ -100,6 +102,7 @@ class FailurePane:
         self.form = form or FailureForm(initial=_initial(self.review, self.proposed))
         self.may_review = user.has_perm(REVIEW)
         self.says_failure, self.says_success = says_failure, says_success
+        self.says_passed = says_passed
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -132,8 +135,11 @@ class FailurePane:
         """Whether anybody or anything says so; of a success nobody is asked how it failed."""
         if self.says_success and not self.history:
             return False
-        is_known = bool(self.history or self.proposed.modes or self.says_failure)
-        return is_known or self.run.outcome != Run.Outcome.SUCCESS
+        if self.history or self.proposed.modes or self.says_failure:
+            return True
+        if self.run.outcome == Run.Outcome.UNKNOWN:
+            return not self.says_passed
+        return self.run.outcome != Run.Outcome.SUCCESS
 
     @property
     def links_experiment(self) -> bool:
@@ -163,6 +169,7 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
         user,
         says_failure=any(failed),
         says_success=said[:1] == [ReferenceVerdict.Verdict.SUCCESS],
+        says_passed=Evaluation.Verdict.PASSED in judged,
     )
 
 

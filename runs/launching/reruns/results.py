@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,8 +14,6 @@ from runs.models import Run, User
 from runs.models.extension import extension
 
 OUTCOMES = {Run.Outcome.SUCCESS.value: True, Run.Outcome.FAILURE.value: False}
-Verdicts = Mapping[str, bool]
-"""Whether a run succeeded, by who says so: evaluators, and the run's own outcome."""
 
 
 class Result(TextChoices):
@@ -48,7 +46,12 @@ def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
         return {}
     keys = [run.rerun_of_id for run in reruns if run.rerun_of_id]
     originals = {run.pk: run for run in Run.objects.visible_to(user, keys).not_blind()}
-    verdicts = _verdicts([*reruns, *originals.values()], user)
+    judged = [*reruns, *originals.values()]
+    verdicts = evaluations_of(judged, user)
+    for run in judged:
+        outcome = OUTCOMES.get(run.shown_outcome or "")
+        if outcome is not None:
+            verdicts[run.pk][_("outcome")] = outcome
     found = {}
     for run in reruns:
         if run.rerun_of_id in originals:
@@ -67,15 +70,18 @@ def compare(pairs: Iterable[tuple[bool, bool]]) -> Result:
     return {1: Result.BETTER, -1: Result.WORSE}.get(next(iter(changes), 0), Result.SAME)
 
 
-def _verdicts(runs: Iterable[Run], user: User) -> dict[UUID, Verdicts]:
+def evaluations_of(runs: Iterable[Run], user: User) -> dict[UUID, dict[str, bool]]:
+    """What evaluators of success said, by run and their names. A constant number of queries.
+
+    Args:
+        runs: of `visible_to`, without those on which the person is blind.
+    """
     runs = list(runs)
     judgements = extension().judgements
     of_success = {name for name, _words in judgements.evaluators()}
     known = judgements.of([run.pk for run in runs], user)
-    found: dict[UUID, Verdicts] = {}
+    found: dict[UUID, dict[str, bool]] = {}
     for run in runs:
         said = known[run.pk].evaluators if run.pk in known else {}
-        verdicts = {name: passed for name, passed in said.items() if name in of_success}
-        outcome = OUTCOMES.get(run.shown_outcome or "")
-        found[run.pk] = verdicts if outcome is None else verdicts | {_("outcome"): outcome}
+        found[run.pk] = {name: passed for name, passed in said.items() if name in of_success}
     return found

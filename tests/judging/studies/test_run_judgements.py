@@ -241,6 +241,20 @@ def test_the_pane_reads_in_one_order(item: StudyItem) -> None:
     assert "Original" in other
 
 
+def test_lineage_says_what_came_of_a_rerun_and_compares_with_the_original_first(
+    item: StudyItem,
+) -> None:
+    ended = timezone.now()
+    rerun = make_run(task=item.run.task, rerun_of=item.run, pictures=False, ended_at=ended)
+    compare = f"?a={item.run_id}&amp;b={rerun.pk}"
+    auditor, reader = audited.auditor(), audited.person("reader", "runs.view_run")
+    for run in (item.run, rerun):
+        shown = pane(auditor, run).split("Lineage")[1]
+        assert 'class="result' in shown
+        assert compare in shown
+        assert 'class="result' not in pane(reader, run)  # evaluators tell it, too
+
+
 def test_lineage_tells_the_blind_nothing(item: StudyItem) -> None:
     rerun = make_run(task=item.run.task, rerun_of=item.run, pictures=False)
     reopen(item)

@@ -7,11 +7,13 @@ from uuid import UUID
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runs.models import Run, User
 from runs.viewer.comparison import align, first_difference, what_was_done
+from tests.judging.analysis import audited
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_run, make_task, make_user
 from tests.runs.viewer.test_run_page import SECRETS, data_of, telling_run
@@ -169,6 +171,30 @@ def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries)
     assert count(1) == count(30)
 
 
+def test_what_evaluators_said_and_what_came_of_a_rerun(engineer):
+    a = make_run(outcome="unknown", pictures=False)
+    b = make_run(
+        task=a.task, rerun_of=a, ended_at=timezone.now(), outcome="unknown", pictures=False
+    )
+    strict = audited.evaluator("webarena-strict")
+    audited.evaluation(a, strict, "failed")
+    audited.evaluation(b, strict, "passed")
+    for page in (compare(engineer, a, b), compare(engineer, b, a)):
+        shown = page.content.decode()
+        assert "webarena-strict" in shown
+        assert shown.count('class="result better"') == 1
+    for user in (audited.person("reader", "runs.view_run"), blinded_to(b)):
+        shown = compare(user, a, b).content.decode()
+        assert 'class="result' not in shown
+        assert "verdict passed" not in shown
+
+
+def blinded_to(run: Run) -> User:
+    user = make_user("engineer")
+    make_study(runs=[run], annotators=[user, make_user("annotator")])
+    return user
+
+
 class TestChoices:
     def choices(self, user: User, run: Run) -> str:
         response = client_of(user).get(f"/runs/{run.pk}/compare/")
@@ -185,6 +211,8 @@ class TestChoices:
         assert str(stranger.pk) not in page
         assert "rerun" in page
         assert "original" in self.choices(engineer, rerun)
+        for both in (page, self.choices(engineer, rerun)):
+            assert f"?a={run.pk}&amp;b={rerun.pk}" in both
 
     def test_attempts_are_told(self, engineer):
         run = make_run(outcome="error", superseded=True)

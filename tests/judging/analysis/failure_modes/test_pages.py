@@ -19,7 +19,7 @@ from runs.models import Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.analysis.failure_modes.test_shares import LIMIT, MISREAD, PLAN, proposes
-from tests.runs.factories import client_of, make_agent, make_user
+from tests.runs.factories import client_of, make_agent, make_run, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HX = {"HX-Request": "true"}
@@ -150,6 +150,18 @@ def test_of_a_success_nobody_is_asked_how_it_failed(client: Client, experiment: 
     assert asked not in beside()
     audited.evaluation(run, audited.evaluator("strict"), "failed")
     assert asked in beside()
+
+
+def test_where_evaluators_pass_a_run_of_unknown_outcome_nobody_is_asked(
+    client: Client,
+) -> None:
+    run = make_run(outcome="unknown", pictures=False)
+    address, after_all = reverse("judging:run_judgements", args=[run.pk]), "Mark as failed?"
+    assert after_all not in client.get(address, headers=HX).content.decode()
+    audited.evaluation(run, audited.evaluator("strict"), "passed")
+    assert after_all in client.get(address, headers=HX).content.decode()
+    audited.evaluation(run, audited.evaluator("other"), "failed")
+    assert after_all not in client.get(address, headers=HX).content.decode()
 
 
 def test_what_a_model_wrote_is_escaped(client: Client, experiment: Experiment) -> None:
