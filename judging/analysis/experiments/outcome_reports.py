@@ -270,7 +270,7 @@ def _picked(
 def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> str:
     """Who picks the best of k trials, how, and of how many runs it says nothing."""
     if selector is None:
-        return gettext("Best of k takes somebody who picks: none is chosen.")
+        return gettext("Choose an evaluator above to pick the best of k.")
     covered = [each.coverage for each in found if each.coverage is not None]
     return gettext(
         "Best of k picks a trial that %(selector)s passes, at random among several or, "

@@ -116,7 +116,7 @@ def _pairs(facts: Facts, query: Query) -> dict[str, Any]:
 
 def _trials(facts: Facts, query: Query) -> dict[str, Any]:
     others = [each for each in facts.verdict_menu if each[0] != facts.source.key]
-    return {"pickers": [("", gettext("nobody")), *others]}
+    return {"pickers": [("", gettext("none")), *others]}
 
 
 def _failures(facts: Facts, query: Query) -> dict[str, Any]:
@@ -150,10 +150,12 @@ def _covered(facts: Facts) -> str:
         "Verdicts: %(source)s. Runs with both a verdict and progress: %(n)s of %(total)s."
     )
     words = [whole % {"source": facts.source.name, "n": found.n, "total": found.runs}]
+    left_out = {str(each.label): found.missing[each] for each in Missing}
+    left_out[gettext("no verdict")] = found.undecided
     words += [
-        gettext("Left out: %(n)s, %(why)s.") % {"n": n, "why": each.label}
-        for each in Missing
-        if (n := found.missing.get(each))
+        gettext("Left out: %(n)s, %(why)s.") % {"n": n, "why": why}
+        for why, n in left_out.items()
+        if n
     ]
     return " ".join(words)
 

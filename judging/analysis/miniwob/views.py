@@ -56,7 +56,7 @@ class SampleForm(forms.Form):
         min_value=0,
         max_value=MAX_SEED - 1,
         required=False,
-        widget=forms.NumberInput(attrs={"placeholder": gettext_lazy("drawn")}),
+        widget=forms.NumberInput(attrs={"placeholder": gettext_lazy("random")}),
     )
 
 

@@ -51,7 +51,7 @@ COLUMNS = (
     (
         ("kind",),
         _ALL,
-        gettext_lazy("label, verdict or adjudication; empty: by the next two"),
+        gettext_lazy("label, verdict or adjudication; leave empty to tell by the next two"),
     ),
     (("annotator",), _LABEL, gettext_lazy("name of the annotator; required")),
     (

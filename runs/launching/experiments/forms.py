@@ -61,13 +61,13 @@ class ExperimentForm(forms.Form):
         required=False,
         max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Task ids, such as click-test, 7, 12. Empty: all of the above."),
+        help_text=_("Task ids, such as click-test, 7, 12. Leave empty for all tasks chosen above."),
     )
     feasible_only = forms.BooleanField(
         label=_("Leave out tasks marked infeasible"), required=False, initial=True
     )
     agents = forms.MultipleChoiceField(
-        label=_("Kinds, and configurations that ran here"),
+        label=_("Agents"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -89,8 +89,8 @@ class ExperimentForm(forms.Form):
         required=False,
         max_length=2000,
         help_text=_(
-            "0-2 or 4,8,15: one for each trial. 7+: counted from 7. Empty: drawn, and kept. All "
-            "agents get the same."
+            "0-2 or 4,8,15: one for each trial. 7+: counted from 7. Leave empty to draw them at "
+            "random. All agents get the same."
         ),
     )
     max_steps = forms.CharField(

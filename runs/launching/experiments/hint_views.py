@@ -120,6 +120,8 @@ class HintExperimentForm(ExperimentForm):
             if len(re.split(r"[\s,;]+", str(self.cleaned_data.get(name) or "").strip())) > 1:
                 self.add_error(name, _("Choose one."))
         chosen = self.cleaned_data.get("agents")
+        if not chosen and not (self.cleaned_data.get("more_agents") or "").strip():
+            self.add_error("agents", _("Choose an agent."))
         self.cleaned_data["agents"] = [chosen] if chosen else []
         cleaned = super().clean()
         if self.plan is not None and not self.errors.keys() - {"name"}:

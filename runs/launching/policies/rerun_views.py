@@ -153,8 +153,8 @@ def estimate_reruns(plan: RerunPlan, user: User | None) -> Estimate | None:
 WORDS = {
     PlanOutcome.RERUN: gettext_lazy("would be rerun"),
     PlanOutcome.USED_UP: gettext_lazy("rerun limit of the rule reached"),
-    PlanOutcome.NO_RULE: gettext_lazy("no rule fits"),
-    PlanOutcome.NO_VERDICT: gettext_lazy("no rule fits; a required verdict is missing"),
+    PlanOutcome.NO_RULE: gettext_lazy("no rule applies"),
+    PlanOutcome.NO_VERDICT: gettext_lazy("required verdict missing"),
     PlanOutcome.HIDDEN: gettext_lazy("still judged by you"),
     PlanOutcome.MOVING: gettext_lazy("already queued or running"),
     PlanOutcome.REPLACED: gettext_lazy("replaced by a later attempt"),
@@ -185,7 +185,7 @@ def dry_run_context(form: DryRunForm, user: User) -> dict[str, Any]:
     limit = plan.body.batch.runs
     return {
         "policy": form.asked,
-        "rows": [row_in_words(row) for row in plan.rows],
+        "rows": sorted(map(row_in_words, plan.rows), key=lambda row: not row.is_rerun),
         "n_runs": n_runs,
         "n_reruns": len(plan.reruns),
         "counts": [(WORDS[answer], n) for answer, n in plan.counts.most_common()],
