@@ -137,11 +137,10 @@ def decided_by(details: object) -> str:
 
 
 def expected_by(details: object) -> str:
-    """What the deciding check expected: the first that did not pass, else the first of all."""
+    """What the deciding checks expected: the first that did not pass, else all, a line each."""
     checks = _checks(_object(details))
-    failing = (check for check in checks if _text(check.get("verdict")) in _FAILING)
-    check = next(failing, checks[0] if checks else {})
-    return _shown(check.get("expected"))
+    failing = [check for check in checks if _text(check.get("verdict")) in _FAILING]
+    return "\n".join(_shown(check.get("expected")) for check in failing[:1] or checks)
 
 
 def _checks(details: Mapping[str, object]) -> list[Mapping[str, object]]:

@@ -63,6 +63,8 @@ class Finding:
     correction: Correction | None = None
     after: EvaluatorAudit | None = None
     """The audit of the evaluator that corrects it."""
+    without_stub: Correction | None = None
+    """The best correction by an evaluator that asks no stub, where the best of all asks one."""
 
     @property
     def places(self) -> list[tuple[int, Any, str]]:
@@ -85,10 +87,16 @@ class Finding:
 
     @property
     def compare_url(self) -> str:
-        if self.correction is None:
-            return ""
+        return self.url_beside(self.correction) if self.correction else ""
+
+    @property
+    def without_stub_url(self) -> str:
+        return self.url_beside(self.without_stub) if self.without_stub else ""
+
+    def url_beside(self, correction: Correction) -> str:
+        """Where the evaluator and the one that corrects it are compared."""
         address = reverse("judging:audit_compare", args=[self.audit.study.pk])
-        pair = {"first": self.audit.evaluator.pk, "second": self.correction.by.key}
+        pair = {"first": self.audit.evaluator.pk, "second": correction.by.key}
         return f"{address}?{urlencode(pair)}"
 
 
@@ -101,7 +109,7 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
     if not repaired:
         return [Finding(audit=each) for each in facts.audit.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
-    corrections = best_corrections(facts)
+    corrections, without_stub = best_corrections(facts)
     audits = {each.evaluator.pk: each for each in facts.audit.evaluators}
 
     def repaired_by(correction: Correction | None) -> EvaluatorAudit | None:
@@ -114,6 +122,7 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
             causes=causes[each.evaluator.pk],
             correction=corrections.get(each.evaluator.pk),
             after=repaired_by(corrections.get(each.evaluator.pk)),
+            without_stub=without_stub.get(each.evaluator.pk),
         )
         for each in facts.audit.by_errors
     ]
@@ -157,23 +166,26 @@ def _row(found: Finding) -> list[object]:
     ]
 
 
-def best_corrections(facts: AuditFacts) -> dict[int, Correction]:
-    """By evaluator, who corrects more of its verdicts than it breaks, and most of all.
+def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int, Correction]]:
+    """By evaluator, who corrects more of its verdicts than it breaks, and most of all; the second
+    names, where that one asks a stub, the best that asks none.
 
     Only evaluators that speak of enough runs to be ranked; of equals one of the same kind, else
     the first in their order.
     """
     ranked = {each.evaluator.pk for each in facts.audit.speaking if not each.has_little_coverage}
     best: dict[int, Correction] = {}
+    real: dict[int, Correction] = {}
     for pair in compare_all(facts.study, facts.sources):
         for source, correction in _both_ways(pair):
             version, by = source.evaluator, correction.by.evaluator
             if version is None or by is None or by.pk not in ranked or correction.gain <= 0:
                 continue
-            held = best.get(version.pk)
-            if held is None or _rank(version, correction) > _rank(version, held):
-                best[version.pk] = correction
-    return best
+            for found in [best] if by.is_stub else [best, real]:
+                held = found.get(version.pk)
+                if held is None or _rank(version, correction) > _rank(version, held):
+                    found[version.pk] = correction
+    return best, {key: each for key, each in real.items() if each is not best[key]}
 
 
 def _rank(version: EvaluatorVersion, correction: Correction) -> tuple[int, bool]:

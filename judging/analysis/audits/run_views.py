@@ -5,17 +5,20 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 from uuid import UUID
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
 from judging.analysis.audits.judgements import RunJudgements, curves_of, opened_items
+from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED
 from judging.analysis.audits.population import (
     LEFT_OUT,
     Group,
@@ -33,6 +36,7 @@ from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.audits.views import audit_page
 from judging.analysis.causes.pages import TAG, CauseForm, walked_pane
 from judging.analysis.causes.sums import read_tag, tag_words, with_tags
+from judging.analysis.counting import tally
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.reports.views import as_file, check_address
@@ -86,7 +90,34 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "batch": request.GET.get("batch", ""),
         "form": CauseForm(),
     }
+    if not listed and not tag and rule is None:
+        context |= _why_empty(study, evaluator, shown)
     return render(request, "judging/analysis/audits/audit_cells.html", context)
+
+
+_NONE_OF = {
+    Shown.FN: (Shown.TP, gettext_lazy("Misses none of %(n)s successes")),
+    Shown.FP: (Shown.TN, gettext_lazy("Passes none of %(n)s failures")),
+}
+"""What an empty cell of errors says, by how many runs of the cell beside it."""
+
+
+def _why_empty(
+    study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]
+) -> dict[str, object]:
+    """Why no run is in the cells: a title, why there is no verdict, and whether that is so on all
+    runs; in two queries.
+    """
+    items = items_in_cells(study, evaluator, list(Shown))
+    counts = tally(items, "cell")
+    if counts.total() and counts.total() == counts[Shown.NONE]:
+        [(reason, _n)] = tally(items, "said_reason").most_common(1)
+        why = NOT_EVALUATED if reason is None else reason or NO_REASON
+        return {"title": _("No verdict on any run"), "why": why, "is_silent": True}
+    beside, words = _NONE_OF.get(cells[0], (None, "")) if len(cells) == 1 else (None, "")
+    if beside is None or not counts[beside]:
+        return {}
+    return {"title": words % {"n": intcomma(counts[beside])}}
 
 
 def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:

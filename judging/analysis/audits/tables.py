@@ -75,7 +75,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     )
     decided = _column(
         _("decided by"),
-        "whole",
+        "decided whole",
         is_labelled=True,
         accessor="said_details",
         orderable=False,
@@ -91,6 +91,9 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     def __init__(self, items: QuerySet[TaggedItem], *, walk: dict[str, str], chooses: bool) -> None:
         cells = walk["cell"].split("-")
         left_out = [] if "fn" in cells or "fp" in cells else ["causes", "chosen"]
+        self.can_choose = chooses and not left_out
+        if len(cells) == 1:
+            left_out.append("cell")
         picture = last_screenshot("run", is_small=True)
         rows = items.annotate(last_picture=picture, is_stub=F("run__is_stub"))
         super().__init__(
@@ -98,7 +101,6 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
             exclude=left_out if chooses else [*left_out, "chosen"],
         )
         self.walk = walk
-        self.can_choose = chooses and not left_out
 
     def render_goal(self, record: Any) -> SafeString:
         address = self._any_address.replace(ANY, str(record.run_id))
@@ -234,7 +236,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 
     position = _column("#", "num fit desk")
     task = _column(
-        _("task"), "wide first truncate", "wide", accessor="run__task__external_id", empty_values=()
+        _("goal"), "wide first truncate", "wide", accessor="run__task__external_id", empty_values=()
     )
     disagreement = _column(_("disagreement"), "num fit", "num fit", is_labelled=True)
     why = _column(

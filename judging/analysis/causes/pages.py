@@ -122,11 +122,15 @@ class CausePanel:
 
     @property
     def by_decider(self) -> list[CauseBar]:
-        """What decided most of them, as far as that is stored."""
-        return [
-            self._bar(each.name, Counted(each.fn, each.fp), each.key, by="rule")
-            for each in self.deciders[:MOST_DECIDERS]
+        """What decided most of them, as far as that is stored; the others in one last row."""
+        shown, rest = self.deciders[:MOST_DECIDERS], self.deciders[MOST_DECIDERS:]
+        bars = [
+            self._bar(each.name, Counted(each.fn, each.fp), each.key, by="rule") for each in shown
         ]
+        if rest:
+            others = (sum(each.fn for each in rest), sum(each.fp for each in rest))
+            bars.append(CauseBar(_("other"), *others, "", ""))
+        return bars
 
     @property
     def errors(self) -> CauseBar:

@@ -262,20 +262,29 @@ class _Recording:
 
 
 def most_moving(study: Study, setting: Setting, others: Iterable[Setting]) -> Setting | None:
-    """The setting with the one switch thrown that moves most runs; None where none moves any.
+    """The setting with the one switch thrown that corrects most errors, less those that it makes,
+    and of equals moves most runs; None where none moves any.
 
     Raises UnknownEvaluatorError where the program has moved on from the evaluator.
 
     Args:
         others: those with one stage or the version of the tasks switched; rules are tried anyway.
     """
-    moved: list[tuple[int, Setting]] = []
+    moved: list[tuple[Counter[Change], Setting]] = []
     if setting.rules is not None:
         found = levers(study, setting, OPENING_SECONDS).levers
-        moved += [(lever.changes.total(), lever.setting) for lever in found[:1]]
-    moved += [(compare(study, each, OPENING_SECONDS).changed, each) for each in others]
-    n, most = max(moved, key=lambda each: each[0], default=(0, None))
-    return most if n else None
+        moved += [(lever.changes, lever.setting) for lever in found]
+    for each in others:
+        flips = compare(study, each, OPENING_SECONDS).flips
+        moved.append((Counter({kind: len(runs) for kind, runs in flips.items()}), each))
+    moved = [each for each in moved if each[0].total()]
+    return max(moved, key=lambda each: (_gain(each[0]), each[0].total()))[1] if moved else None
+
+
+def _gain(changes: Counter[Change]) -> int:
+    """Errors corrected, less those made; a verdict that comes or goes is neither."""
+    corrected = changes[Change.FIXED_FN] + changes[Change.FIXED_FP]
+    return corrected - changes[Change.LOST_TP] - changes[Change.NEW_FP]
 
 
 def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Levers:

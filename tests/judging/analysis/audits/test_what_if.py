@@ -435,7 +435,7 @@ class TestPages:
         self, world: audited.Audited, repaired: EvaluatorVersion
     ) -> None:
         page = self.open(audited.auditor(), world).content.decode()
-        assert "Opened on the switch that moves most runs" in page
+        assert "Opened on the switch that corrects most errors, less those it makes" in page
         assert "0 runs would move" not in page
         [first, *_] = whatif.levers(world.study, setting_of(repaired)).levers
         assert f'name="on" value="{first.rule}" {"" if first.is_on else "checked"}' in page
