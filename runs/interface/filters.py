@@ -74,7 +74,8 @@ class SearchField(forms.CharField):
     """What is searched for, up to a bound: a search takes its length times the text's."""
 
     def to_python(self, value: Any) -> str:
-        return str(super().to_python(value))[:MAX_CHARS]
+        # No text holds a NUL, and PostgreSQL refuses a question with one in it.
+        return str(super().to_python(str(value or "").replace("\0", "")))[:MAX_CHARS]
 
 
 class SearchFilter(django_filters.CharFilter):
@@ -155,7 +156,7 @@ class AddressFilter(django_filters.FilterSet):
 
     def _chosen(self, name: str) -> list[str]:
         values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
-        return [value for value in values[:MAX_VALUES] if value]
+        return [value for value in values[:MAX_VALUES] if value.strip("\0 ")]
 
     def options(self, name: str) -> list[Option]:
         """What the menu of a filter offers, with what is chosen.

@@ -1,16 +1,19 @@
 """Pages for what went wrong: what happened, and what to do."""
 
 import math
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
-from django.urls import reverse
+from django.urls import ResolverMatch, reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
@@ -52,12 +55,14 @@ def _message(
     *,
     address: str = "/",
     label: str = "",
+    others: Sequence[tuple[str, str]] = (),
 ) -> HttpResponse:
     context = {
         "title": title,
         "text": text,
         "address": address,
         "label": label or _("Home"),
+        "others": others,
     }
     return render(request, "errors/message.html", context, status=status)
 
@@ -66,9 +71,45 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404, also for what exists but may not be seen."""
     if isinstance(exception, BadQueryError):
         return _bad_query(request, exception)
-    return _message(
-        request, 404, _("Not found"), _("This no longer exists, or you may not see it.")
-    )
+    title, text, address, label = _missing(request.resolver_match)
+    others = [("/", _("Home"))] if address != "/" else []
+    return _message(request, 404, title, text, address=address, label=label, others=others)
+
+
+KINDS = {
+    "audit/batches": (gettext_noop("evaluation batch"), "/audit/batches/", "Evaluation batches"),
+    "disputes": (gettext_noop("dispute"), "/disputes/", "Disputes"),
+    "experiments": (gettext_noop("experiment"), "/experiments/", "experiments"),
+    "hints": (gettext_noop("hint"), "/hints/", "hints"),
+    "imports": (gettext_noop("import"), "/imports/", "Imports"),
+    "knowledge": (gettext_noop("web knowledge"), "/knowledge/", "web knowledge"),
+    "policies": (gettext_noop("retry policy"), "/policies/", "Retry policies"),
+    "runs": (gettext_noop("run"), "/runs/", "runs"),
+    "studies": (gettext_noop("study"), "/studies/", "studies"),
+    "tasks": (gettext_noop("task"), "/tasks/", "tasks"),
+    "tasks/sets": (gettext_noop("task set"), "/tasks/", "tasks"),
+}
+"""What an address with a key is of, by its head: the kind of thing, its list, that one's name."""
+_KEYED = re.compile(r"([a-z/]+)/<\w+:(\w+)>/?(.*)")
+
+
+def _missing(match: ResolverMatch | None) -> tuple[str, str, str, str]:
+    """Title, text, and the way on, by the address alone: alike for what is hidden and for what
+    was never there.
+    """
+    title, text = _("Not found"), _("This no longer exists, or you may not see it.")
+    if match is not None and match.view_name == "runs:run_compare":
+        text = _("Open two runs that exist and that you may see.")
+        return _("Choose two runs to compare"), text, reverse("runs:run_list"), capfirst(_("runs"))
+    keyed = _KEYED.fullmatch(match.route) if match is not None else None
+    if match is None or keyed is None or keyed[1] not in KINDS:
+        return title, text, "/", _("Home")
+    kind, listed, label = KINDS[keyed[1]]
+    words = _("There is no %(kind)s %(key)s, or you may not see it.")
+    if keyed[3]:
+        words = _("There is no %(kind)s %(key)s, or no such part of it, or you may not see it.")
+    text = words % {"kind": _(kind), "key": match.kwargs[keyed[2]]}
+    return title, text, listed, capfirst(_(label))
 
 
 def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:

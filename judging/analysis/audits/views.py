@@ -60,6 +60,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
     audit = facts.audit
     population = audit.population
     origins = dict(ReferenceVerdict.Origin.choices)
+    splits = splits_of(study)
     context = {
         "study": study,
         "audit": audit,
@@ -72,7 +73,8 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         ],
         "query": facts.query,
         "findings": findings(facts),
-        "splits": facts.query.split_choices(splits_of(study)),
+        "splits": facts.query.split_choices(splits),
+        "is_unknown_split": facts.query.split and facts.query.split not in splits,
         "is_first": True,
         "awaits_repairs": not facts.query.split,
         "tables": {

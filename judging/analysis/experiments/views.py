@@ -50,8 +50,8 @@ from runs.interface.fragments import AppRequest, wants_partial
 from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY
-from runs.models.parsing import read_number
-from runs.operations.error_views import bad_queries
+from runs.models.parsing import QueryError, read_number
+from runs.operations.error_views import BadQueryError, bad_queries
 
 PER_PAGE = 100
 MOST_OFFERED = 300
@@ -275,7 +275,10 @@ def _comparison(request: AppRequest) -> tuple[Facts, Comparison]:
 
 
 def _side(request: AppRequest, letter: str) -> Side:
-    scope = scope_of(request, read_number(request.GET[letter]) or 0)
+    try:
+        scope = scope_of(request, read_number(request.GET[letter]) or 0)
+    except Http404:  # as much for one that is hidden
+        raise BadQueryError(QueryError(letter)) from None
     wanted = request.GET.get(f"{letter}_agent")
     if not wanted:
         return Side(scope=scope)

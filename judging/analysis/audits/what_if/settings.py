@@ -16,6 +16,7 @@ from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.models import EvaluatorVersion
+from runs.models.parsing import QueryError, read_choice
 
 STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
 
@@ -134,6 +135,15 @@ def has_switches(version: EvaluatorVersion) -> bool:
     except UnknownEvaluatorError:
         return False
     return True
+
+
+def check_switches(query: Mapping[str, str]) -> None:
+    """Raises QueryError where an address names a rule, a stage or a task version that is none."""
+    kinds: dict[str, type[Rule] | type[StageName]] = {"off": Rule, "stages": StageName}
+    for name, kind in kinds.items():
+        if (given := query.get(name)) and _named_in(given, kind) is None:
+            raise QueryError(name)
+    read_choice(query, "tasks", TaskVersion)
 
 
 def read_setting(version: EvaluatorVersion, query: Mapping[str, str]) -> Setting:

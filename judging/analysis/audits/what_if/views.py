@@ -30,6 +30,7 @@ from judging.analysis.audits.what_if.recomputing import compare, levers
 from judging.analysis.audits.what_if.settings import (
     SWITCHED,
     Setting,
+    check_switches,
     has_switches,
     read_setting,
     switched,
@@ -39,6 +40,8 @@ from judging.evaluators.registry import UnknownEvaluatorError
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.models.parsing import QueryError
+from runs.operations.error_views import BadQueryError, bad_queries
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import CostLimitField
 
@@ -104,12 +107,20 @@ def _setting(
     request: AppRequest, study: Study, versions: Sequence[EvaluatorVersion]
 ) -> Setting | None:
     """The switches of the evaluator that the address names, or of the one that errs most; None
-    without any.
+    without any. Raises BadQueryError where the address says what there is not.
     """
-    wanted = request.GET.get("evaluator", "")
-    named = next((each for each in versions if str(each.pk) == wanted), None)
-    version = named or worst_of(study, versions)
-    return None if version is None else read_setting(version, request.GET.dict())
+    if wanted := request.GET.get("evaluator", ""):
+        version = next((each for each in versions if str(each.pk) == wanted), None)
+        if version is None:
+            raise BadQueryError(QueryError("evaluator"))
+    else:
+        version = worst_of(study, versions)
+    if version is None:
+        return None
+    query = request.GET.dict()
+    with bad_queries():
+        check_switches(query)
+    return read_setting(version, query)
 
 
 def switchable(study: Study) -> list[EvaluatorVersion]:
