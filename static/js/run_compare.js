@@ -12,7 +12,7 @@ class Side {
     data.events = placedEvents(data);
     this.data = data;
     this.places = new Map(data.steps.map((step, index) => [step.i, index]));
-    this.picture = new Picture(part.querySelector("[data-stage]"), data);
+    this.picture = new Picture(part.querySelector("[data-stage]"), data, null);
     this.picture.shot.addEventListener("click", (event) => this.picture.toggleZoom(event));
     this.textRoot = part.querySelector("[data-texts]");
     this.texts = new Texts(this.textRoot, data);

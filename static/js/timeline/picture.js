@@ -16,7 +16,7 @@ const TALL = 1.35; // pictures so much taller than the frame fill its width and 
 
 export class Picture {
   // `frame` scrolls and holds [data-shot], [data-image], [data-marks] and [data-note]; with
-  // `wholeButton`, which is there while that makes sense, blank margins are left away.
+  // `wholeButton`, which is there while that makes sense, blank margins are left away; null for none.
   constructor(frame, data, wholeButton) {
     const part = (name) => frame.querySelector(`[data-${name}]`);
     this.data = data;
