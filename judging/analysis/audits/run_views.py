@@ -17,8 +17,13 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
-from judging.analysis.audits.judgements import RunJudgements, curves_of, opened_items
-from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED
+from judging.analysis.audits.judgements import (
+    EvaluatorLine,
+    RunJudgements,
+    curves_of,
+    opened_items,
+)
+from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.analysis.audits.population import (
     LEFT_OUT,
     Group,
@@ -176,6 +181,7 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "drawn_curves": [curve.drawn() for curve in curves],
         "lineage": [] if judgements.is_blind else _lineage(judgements, request.user),
         "opened": walk.get("audit", ""),
+        "evaluators": _silent_last(judgements.evaluators, walk.get("audit", "")),
         "walk": urlencode(walk),
         "neighbours": _walked_neighbours(request.user, walk, run_id),
         "way_back": _way_back(walk),
@@ -190,6 +196,19 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
         "steps_at": "" if wants_partial(request) else reverse("runs:run_detail", args=[run_id]),
     }
     return render(request, "judging/analysis/audits/run_judgements.html", context)
+
+
+def _silent_last(
+    lines: Sequence[EvaluatorLine], opened: str
+) -> list[tuple[bool, list[EvaluatorLine]]]:
+    """Those with a verdict or opened, then those without one (True), folded; no empty group."""
+    groups: dict[bool, list[EvaluatorLine]] = {False: [], True: []}
+    for line in lines:
+        said = line.evaluation
+        groups[said.verdict not in PASSED_BY_VERDICT and str(said.evaluator_id) != opened].append(
+            line
+        )
+    return [(silent, group) for silent, group in groups.items() if group]
 
 
 def _lineage(

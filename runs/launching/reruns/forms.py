@@ -39,7 +39,7 @@ class RerunForm(forms.Form):
         choices=[
             (Seeds.SAME, _("as before")),
             (Seeds.NEW, _("a new one for every trial")),
-            (Seeds.FIXED, _("this one, further trials count up")),
+            (Seeds.FIXED, _("the number below, then counted up")),
         ],
         initial=Seeds.SAME,
     )
@@ -63,6 +63,7 @@ class RerunForm(forms.Form):
         label=_("experiment"),
         required=False,
         max_length=200,
+        help_text=_("Leave empty for none."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 

@@ -241,6 +241,15 @@ def test_the_pane_reads_in_one_order(item: StudyItem) -> None:
     assert "Original" in other
 
 
+def test_evaluators_without_a_verdict_are_folded_after_the_others(item: StudyItem) -> None:
+    for name in ("a mute one", "another mute one"):
+        audited.evaluation(item.run, audited.evaluator(name), "error")
+    audited.evaluation(item.run, audited.evaluator("z strict"), "failed")
+    shown = pane(audited.auditor(), item.run)
+    parts = ["z strict", "evaluators without a verdict", "a mute one", "another mute one"]
+    assert sorted(parts, key=shown.index) == parts
+
+
 def test_lineage_says_what_came_of_a_rerun_and_compares_with_the_original_first(
     item: StudyItem,
 ) -> None:
