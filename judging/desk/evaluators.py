@@ -62,6 +62,11 @@ class StudyEvaluators(NamedTuple):
     study: Study
     rows: Sequence[EvaluatorRow]
 
+    @property
+    def has_versions(self) -> bool:
+        """Whether there is a version to hold against the one before it."""
+        return any(row.earlier for row in self.rows)
+
 
 class NextStep(NamedTuple):
     """What is best done now, why, and where."""

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from judging.models import DisputeMessage, ReferenceVerdict, Study, StudyItem, StudyMember
+from judging.models import (
+    Dispute,
+    DisputeMessage,
+    Label,
+    ReferenceVerdict,
+    Study,
+    StudyItem,
+    StudyMember,
+    Unblinding,
+)
 from judging.models.labels import DisputeQuerySet
 from judging.studies.access import AUDIT, studies_hidden_from
 from judging.studies.disputes.pages import overruled_labels, own_disputes
@@ -24,7 +34,23 @@ from runs.models.visibility import visibility_of
 VISIT = timedelta(minutes=30)
 FEW = 5
 MOST_COUNTED = 99
+GOAL = (
+    *("item__run", "item__run__goal", "item__run__task"),
+    *("item__run__task__goal", "item__run__task__external_id"),
+)
 STUDIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DisputeToDecide:
+    """A dispute that waits for the person's decision.
+
+    Attributes:
+        verdicts: what its labels say, sorted; None as long as the person has not opened it.
+    """
+
+    dispute: Dispute
+    verdicts: list[str] | None
 
 
 def home_context(user: User) -> dict[str, Any]:
@@ -82,14 +108,40 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _waiting_disputes(user: User, own: DisputeQuerySet) -> dict[str, Any]:
-    """How many of their disputes the person should decide, and how many discuss."""
-    judged = Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk")
-    to_decide = Count("pk", filter=Q(item__study__in=judged))
+    """How many of their disputes the person should decide, and which first; how many discuss."""
+    judged = Q(item__study__in=Study.objects.of(user, StudyMember.Part.ADJUDICATOR).values("pk"))
+    to_decide = Count("pk", filter=judged)
     found = own.waiting().order_by().aggregate(n=Count("pk"), n_to_decide=to_decide)
+    n = found["n_to_decide"]
     return {
-        "n_to_decide": found["n_to_decide"],
-        "n_to_discuss": found["n"] - found["n_to_decide"],
+        "n_to_decide": n,
+        "to_decide": _oldest(user, own.waiting().filter(judged)) if n else [],
+        "n_to_discuss": found["n"] - n,
     }
+
+
+def _oldest(user: User, disputes: DisputeQuerySet) -> list[DisputeToDecide]:
+    """The few that have waited longest.
+
+    What labels say is shown to who has opened the dispute: that is when their seeing it is noted.
+    """
+    has_seen = Unblinding.objects.filter(user=user, item=OuterRef("item"))
+    labels: QuerySet[Any] = (
+        Label.objects.independent()
+        .filter(item__dispute__in=disputes.values("pk")[:FEW])
+        .select_related("item__dispute", "item__run__task")
+        .only("success", "item", "item__dispute__opened_at", *GOAL)
+        .annotate(has_seen=Exists(has_seen))
+        .order_by("item__dispute__opened_at", "item__dispute", "success")
+    )
+    found: dict[int, DisputeToDecide] = {}
+    for label in labels:
+        dispute = label.item.dispute
+        dispute.item = label.item
+        row = found.setdefault(dispute.pk, DisputeToDecide(dispute, [] if label.has_seen else None))
+        if row.verdicts is not None:
+            row.verdicts.append(label.success)
+    return list(found.values())
 
 
 def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str, Any]:
@@ -104,13 +156,16 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
     decided = ReferenceVerdict.objects.filter(decided_at__gt=after).order_by().values("item")
     ended = Run.objects.ended().filter(created_by=user, ended_at__gt=after)
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
+    overruled = list(overruled_labels(user, decided)[:FEW])
+    told = {label.item_id for label in overruled}
+    latest = own.decided().for_list().filter(item__in=decided)[:FEW]
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
-        "decided": list(own.decided().for_list().filter(item__in=decided)[:FEW]),
+        "decided": [dispute for dispute in latest if dispute.item_id not in told],
         "messages": list(
             comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
         ),
-        "overruled": list(overruled_labels(user, decided)[:FEW]),
+        "overruled": overruled,
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
         "n_runs_added": _runs_added(user, after) if user.has_perm("runs.view_run") else None,

@@ -1,7 +1,7 @@
 """How values read: durations, money, moments, verdicts, cells of tables. A template library."""
 
 import unicodedata
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from django.template.defaultfilters import stringfilter
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
 
@@ -127,6 +128,16 @@ def _moment(at: datetime, zone: tzinfo, language: str | None) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{} {}">{}</time>', at.isoformat(), short, local.tzname(), short
     )
+
+
+@register.filter
+def age(at: datetime) -> SafeString:
+    """How long ago in the largest unit from hours on, as 3 days; the moment on hover."""
+    local = timezone.localtime(at)
+    title = f"{formats.date_format(local, 'SHORT_DATETIME_FORMAT')} {local.tzname()}"
+    is_new = timezone.now() - at < timedelta(hours=1)
+    ago = _("less than an hour") if is_new else timesince(at, depth=1)
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), title, ago)
 
 
 @register.filter

@@ -42,7 +42,9 @@ def test_versions_of_one_evaluator_are_one_row_with_its_history() -> None:
     assert (row.newest.evaluator, [each.evaluator for each in row.earlier]) == (new, [old])
     assert row.got_worse
     assert row.line == "0.0,11.7 64.0,1.0"  # FN shares 1/4 and 3/4, the higher one at the top
-    assert "25.0 % → 75.0 % worse" in words_of(reverse("judging:audit_newest"))
+    words = words_of(reverse("judging:audit_newest"))
+    assert "25.0 % → 75.0 % worse" in words
+    assert "FN share by version" in words
 
 
 def test_an_evaluator_with_one_version_has_no_history() -> None:
@@ -50,6 +52,7 @@ def test_an_evaluator_with_one_version_has_no_history() -> None:
     audited.judged(world, audited.evaluator("strict"), ["tp", "fn"])
     (row,) = evaluators_of(AuditFacts(world.study)).rows
     assert (row.line, row.got_worse) == ("", False)
+    assert "FN share by version" not in words_of(reverse("judging:audit_newest"))
 
 
 def test_the_next_step_explains_the_evaluator_with_most_unexplained_errors() -> None:

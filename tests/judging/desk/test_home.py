@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.desk.home import begin_visit
-from judging.studies.disputes.services import add_message
+from judging.models import Dispute
+from judging.studies.disputes.services import add_message, decide
 from runs.models import AuditEntry, User
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import client_of, make_run, make_user
@@ -54,6 +56,55 @@ def test_progress_and_own_disputes_are_read_once() -> None:
 def test_adjudicators_see_what_to_decide() -> None:
     dispute = make_dispute()
     assert "dispute to decide" in home(adjudicators_of(dispute.item.study)[0])
+
+
+def test_adjudicators_see_the_oldest_disputes_and_verdicts_once_they_opened_them() -> None:
+    study = make_study(runs=7, adjudicators=1)
+    disputes = [make_dispute(study) for _ in range(6)]
+    opened = timezone.now() - timedelta(days=3, hours=2)
+    Dispute.objects.filter(pk=disputes[1].pk).update(opened_at=opened)
+    user = adjudicators_of(study)[0]
+    client = client_of(user)
+    oldest = [disputes[1], disputes[0], *disputes[2:5]]
+    addresses = [reverse("judging:dispute_detail", args=[each.pk]) for each in oldest]
+    shown = _waits(client)
+    assert re.findall(r'href="(/disputes/\d+/)"', shown) == [addresses[0], *addresses]
+    assert "All 6 disputes" in shown
+    assert "3\xa0days" in shown
+    assert shown.count("verdict hidden") == 5
+    assert 'class="verdict success"' not in shown
+    client.get(addresses[0])
+    shown = _waits(client)
+    assert shown.count("verdict hidden") == 4
+    assert shown.count('class="verdict success"') == shown.count('class="verdict failure"') == 1
+    assert 'class="oldest"' not in home(annotators_of(study)[0])
+
+
+def _waits(client: Client) -> str:
+    return client.get("/").content.decode().split('<ul class="waits">')[1].split("</section>")[0]
+
+
+def test_an_overruled_label_is_told_once() -> None:
+    dispute = make_dispute()
+    study = dispute.item.study
+    overruled, right = annotators_of(study)
+    judge = adjudicators_of(study)[0]
+    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="Empty.", version=0)
+    address = reverse("judging:dispute_detail", args=[dispute.pk])
+    shown = home(overruled)
+    assert shown.count(f'href="{address}"') == 1
+    assert "You were overruled:" in shown
+    assert "Dispute decided:" not in shown
+    assert "Dispute decided:" in home(right)
+
+
+def test_work_that_waits_for_people_leads_to_it() -> None:
+    make_dispute(make_study(runs=3, adjudicators=1))
+    shown = home(make_user("engineer"))
+    assert f'<a href="{reverse("judging:study_list")}">2 runs wait for labels</a>' in shown
+    waits = f'<a href="{reverse("judging:dispute_list")}">1 dispute waits for a decision</a>'
+    assert waits in shown
+    assert shown.index(waits) < shown.index("In the last week")
 
 
 def test_empty_pages_say_what_to_do() -> None:
