@@ -7,7 +7,8 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from judging.models.studies import Guideline, Study, StudyItem
@@ -165,6 +166,12 @@ class DisputeQuerySet(models.QuerySet["Dispute"]):
         return self.filter(item__status=StudyItem.Status.SETTLED).order_by(
             "-item__verdict__decided_at"
         )
+
+    def with_message_counts(self) -> Self:
+        """Adds `n_messages`: how many comments the discussion has; counted for each row alone."""
+        messages = DisputeMessage.objects.filter(dispute=OuterRef("pk")).order_by()
+        counts = messages.values("dispute").annotate(n=Count("pk")).values("n")
+        return self.annotate(n_messages=Coalesce(Subquery(counts), 0))
 
     def for_list(self) -> Self:
         """With everything a row shows; nothing of the run that may be hidden."""

@@ -13,15 +13,17 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
-from judging.models import StudyItem
-from runs.interface.words import moment, verdict
+from runs.interface.words import age, moment, verdict
 
 if TYPE_CHECKING:
     from judging.models.labels import DisputeQuerySet
 
 READ = (
-    *("pk", "opened_at", "item__status", "item__verdict__verdict", "item__study__name"),
+    *("pk", "item__study__name"),
     *("item__run__goal", "item__run__task__goal", "item__run__task__external_id"),
+)
+DECISION = tuple(
+    f"item__verdict__{name}" for name in ("verdict", "decided_at", "decided_by__username")
 )
 GOAL_CHARS = 120
 
@@ -36,19 +38,10 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         attrs={"td": {"class": "first half", "hx-disable": True}},
     )
     study = tables.Column(verbose_name=_("study"), accessor="item__study__name")
-    since = tables.Column(
-        verbose_name=_("Since"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
-    )
-    verdict = tables.Column(
-        verbose_name=_("verdict"), accessor="item__verdict__verdict", empty_values=()
-    )
 
     class Meta:
         orderable = False
         attrs = {"class": "table list"}
-
-    def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
-        super().__init__(list(disputes.values_list(*READ, named=True)), **options)
 
     @cached_property
     def _any_address(self) -> str:
@@ -62,9 +55,43 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         address = self._any_address.replace("0", str(record.pk))
         return format_html('<a href="{}">{}</a>', address, words)
 
-    def render_since(self, value: datetime) -> str:
-        return moment(value)
 
-    def render_verdict(self, value: str | None, record: Any) -> SafeString:
-        is_settled = record.item__status == StudyItem.Status.SETTLED
-        return verdict(value if is_settled else "disputed")
+class WaitingDisputeTable(DisputeTable):
+    """Disputes that wait: for how long, and how much was said."""
+
+    age = tables.Column(
+        verbose_name=_("Open for"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
+    )
+    n_messages = tables.Column(
+        verbose_name=_("Comments"),
+        attrs={"td": {"class": "num", "data-label": _("Comments")}, "th": {"class": "num"}},
+    )
+
+    def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
+        counted = disputes.with_message_counts()
+        rows = counted.values_list(*READ, "opened_at", "n_messages", named=True)
+        super().__init__(list(rows), **options)
+
+    def render_age(self, value: datetime) -> SafeString:
+        return age(value)
+
+
+class DecidedDisputeTable(DisputeTable):
+    """Decided ones: what was decided, when, and by whom."""
+
+    verdict = tables.Column(verbose_name=_("verdict"), accessor="item__verdict__verdict")
+    decided = tables.Column(
+        verbose_name=_("Decided"),
+        accessor="item__verdict__decided_at",
+        attrs={"td": {"class": "nowrap"}},
+    )
+
+    def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
+        super().__init__(list(disputes.values_list(*READ, *DECISION, named=True)), **options)
+
+    def render_verdict(self, value: str) -> SafeString:
+        return verdict(value)
+
+    def render_decided(self, value: datetime, record: Any) -> SafeString | str:
+        by = record.item__verdict__decided_by__username
+        return format_html("{} · {}", moment(value), by) if by else moment(value)

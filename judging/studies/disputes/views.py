@@ -28,7 +28,7 @@ from judging.studies.disputes.services import (
     add_message,
     decide,
 )
-from judging.studies.disputes.tables import DisputeTable
+from judging.studies.disputes.tables import DecidedDisputeTable, WaitingDisputeTable
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator
 
@@ -45,8 +45,8 @@ def dispute_list(request: AppRequest) -> HttpResponse:
     page: Any = BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "waiting": DisputeTable(page.object_list),
-        "decided": DisputeTable(decided_disputes(user, PER_PAGE)),
+        "waiting": WaitingDisputeTable(page.object_list),
+        "decided": DecidedDisputeTable(decided_disputes(user, PER_PAGE)),
         "n_overruled": overruled_labels(request.user).count(),
     }
     return render(request, "judging/studies/dispute_list.html", context)

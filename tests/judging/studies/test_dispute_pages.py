@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
 from judging.portability.judgements.label_files import import_labels
@@ -15,6 +17,7 @@ from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.pages import decided_disputes, waiting_disputes
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.services import close_study
+from runs.interface.words import moment
 from runs.models import User
 from tests.judging.factories import (
     adjudicators_of,
@@ -141,6 +144,25 @@ def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Disput
     assert (
         "You were overruled:" in client_of(overruled).get(reverse("judging:home")).content.decode()
     )
+
+
+def test_the_list_says_how_long_disputes_wait_and_who_decided(dispute: Dispute) -> None:
+    def rows() -> str:
+        return client_of(judge(dispute)).get(reverse("judging:dispute_list")).content.decode()
+
+    Dispute.objects.update(opened_at=timezone.now() - timedelta(days=3))
+    for text in ("look again", "I did"):
+        add_message(dispute=dispute, author=annotators_of(dispute.item.study)[0], text=text)
+    waiting = rows()
+    assert "3\xa0days" in waiting
+    assert '<td class="num" data-label="Comments">2</td>' in waiting
+    assert 'class="verdict' not in waiting
+    decide(dispute=dispute, adjudicator=judge(dispute), verdict="failure", rationale="w", version=0)
+    decided = rows().split("<h2>Decided</h2>")[1]
+    verdict = ReferenceVerdict.objects.get()
+    assert f"{moment(verdict.decided_at)} · {judge(dispute)}</td>" in decided
+    assert 'class="verdict failure"' in decided
+    assert "days" not in decided
 
 
 @pytest.mark.fault(12, "a decision is sent after another one")
