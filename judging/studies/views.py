@@ -26,7 +26,7 @@ from judging.studies.pages import (
     shows_label_times,
     study_rows,
 )
-from judging.studies.protocols import PRESETS, cause_choices, preset, render_markdown
+from judging.studies.protocols import PRESETS, Preset, cause_choices, preset, render_markdown
 from judging.studies.services import (
     MAX_RUNS,
     MemberError,
@@ -101,11 +101,14 @@ def _knows_outcomes(study: Study) -> list[User]:
     return [person for person in people if person.has_perm("runs.view_run")]
 
 
-@vary_on_headers("HX-Request")
+@vary_on_headers("HX-Request", "HX-Target")
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("judging.add_study", raise_exception=True)
 def study_create(request: AppRequest) -> HttpResponse:
-    """Choose runs by the filters of the runs table, and state the protocol."""
+    """Choose runs by the filters of the runs table, and state the protocol.
+
+    The page asks for either of these alone, so that nothing typed into the rest is lost.
+    """
     chosen = preset(request.GET.get(PROTOCOL))
     query = request.POST.get("query", "") if request.method == "POST" else _run_query(request)
     data = request.POST if request.method == "POST" else None
@@ -120,12 +123,17 @@ def study_create(request: AppRequest) -> HttpResponse:
         "filter": run_filter(query, request.user),
         "n_matching": count_rows(matching_runs(query, request.user)),
         "most": MAX_RUNS,
-        "presets": PRESETS,
+        "presets": [(each, _preset_address(each, query)) for each in PRESETS],
         "chosen": chosen,
     }
     return render(
         request, "judging/studies/study_create.html", context, status=422 if form.errors else 200
     )
+
+
+def _preset_address(each: Preset, query: str) -> str:
+    """What the address of the page asks for with this protocol and the same filters of runs."""
+    return "&".join(filter(None, [each.key and f"{PROTOCOL}={each.key}", query]))
 
 
 def _run_query(request: AppRequest) -> str:

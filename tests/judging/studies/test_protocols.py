@@ -46,6 +46,22 @@ def test_a_study_starts_from_the_protocol_of_the_live_web() -> None:
     )
 
 
+def test_another_protocol_replaces_nothing_but_its_fields() -> None:
+    client = client_of(make_user("engineer"))
+    address = reverse(NEW) + "?protocol=online_mind2web&site=shop"
+    page = client.get(address).content.decode()
+    assert 'href="?protocol=online_mind2web&amp;site=shop"' in page
+    assert 'href="?site=shop"' in page
+    assert '&amp;"' not in page
+    asked = {"HX-Request": "true", "HX-Target": "study-protocol"}
+    part = client.get(address, headers=asked).content.decode()
+    assert "claims what no picture shows" in part
+    assert all(f'name="{name}"' not in part for name in ("name", "query", "seed", "annotators"))
+    runs = client.get(address, headers=asked | {"HX-Target": "study-runs"}).content.decode()
+    assert 'name="query"' in runs
+    assert 'name="guidelines"' not in runs
+
+
 def test_an_unknown_protocol_is_the_usual_one() -> None:
     assert preset("nothing") is preset(None) is PRESETS[0]
 
