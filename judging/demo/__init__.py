@@ -18,10 +18,8 @@ MILESTONES_FILE = Path(__file__).parent / "milestones.json"
 NAME = "Demo: four sites of a small town"
 DESCRIPTION = (
     "Demo data. Scripted agents answered questions and did errands in a library, a shop, a forum"
-    " and on a map of our own: to the point, in whole sentences, and carelessly. The strict matcher"
-    " misses right answers here, and lets wrong ones pass; repaired matcher and patched tasks put"
-    " that right. Where a language model would judge, a stub of fixed rules answered."
-    " The times of labels are reckoned from steps and words."
+    " and on a map of our own: to the point, in whole sentences, and carelessly. The times of"
+    " labels are estimated from steps and words."
 )
 EXPERIMENT = "Demo: Larkfield"
 """Of the study's runs."""

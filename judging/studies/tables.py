@@ -9,8 +9,7 @@ import django_tables2 as tables
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.models import Study, StudyItem, StudyMember
@@ -100,7 +99,7 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
         link = '<a class="button small{}" href="{}">{}</a>'
         if record.own and record.own.left:
             address = reverse("judging:annotate", args=[value.pk])
-            return format_html(link, " primary", address, capfirst(gettext("label")))
+            return format_html(link, " primary", address, pgettext("a button", "Label"))
         if self.audits:
             return format_html(
                 link, "", reverse("judging:audit", args=[value.pk]), gettext("Audit")
