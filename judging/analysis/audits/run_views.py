@@ -86,6 +86,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
         "study": study,
         "evaluator": evaluator,
         "cells": shown,
+        "heading": _HEADINGS.get(shown[0], "") if len(shown) == 1 else "",
         "address": cells,
         "table": table,
         "listed": listed,
@@ -100,6 +101,8 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     return render(request, "judging/analysis/audits/audit_cells.html", context)
 
 
+_HEADINGS = {Shown.FN: gettext_lazy("missed successes"), Shown.FP: gettext_lazy("passed failures")}
+"""What runs of the one cell are, where they are errors."""
 _NONE_OF = {
     Shown.FN: (Shown.TP, gettext_lazy("Misses none of %(n)s successes")),
     Shown.FP: (Shown.TN, gettext_lazy("Passes none of %(n)s failures")),

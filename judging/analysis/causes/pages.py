@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from judging.analysis.audits.explanations import decided_by, expected_by
 from judging.analysis.audits.population import (
     JudgedItem,
     Shown,
@@ -36,6 +37,7 @@ from judging.analysis.pictures_bars import CauseBar, causes_picture
 from judging.models import Cause, CauseTag, EvaluatorVersion, Repair, Study
 from judging.statistics.figures import Share
 from judging.studies.forms import StatementForm, note_field
+from runs.interface.stored_sentences import worded
 from runs.models import User
 from runs.models.parsing import read_number
 
@@ -205,6 +207,15 @@ class CausePane:
         """Everything that was said of the error, the newest first."""
         self.form = CauseForm.about(next((tag for tag in self.history if tag.is_current), None))
         self.walk = urlencode(walk)
+
+    @property
+    def expected(self) -> str:
+        return expected_by(self.item.said_details)
+
+    @property
+    def decided(self) -> str:
+        """What made the verdict, as the list of a cell says it."""
+        return worded(self.item.said_reason or "") or decided_by(self.item.said_details)
 
     @property
     def tag(self) -> CauseTag | None:

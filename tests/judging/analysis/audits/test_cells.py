@@ -44,6 +44,24 @@ def test_list_links_to_the_run_with_its_way_through_the_cell(mixed: audited.Audi
         address = f"/runs/{item.run_id}/?study={mixed.study.pk}&amp;audit={judge.pk}&amp;cell=fn"
         assert address in page
     assert page.count("data-run=") == 3
+    assert "<title>FN: missed successes" in page
+
+
+def test_an_empty_cell_says_why(mixed: audited.Audited) -> None:
+    client = client_of(make_user("engineer"))
+    study, judge = audited.study("All right"), audited.evaluator("first")
+    audited.judged(study, judge, ["tp", "tp", "tn"])
+    pages = [
+        open_page(client, "audit_cells", study.study.pk, judge.pk, cell).content.decode()
+        for cell in ("fn", "fp")
+    ]
+    assert "Misses none of 2 successes" in pages[0]
+    assert "Passes none of 1 failures" in pages[1]
+    silent = audited.evaluator("silent")
+    page = open_page(client, "audit_cells", study.study.pk, silent.pk, "fn").content.decode()
+    assert "No verdict on any run" in page
+    assert "Not evaluated yet" in page
+    assert reverse("judging:audit_evaluate", args=[study.study.pk]) in page
 
 
 def test_a_cell_can_be_run_again_as_a_whole(mixed: audited.Audited) -> None:

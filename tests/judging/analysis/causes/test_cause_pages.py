@@ -62,7 +62,13 @@ class TestOneRun:
 
     def test_without_htmx_it_is_a_page(self, world: audited.Audited, tagger: User) -> None:
         client = client_of(tagger)
-        assert b"<!doctype html>" in client.get(form_of(world, 0)).content
+        Evaluation.objects.filter(run=world.items[0].run_id).update(
+            details={"checks": [{"name": "exact", "verdict": "failed", "expected": "1 May"}]}
+        )
+        page = client.get(form_of(world, 0)).content
+        assert b"<!doctype html>" in page
+        assert b"1 May" in page
+        assert b"<dd>exact</dd>" in page
         answer = client.post(form_of(world, 0), {**SAID, "action": "save"})
         assert b"<!doctype html>" in answer.content
         assert len(current()) == 1
