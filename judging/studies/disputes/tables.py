@@ -67,6 +67,9 @@ class WaitingDisputeTable(DisputeTable):
         attrs={"td": {"class": "num", "data-label": _("Comments")}, "th": {"class": "num"}},
     )
 
+    class Meta(DisputeTable.Meta):
+        """The library does not pass it on by itself."""
+
     def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
         counted = disputes.with_message_counts()
         rows = counted.values_list(*READ, "opened_at", "n_messages", named=True)
@@ -85,6 +88,9 @@ class DecidedDisputeTable(DisputeTable):
         accessor="item__verdict__decided_at",
         attrs={"td": {"class": "nowrap"}},
     )
+
+    class Meta(DisputeTable.Meta):
+        """The library does not pass it on by itself."""
 
     def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
         super().__init__(list(disputes.values_list(*READ, *DECISION, named=True)), **options)

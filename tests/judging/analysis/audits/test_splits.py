@@ -120,7 +120,8 @@ def test_a_split_that_no_task_has_is_empty(parted: audited.Audited, split: str) 
     address = reverse("judging:audit", args=[parted.study.pk])
     answer = client.get(f"{address}?split={split}")
     assert answer.status_code == 200
-    assert "No run has a reference verdict yet" in answer.content.decode()
+    assert "0 runs with a reference verdict" in answer.content.decode()
+    assert "No run has a reference verdict yet" not in answer.content.decode()
     assert "No task of this study has the split" in answer.content.decode()
     assert "<script>" not in answer.content.decode().split("<main")[-1]
 
