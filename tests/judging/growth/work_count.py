@@ -15,8 +15,8 @@ from django.db import connection
 
 from tests.judging.studies.statements import Statement, asked_of_database
 
-INSTRUCTIONS_AT_ONCE = 100
-"""SQLite reports whenever it has carried out so many."""
+INSTRUCTIONS_AT_ONCE = 10
+"""SQLite reports whenever a statement has carried out so many; what is left at its end is lost."""
 FEW_INSTRUCTIONS = 1_000
 """Fewer are taken for so many: one row more or less tells nothing."""
 FEW_ROWS = 1_000
