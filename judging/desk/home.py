@@ -158,10 +158,10 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
     imports = ImportJob.objects.filter(created_by=user, ended_at__gt=after)
     overruled = list(overruled_labels(user, decided)[:FEW])
     told = {label.item_id for label in overruled}
-    latest = own.decided().for_list().filter(item__in=decided)[:FEW]
+    latest = own.decided().for_list().filter(item__in=decided).exclude(item__in=told)[:FEW]
     news: dict[str, Any] = {
         "opened": list(own.waiting().for_list().filter(opened_at__gt=after)[:FEW]),
-        "decided": [dispute for dispute in latest if dispute.item_id not in told],
+        "decided": list(latest),
         "messages": list(
             comments.exclude(author=user).select_related("dispute__item__run__task")[:FEW]
         ),

@@ -77,19 +77,19 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 KINDS = {
-    "audit/batches": (gettext_noop("evaluation batch"), "/audit/batches/", "Evaluation batches"),
-    "disputes": (gettext_noop("dispute"), "/disputes/", "Disputes"),
-    "experiments": (gettext_noop("experiment"), "/experiments/", "experiments"),
-    "hints": (gettext_noop("hint"), "/hints/", "hints"),
-    "imports": (gettext_noop("import"), "/imports/", "Imports"),
-    "knowledge": (gettext_noop("web knowledge"), "/knowledge/", "web knowledge"),
-    "policies": (gettext_noop("retry policy"), "/policies/", "Retry policies"),
-    "runs": (gettext_noop("run"), "/runs/", "runs"),
-    "studies": (gettext_noop("study"), "/studies/", "studies"),
-    "tasks": (gettext_noop("task"), "/tasks/", "tasks"),
-    "tasks/sets": (gettext_noop("task set"), "/tasks/", "tasks"),
+    "audit/batches": (gettext_noop("evaluation batch"), gettext_noop("Evaluation batches")),
+    "disputes": (gettext_noop("dispute"), gettext_noop("Disputes")),
+    "experiments": (gettext_noop("experiment"), gettext_noop("Experiments")),
+    "hints": (gettext_noop("hint"), gettext_noop("hints")),
+    "imports": (gettext_noop("import"), gettext_noop("Imports")),
+    "knowledge": (gettext_noop("web knowledge"), gettext_noop("web knowledge")),
+    "policies": (gettext_noop("retry policy"), gettext_noop("Retry policies")),
+    "runs": (gettext_noop("run"), gettext_noop("runs")),
+    "studies": (gettext_noop("study"), gettext_noop("studies")),
+    "tasks": (gettext_noop("task"), gettext_noop("tasks")),
+    "tasks/sets": (gettext_noop("task set"), gettext_noop("tasks")),
 }
-"""What an address with a key is of, by its head: the kind of thing, its list, that one's name."""
+"""What an address with a key is of, by its head: the kind of thing, and its list's name."""
 _KEYED = re.compile(r"([a-z/]+)/<\w+:(\w+)>/?(.*)")
 
 
@@ -104,12 +104,12 @@ def _missing(match: ResolverMatch | None) -> tuple[str, str, str, str]:
     keyed = _KEYED.fullmatch(match.route) if match is not None else None
     if match is None or keyed is None or keyed[1] not in KINDS:
         return title, text, "/", _("Home")
-    kind, listed, label = KINDS[keyed[1]]
+    kind, label = KINDS[keyed[1]]
     words = _("There is no %(kind)s %(key)s, or you may not see it.")
     if keyed[3]:
         words = _("There is no %(kind)s %(key)s, or no such part of it, or you may not see it.")
     text = words % {"kind": _(kind), "key": match.kwargs[keyed[2]]}
-    return title, text, listed, capfirst(_(label))
+    return title, text, f"/{keyed[1].removesuffix('/sets')}/", capfirst(_(label))
 
 
 def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:

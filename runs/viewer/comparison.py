@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypedDict
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -101,14 +101,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run to compare with, how it is related, and whether it is the one that was repeated.
+    """A run to compare with, how it is related, and the query of the comparison.
 
-    That one stands at the left.
+    The one that was repeated stands at the left.
     """
 
     run: Run
     relation: str
-    is_original: bool
+    query: str
 
 
 def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[str, Any]:
@@ -208,7 +208,8 @@ def _choice(run: Run, other: Run) -> Choice:
         repeats = run.rerun_of_id is not None
         is_original = repeats and (run.rerun_of_id == other.pk or not other.rerun_of_id)
         relation = _("rerun") if other.rerun_of_id else _("original")
-    return Choice(other, relation, is_original)
+    left, right = (other, run) if is_original else (run, other)
+    return Choice(other, relation, urlencode({"a": left.pk, "b": right.pk}))
 
 
 def _counting(steps: list[StepRow]) -> list[StepRow]:
