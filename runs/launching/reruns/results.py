@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import TextChoices
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -32,6 +34,14 @@ class RerunResult:
     result: Result
     original: UUID
     sources: str
+
+    @property
+    def badge(self) -> SafeString:
+        """The result in a word; on hover, whose verdicts were compared."""
+        title = _("Compared by %(sources)s") % {"sources": self.sources}
+        return format_html(
+            '<span class="result {}" title="{}">{}</span>', self.result, title, self.result.label
+        )
 
 
 def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
