@@ -40,6 +40,8 @@ from webagent.trajectory.values import field_errors
 FORMAT = "crosscheck-study/1"
 LARGEST_FILE = 1_000_000
 """Bytes of a study file."""
+LONGEST_LINE = 2_000
+"""Characters: the reader of TOML takes quadratic time for the parts of a dotted key."""
 
 
 class Unit(StrEnum):
@@ -246,9 +248,15 @@ def read_study_file(content: bytes, file: str) -> StudyFile:
     if len(content) > LARGEST_FILE:
         raise StudyFileError(file, "", f"is larger than {LARGEST_FILE:,} bytes")
     try:
-        said = tomllib.loads(content.decode("utf-8"))
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise StudyFileError(file, "", f"is no UTF-8 text, from byte {error.start} on") from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > LONGEST_LINE:
+            reason = f"line {number} is longer than {LONGEST_LINE:,} characters"
+            raise StudyFileError(file, "", reason)
+    try:
+        said = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise StudyFileError(file, "", f"is no TOML: {error}") from None
     try:

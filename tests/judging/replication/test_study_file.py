@@ -41,6 +41,11 @@ def test_what_is_said_closest_to_a_figure_counts() -> None:
 
 BAD = {
     "no TOML": ("name = ", "", "is no TOML"),
+    "a line that would take minutes to read": (
+        files.NEC + "\n" + "1." * 100_000,
+        "",
+        f"line {files.NEC.count(chr(10)) + 2} is longer than 2,000 characters",
+    ),
     "another format": (files.NEC.replace("study/1", "study/9"), "format", "crosscheck-study/1"),
     "a field that there is not": (
         files.NEC.replace("[paper]", "[paper]\ntitel = 'x'"),
