@@ -4,9 +4,10 @@ import unicodedata
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template.defaultfilters import stringfilter
 from django.utils import formats, timezone
 from django.utils.html import format_html
@@ -16,10 +17,8 @@ from django.utils.translation import get_language, gettext_lazy, ngettext, pgett
 from django.utils.translation import gettext as _
 
 from runs.interface.stored_sentences import details_worded, worded
+from runs.models import Run
 from runs.models.hooks import LinkedPage, address_above
-
-if TYPE_CHECKING:
-    from runs.models import Run
 
 register = template.Library()
 
@@ -162,7 +161,7 @@ _NO_MARK = format_html("{}", "")
 
 
 @register.filter
-def stub_mark(run: "Run") -> SafeString:
+def stub_mark(run: Run) -> SafeString:
     """What marks a run without trajectory wherever runs are listed; empty for all others."""
     if not run.is_stub:
         return _NO_MARK
@@ -186,6 +185,18 @@ def _cell(name: str, language: str | None) -> SafeString:
 def extension_url(page: str, *args: object) -> str:
     """The address of a `LinkedPage`, such as `{% extension_url 'hint_report' experiment.pk %}`."""
     return address_above(LinkedPage(page), *args)
+
+
+@register.simple_tag(takes_context=True)
+def lacks_runs(context: template.Context) -> bool:
+    """Whether there are no runs at all; False for somebody who may not know."""
+    return context["user"].has_perm("runs.view_run") and not Run.objects.exists()
+
+
+@register.simple_tag
+def allows_demo() -> bool:
+    """Whether this installation offers the demo."""
+    return settings.ALLOWS_DEMO
 
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -21,6 +21,7 @@ class LinkedPage(StrEnum):
 
     HOME = "home"
     PALETTE = "palette"
+    LOAD_DEMO = "demo_load"
     API_REFERENCE = "api_reference"
     STUDIES = "study_list"
     NEW_STUDY = "study_create"

@@ -283,6 +283,7 @@ def test_nonsense_in_the_address_breaks_nothing(world: World, overseer, nonsense
 
 NOTHING_FOREIGN = {
     # Our own words, and numbers.
+    "_fragments/no_runs.html",
     "errors/bare.html",
     "judging/demo/demo_load.html",
     "judging/desk/_neglected.html",

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
@@ -146,6 +147,27 @@ def test_the_first_visit_offers_three_steps(settings: Any) -> None:
     assert f'action="{reverse("runs:import_list")}"' not in later
     outsider = client_of(make_user("annotator")).get(reverse("judging:home")).content.decode()
     assert "You are not in a study yet" in outsider
+
+
+@pytest.mark.parametrize("page", ["study_list", "audit_home", "batch_list", "reruns"])
+def test_without_runs_they_are_the_next_step(page: str, settings: Any) -> None:
+    settings.ALLOWS_DEMO = True
+    address = "/reruns/" if page == "reruns" else reverse(f"judging:{page}")
+    engineer, steps = client_of(make_user("engineer")), (reverse("runs:import_list"), "/demo/")
+
+    def offers(address: str) -> list[bool]:
+        shown = engineer.get(address).content.decode()
+        return [f'href="{step}"' in shown.partition("<main")[2] for step in steps]
+
+    assert offers(address) == [True, True]
+    other = make_user("annotator")
+    may = ["view_run", "view_audit", "rerun_run"]
+    other.user_permissions.set(Permission.objects.filter(codename__in=may))
+    told = client_of(other).get(address).content.decode()
+    assert ("such as an engineer" in told) is (page != "study_list")
+    assert steps[0] not in told.partition("<main")[2]
+    make_run(pictures=False)
+    assert not any(offers(address))
 
 
 def test_an_installation_for_others_offers_no_demo() -> None:
