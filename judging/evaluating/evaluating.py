@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, override
 
 from judging.evaluators.contract import Evaluator, Finding, having_read
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
@@ -45,6 +45,12 @@ class Tally:
         return self.verdicts.total()
 
 
+def logged_name(version: EvaluatorVersion) -> str:
+    """Its name on pages with its version, in English as all that is stored."""
+    with override("en"):
+        return version.shown
+
+
 def version_of(evaluator: Evaluator) -> EvaluatorVersion:
     """The stored version of an evaluator, made on first sight."""
     identity = evaluator.identity
@@ -59,7 +65,7 @@ def version_of(evaluator: Evaluator) -> EvaluatorVersion:
             },
         )
         if is_new:
-            record_entry(EVALUATOR_ADDED, about=version, words=f"{version.name} @{version.version}")
+            record_entry(EVALUATOR_ADDED, about=version, words=logged_name(version))
     return version
 
 

@@ -17,7 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.evaluating.batches import add_items
-from judging.evaluating.evaluating import Again, runs_of, runs_to_evaluate, version_of
+from judging.evaluating.evaluating import (
+    Again,
+    logged_name,
+    runs_of,
+    runs_to_evaluate,
+    version_of,
+)
 from judging.evaluating.tasks import dispatch_batches
 from judging.evaluators.contract import AskingEvaluator, Evaluator
 from judging.evaluators.registry import model_asked_by, usable_entry
@@ -219,7 +225,7 @@ def start_batch(
         )
         add_items(batch, chosen or ())
         of = f"study {study.pk}" if study else f"{len(chosen or ())} runs"
-        words = f"{version.name} @{version.version}, {of}"
+        words = f"{logged_name(version)}, {of}"
         record_entry(EVALUATION_STARTED, about=batch, words=words, user=user)
         if notifies:
             transaction.on_commit(dispatch_batches)

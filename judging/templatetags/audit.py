@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.figures import Measured
@@ -107,9 +107,16 @@ def _cells(each: EvaluatorAudit, shares: list[tuple[Shown, Share]]) -> Iterator[
 def errors_of(each: EvaluatorAudit) -> SafeString:
     """What an evaluator gets wrong and of what it says nothing; figures lead to their runs."""
     parts = []
+    missed, passed = each.matrix.fnr, each.matrix.fpr
+    misses = ngettext(
+        "misses %(n)s of %(total)s success", "misses %(n)s of %(total)s successes", missed.total
+    )
+    passes = ngettext(
+        "passes %(n)s of %(total)s failure", "passes %(n)s of %(total)s failures", passed.total
+    )
     for share, url, words in (
-        (each.matrix.fnr, each.missed_url, _("misses %(n)s of %(total)s successes")),
-        (each.matrix.fpr, each.passed_url, _("passes %(n)s of %(total)s failures")),
+        (missed, each.missed_url, misses),
+        (passed, each.passed_url, passes),
     ):
         if share.total:
             found = words % {"n": intcomma(share.count), "total": intcomma(share.total)}

@@ -65,6 +65,8 @@ class Finding:
     """The audit of the evaluator that corrects it."""
     without_stub: Correction | None = None
     """The best correction by an evaluator that asks no stub, where the best of all asks one."""
+    drawn: EvaluatorAudit | None = None
+    """The audit of the evaluator that is drawn as its repair: of a stub where all others fail."""
 
     @property
     def places(self) -> list[tuple[int, Any, str]]:
@@ -110,6 +112,7 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
         return [Finding(audit=each) for each in facts.audit.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
     corrections, without_stub = best_corrections(facts)
+    repairs_by = corrections | without_stub
     audits = {each.evaluator.pk: each for each in facts.audit.evaluators}
 
     def repaired_by(correction: Correction | None) -> EvaluatorAudit | None:
@@ -123,6 +126,7 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
             correction=corrections.get(each.evaluator.pk),
             after=repaired_by(corrections.get(each.evaluator.pk)),
             without_stub=without_stub.get(each.evaluator.pk),
+            drawn=repaired_by(repairs_by.get(each.evaluator.pk)),
         )
         for each in facts.audit.by_errors
     ]
@@ -188,6 +192,19 @@ def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int
     return best, {key: each for key, each in real.items() if each is not best[key]}
 
 
+def worst_and_its_repair(facts: AuditFacts) -> tuple[VerdictSource, VerdictSource] | None:
+    """Of the evaluators that another one corrects the one that errs most, and its best repair; the
+    first two where nobody corrects any. None without two.
+    """
+    best, without_stub = best_corrections(facts)
+    repaired = best | without_stub
+    for each in facts.audit.by_errors:
+        if correction := repaired.get(each.evaluator.pk):
+            return facts.sources.named(str(each.evaluator.pk)), correction.by
+    evaluators = facts.sources.evaluators
+    return (evaluators[0], evaluators[1]) if len(evaluators) > 1 else None
+
+
 def _rank(version: EvaluatorVersion, correction: Correction) -> tuple[int, bool]:
     by = correction.by.evaluator
     return correction.gain, by is not None and by.kind == version.kind
@@ -208,17 +225,17 @@ def before_and_after(found: Iterable[Finding]) -> SafeString | None:
 
     None where nobody corrects any.
     """
-    drawn = [each for each in found if each.audit.matrix.fn and each.after][:MOST_DRAWN]
+    drawn = [each for each in found if each.audit.matrix.fn and each.drawn][:MOST_DRAWN]
     if not drawn:
         return None
     kind = BY_KEY["fn_share"]
-    shown = [version for each in drawn for version in (each.audit, each.after) if version]
+    shown = [version for each in drawn for version in (each.audit, each.drawn) if version]
     names = short_names({each.evaluator.pk: each.evaluator for each in shown}.values())
     rows = []
     for each in drawn:
         rows.append(_drawn(each, Measured(each.audit, kind), names))
-        if each.after is not None:
-            rows.append(_drawn(each, Measured(each.after, kind), names, is_after=True))
+        if each.drawn is not None:
+            rows.append(_drawn(each, Measured(each.drawn, kind), names, is_after=True))
     label = gettext("FN share before and after the repair")
     return interval_picture(rows, label=label, meaning="fn")
 
@@ -227,12 +244,14 @@ def _drawn(
     found: Finding, share: Measured, names: Mapping[int, str], *, is_after: bool = False
 ) -> IntervalRow:
     name = names[share.audit.evaluator.pk]
+    if share.audit.evaluator.is_stub:
+        name = gettext("%(name)s (stub)") % {"name": name}
     return figure_row(
         f"→ {name}" if is_after else name,
         share.value,
         share.interval,
         counted=share.share,
-        url=found.compare_url if is_after else share.url,
+        url=(found.without_stub_url or found.compare_url) if is_after else share.url,
         meaning="evaluator" if is_after else "fn",
     )
 

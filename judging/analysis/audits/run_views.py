@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
@@ -104,8 +104,14 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
 _HEADINGS = {Shown.FN: gettext_lazy("missed successes"), Shown.FP: gettext_lazy("passed failures")}
 """What runs of the one cell are, where they are errors."""
 _NONE_OF = {
-    Shown.FN: (Shown.TP, gettext_lazy("Misses none of %(n)s successes")),
-    Shown.FP: (Shown.TN, gettext_lazy("Passes none of %(n)s failures")),
+    Shown.FN: (
+        Shown.TP,
+        ngettext_lazy("Does not miss the only success", "Misses none of %(total)s successes", "n"),
+    ),
+    Shown.FP: (
+        Shown.TN,
+        ngettext_lazy("Does not pass the only failure", "Passes none of %(total)s failures", "n"),
+    ),
 }
 """What an empty cell of errors says, by how many runs of the cell beside it."""
 
@@ -125,7 +131,8 @@ def _why_empty(
     beside, words = _NONE_OF.get(cells[0], (None, "")) if len(cells) == 1 else (None, "")
     if beside is None or not counts[beside]:
         return {}
-    return {"title": words % {"n": intcomma(counts[beside])}}
+    n = counts[beside]
+    return {"title": words % {"n": n, "total": intcomma(n)}}
 
 
 def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:

@@ -26,15 +26,17 @@ from judging.analysis.audits.comparing.evaluators import (
     Flip,
     Flips,
 )
-from judging.analysis.audits.comparing.studies import DEFAULT_PAIRS, TwoStudies, two_studies
+from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
 from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.figures import BY_KEY
 from judging.analysis.audits.population import Shown
+from judging.analysis.audits.repairs import worst_and_its_repair
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.selection import in_cells
-from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
+from judging.analysis.audits.verdict_sources import VerdictSource, sources_of
 from judging.analysis.audits.views import as_part, audit_page
+from judging.analysis.audits.what_if.pages import judged_tasks
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
@@ -57,7 +59,7 @@ PAIR = ("first", "second")
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     """What a second evaluator repairs and breaks of a first one, and what switches would."""
     facts = AuditFacts(study)
-    pair = _pair(request, facts.sources)
+    pair = _pair(request, facts)
     context = {"study": study, "sources": facts.sources}
     if is_switched := "evaluator" in request.GET:
         found = what_if_context(request, study)
@@ -83,32 +85,24 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
 def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
     """The comparison of two evaluators as a file: whole and by group."""
     check_address(ending)
-    pair = _pair(request, AuditFacts(study).sources)
+    pair = _pair(request, AuditFacts(study))
     if pair is None:
         raise Http404
     return as_file(comparison_report(study, Comparison(study, *pair)), ending)
 
 
-def _pair(
-    request: AppRequest, sources: VerdictSources
-) -> tuple[VerdictSource, VerdictSource] | None:
-    """The two evaluators of the address; those that most come for where it names none."""
+def _pair(request: AppRequest, facts: AuditFacts) -> tuple[VerdictSource, VerdictSource] | None:
+    """The two evaluators of the address; where it names none, the one that errs most and the one
+    that best repairs it.
+    """
+    sources = facts.sources
     if "first" not in request.GET and "second" not in request.GET:
-        return _default_pair(sources)
+        return worst_and_its_repair(facts)
     with bad_queries():
         first, second = (sources.named(request.GET.get(key, "")) for key in PAIR)
     if first not in sources.evaluators or second not in sources.evaluators or first == second:
         raise Http404
     return first, second
-
-
-def _default_pair(sources: VerdictSources) -> tuple[VerdictSource, VerdictSource] | None:
-    """Before and after the repair, else the first two."""
-    by_name = {source.evaluator.name: source for source in sources.evaluators if source.evaluator}
-    for first, second in DEFAULT_PAIRS:
-        if first in by_name and second in by_name:
-            return by_name[first], by_name[second]
-    return (sources.evaluators[0], sources.evaluators[1]) if len(sources.evaluators) > 1 else None
 
 
 def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dict[str, Any]:
@@ -136,6 +130,11 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
         "figures": list(figures),
         "groups": html_tables(comparison_report(study, comparison)),
         "additions": html_tables(added) if added.rows else [],
+        "judged_tasks": [
+            (side.shown, tasks)
+            for side in (first, second)
+            if side.evaluator and (tasks := judged_tasks(side.evaluator))
+        ],
         "picture": _picture(study, comparison),
     }
 

@@ -17,7 +17,13 @@ from judging.analysis.audits.what_if.recomputing import Change, Compared, most_m
 from judging.analysis.audits.what_if.settings import STAGES, Setting, setting_of
 from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion
-from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, REJECTING, Rule
+from judging.evaluators.matching.repaired.rules import (
+    ALL_RULES,
+    DESCRIPTIONS,
+    LABELS,
+    REJECTING,
+    Rule,
+)
 from judging.evaluators.registry import UnknownEvaluatorError, model_asked_by
 from judging.models import EvaluatorVersion, Study
 from runs.models import TaskSet
@@ -47,6 +53,13 @@ _TASKS: Mapping[TaskVersion, Promise] = {
     TaskVersion.RECORDED: gettext_lazy("as recorded"),
     TaskVersion.PATCHED: gettext_lazy("as patched"),
 }
+
+
+def judged_tasks(version: EvaluatorVersion) -> str:
+    """Which version of the tasks it reads, in words; empty where that is not known."""
+    setting = setting_of(version)
+    tasks = setting.tasks or (TaskVersion.RECORDED if setting.stages is not None else None)
+    return str(_TASKS[tasks]) if tasks else ""
 
 
 class Switch(NamedTuple):
@@ -101,7 +114,7 @@ def thrown(stored: Setting, setting: Setting) -> str:
     if rules := (stored.rules or frozenset()) ^ (setting.rules or frozenset()):
         rule = next(iter(rules))
         on = _("%(rule)s, on") if rule in (setting.rules or ()) else _("%(rule)s, off")
-        return on % {"rule": _rule_name(rule)}
+        return on % {"rule": _(LABELS[rule])}
     if setting.stages != stored.stages:
         return ", ".join(str(_STAGES[each]) for each in setting.stages or ()) or _("no stage")
     if setting.tasks is None or setting.tasks == stored.tasks:
@@ -109,16 +122,12 @@ def thrown(stored: Setting, setting: Setting) -> str:
     return str(_TASKS[setting.tasks])
 
 
-def _rule_name(rule: Rule) -> str:
-    return rule.value.removeprefix("url_").replace("_", " ")
-
-
 def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
     """The rules by what they do."""
 
     def listed(rules: Iterable[Rule]) -> list[Switch]:
         return [
-            Switch(rule.value, _rule_name(rule), _(DESCRIPTIONS[rule]), rule in enabled)
+            Switch(rule.value, _(LABELS[rule]), _(DESCRIPTIONS[rule]), rule in enabled)
             for rule in rules
         ]
 

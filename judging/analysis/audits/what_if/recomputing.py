@@ -24,7 +24,7 @@ from judging.evaluators.matching.outcome import (
     MatchTask,
 )
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
-from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, Rule
+from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, LABELS, Rule
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
@@ -227,6 +227,10 @@ class Lever:
     setting: Setting
     """The setting with the rule switched so."""
     changes: Counter[Change]
+
+    @property
+    def name(self) -> str:
+        return gettext(LABELS[self.rule])
 
     @property
     def description(self) -> str:

@@ -64,6 +64,53 @@ def _(text: str) -> str:
     return text
 
 
+LABELS: Mapping[Rule, str] = {
+    Rule.UNICODE: _("unicode"),
+    Rule.WHITE_SPACE: _("white space"),
+    Rule.DIACRITICS: _("diacritics"),
+    Rule.MARKUP: _("markup"),
+    Rule.PUNCTUATION: _("punctuation"),
+    Rule.SENTENCE: _("sentence"),
+    Rule.ALTERNATIVES: _("alternatives"),
+    Rule.NUMBER_FORMAT: _("number format"),
+    Rule.NUMBER_WORDS: _("number words"),
+    Rule.ROUNDING: _("rounding"),
+    Rule.UNITS: _("units"),
+    Rule.DURATIONS: _("durations"),
+    Rule.DATES: _("dates"),
+    Rule.COORDINATES: _("coordinates"),
+    Rule.PHONES: _("phones"),
+    Rule.POSTAL_CODES: _("postal codes"),
+    Rule.LABELLED_VALUES: _("labelled values"),
+    Rule.SEQUENCES: _("sequences"),
+    Rule.ADDRESSES: _("addresses"),
+    Rule.POLARITY: _("polarity"),
+    Rule.ANSWER_URLS: _("URLs in answers"),
+    Rule.CLONE_COMMANDS: _("clone commands"),
+    Rule.PLAIN_NOT_ACHIEVABLE: _("plain not achievable"),
+    Rule.SETTLED_WITHOUT_JUDGE: _("settled without judge"),
+    Rule.WORD_BOUNDARIES: _("word boundaries"),
+    Rule.NUMBER_BOUNDARIES: _("number boundaries"),
+    Rule.NEGATION: _("negation"),
+    Rule.HEDGING: _("hedging"),
+    Rule.SHOTGUN: _("shotgun"),
+    Rule.CONTRADICTION: _("contradiction"),
+    Rule.EXTRA_ITEMS: _("extra items"),
+    Rule.CASE_SENSITIVE_CODES: _("case-sensitive codes"),
+    Rule.URL_SEGMENTS: _("URL path segments"),
+    Rule.URL_HOSTS: _("URL hosts"),
+    Rule.URL_HOST_CASE: _("URL host case"),
+    Rule.URL_DEFAULT_PORT: _("URL default port"),
+    Rule.URL_PERCENT_ENCODING: _("URL percent encoding"),
+    Rule.URL_SLASH_BEFORE_QUERY: _("URL slash before query"),
+    Rule.URL_DOUBLE_SLASHES: _("URL double slashes"),
+    Rule.URL_ALTERNATIVE_QUERIES: _("URL alternative queries"),
+    Rule.URL_QUERY_BLANKS: _("URL query blanks"),
+    Rule.URL_DEFAULT_PARAMETERS: _("URL default parameters"),
+    Rule.URL_FORUM_CASE: _("URL forum case"),
+}
+"""What each rule is called on pages."""
+
 DESCRIPTIONS: Mapping[Rule, str] = {
     Rule.UNICODE: _(
         "NFKC, straight quotes and dashes, no trademark signs, no invisible characters."

@@ -56,7 +56,7 @@ def test_an_empty_cell_says_why(mixed: audited.Audited) -> None:
         for cell in ("fn", "fp")
     ]
     assert "Misses none of 2 successes" in pages[0]
-    assert "Passes none of 1 failures" in pages[1]
+    assert "Does not pass the only failure" in pages[1]
     silent = audited.evaluator("silent")
     page = open_page(client, "audit_cells", study.study.pk, silent.pk, "fn").content.decode()
     assert "No verdict on any run" in page

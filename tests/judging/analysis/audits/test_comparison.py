@@ -16,12 +16,14 @@ from judging.analysis.audits.comparing.evaluator_reports import comparison_repor
 from judging.analysis.audits.comparing.evaluators import Comparison, additions_of, compare_all
 from judging.analysis.audits.population import Shown
 from judging.analysis.audits.verdict_sources import sources_of
+from judging.models import EvaluatorVersion
 from judging.statistics.comparison import holm, mcnemar
 from judging.statistics.confusion import ConfusionMatrix
 from judging.templatetags.audit import p_in_words, p_of
 from tests.judging.analysis import audited, papers
 from tests.judging.analysis.audits.pages import open_page, pk
 from tests.runs.factories import client_of
+from webagent.llm.registry import PREFIX
 
 pytestmark = [
     pytest.mark.django_db,
@@ -182,6 +184,16 @@ def test_page_says_what_the_test_says_and_what_it_cannot(world: audited.Audited)
     assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
 
 
+def test_what_steps_add_names_the_version_of_the_tasks() -> None:
+    world = papers.before_study()
+    pipeline = {"tasks": "patched", "matcher": {"name": "webarena-repaired"}}
+    EvaluatorVersion.objects.filter(name="after").update(config=pipeline)
+    query = f"first={pk('before')}&second={pk('after')}"
+    page = get(client_of(audited.auditor()), world, query)
+    words = " ".join(page[page.index("What steps add") :].split())
+    assert "strict + judge: as recorded · repaired + judge: as patched" in words
+
+
 def test_nothing_flips_is_said_in_words() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator("one"), ["tp", "tn"])
@@ -198,12 +210,27 @@ def test_one_evaluator_alone_says_what_is_missing() -> None:
     assert "No two evaluators to compare" in page
 
 
-def test_before_and_after_are_what_opens_first() -> None:
+def test_the_one_that_errs_most_opens_against_its_best_repair() -> None:
     world = papers.before_study()
     page = get(client_of(audited.auditor()), world)
-    assert "repaired + judge compared with strict + judge" in page
+    assert "webarena-repaired compared with webarena-strict" in page
     assert "15/39" not in page
     assert "16/75" in page
+
+
+def test_a_stub_opens_as_a_repair_only_where_nothing_else_repairs() -> None:
+    world = audited.study()
+    mild, worst = audited.evaluator("a-mild"), audited.evaluator("z-worst")
+    audited.judged(world, worst, ["fn", "fn", "fn", "tn"])
+    stub = audited.evaluator("stub", config={"model": f"{PREFIX}rules-1"})
+    said = {mild: "ffpf", stub: "pppf"}
+    for by, verdicts in said.items():
+        for item, verdict in zip(world.items, verdicts, strict=True):
+            audited.evaluation(item.run, by, {"p": "passed", "f": "failed"}[verdict])
+    client = client_of(audited.auditor())
+    assert "a-mild compared with z-worst" in get(client, world)
+    mild.evaluations.all().delete()
+    assert "stub compared with z-worst" in get(client, world)
 
 
 @pytest.mark.parametrize("query", ["first=1", "first=1&second=1", "first=x&second=2", "first=u1"])

@@ -12,6 +12,7 @@ from judging.models import Cause, CauseTag, Evaluation
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
 from tests.runs.factories import client_of
+from webagent.llm.registry import PREFIX
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 
@@ -70,6 +71,27 @@ def test_the_first_screen_says_what_repairing_brings(world: audited.Audited) -> 
     assert "loose corrects 3 and breaks 1: misses 1 of 4 successes" in words
     assert "FN share before and after the repair" in words
     assert "→ loose" in words, "the picture has whoever corrects below whom it corrects"
+
+
+def test_a_stub_is_drawn_as_the_repair_only_where_nothing_else_repairs(
+    world: audited.Audited,
+) -> None:
+    stub = audited.evaluator("stubbed", config={"model": f"{PREFIX}rules-1"})
+    for item, verdict in zip(
+        world.items, ["passed"] * 3 + ["failed", "passed", "failed"], strict=True
+    ):
+        audited.evaluation(item.run, stub, verdict)
+    client = client_of(audited.auditor())
+    page = open_page(client, "audit_repairs", world.study.pk).content.decode()
+    assert "stubbed</a>" in page, "the sentence names who corrects most"
+    strict, loose = audited.evaluator("strict"), audited.evaluator("loose")
+    picture = page[page.index("<figure") :]
+    assert "→ loose" in picture
+    assert f"first={strict.pk}&amp;second={loose.pk}" in picture
+    assert "→ stubbed" not in picture.split("→ loose")[0]
+    loose.evaluations.all().delete()
+    page = open_page(client, "audit_repairs", world.study.pk).content.decode()
+    assert "→ stubbed (stub)" in page
 
 
 def test_three_next_steps_lead_to_the_errors_of_the_worst(world: audited.Audited) -> None:

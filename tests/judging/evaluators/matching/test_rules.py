@@ -1,6 +1,14 @@
 """Rules are described, and a verdict names those that decided it."""
 
-from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, Rule, Rules
+from django.utils.translation import gettext, override
+
+from judging.evaluators.matching.repaired.rules import (
+    ALL_RULES,
+    DESCRIPTIONS,
+    LABELS,
+    Rule,
+    Rules,
+)
 from judging.evaluators.matching.repaired.rules import decisive_rules as decisive
 
 
@@ -35,3 +43,11 @@ def test_decisive_rules():
         Rule.SENTENCE,
     )
     assert decisive(lambda rules: True, ALL_RULES, strict=True) == ()
+
+
+def test_every_rule_has_a_label_of_its_own_in_both_languages() -> None:
+    assert LABELS.keys() == DESCRIPTIONS.keys() == ALL_RULES
+    for language in ("en", "ja"):
+        with override(language):
+            labels = {gettext(label) for label in LABELS.values()}
+        assert len(labels) == len(ALL_RULES)
