@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('judging', '0009_failure_details'),
+        ('judging', '0001_first_release'),
         ('runs', '0023_thumbnails_follow'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

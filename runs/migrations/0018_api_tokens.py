@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0017_hints_from_elsewhere'),
+        ('runs', '0001_first_release'),
     ]
 
     operations = [
