@@ -45,6 +45,7 @@ def redirect_whole(request: AppRequest, address: str) -> HttpResponse:
 
 
 _ROOMS = (
+    ("experiments", re.compile(r"^/studies/\d+/audit/(?:progress|detectors|failures)/")),
     ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
     ("studies", re.compile(r"^/studies/|^/disputes/")),
     ("runs", re.compile(r"^/runs/|^/imports/")),

@@ -39,10 +39,13 @@ def test_the_decision_stands_in_sight_beside_a_long_discussion(
         expect(page.get_by_label("Reason")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(page.locator("#row-2")).to_have_attribute("aria-selected", "true")  # the evidence
-    page.get_by_label("failure", exact=True).check()
-    page.get_by_label("Reason").fill("It is eleven.")
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="Failure")).to_be_checked()
+    page.keyboard.press("Enter")  # without a reason it goes nowhere
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("It is eleven. 1")
     with page.expect_navigation():
-        decide.click()
+        page.keyboard.press("Control+Enter")
     expect(page.locator(".decision")).to_contain_text("It is eleven.")
     expect(page.locator(".decision")).to_be_in_viewport(ratio=1)
     assert ReferenceVerdict.objects.get().verdict == "failure"

@@ -165,6 +165,8 @@ def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> Audit
 
 STYLES = ("audit", "compare", "experiment", "progress", "failures", "what_if")
 """Style sheets of the parts of an audit."""
+OF_AGENTS = ("progress", "detectors", "failures")
+"""Pages on a study's agents, not on its evaluators: they belong to the experiments."""
 
 
 def as_part(
@@ -176,12 +178,13 @@ def as_part(
     Args:
         name: of its template.
         here: its title.
-        part: the page of the audit that it is a part of.
+        part: the page of the audit that it is a part of, or which of `OF_AGENTS` it is.
     """
     template = f"judging/analysis/{name}.html"
     if wants_partial(request):
         return render(request, template, context)
-    page = {"template": template, "here": here, "part": part, "styles": STYLES}
+    page: dict[str, object] = {"template": template, "here": here, "part": part}
+    page |= {"styles": STYLES, "of_agents": part in OF_AGENTS}
     return render(request, "judging/analysis/audits/audit_part.html", context | page)
 
 

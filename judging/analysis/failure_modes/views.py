@@ -171,7 +171,7 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
         "definitions": definitions(),
     }
     return as_part(
-        request, "failure_modes/_audit_failures", context, capfirst(_("failure modes")), "people"
+        request, "failure_modes/_audit_failures", context, capfirst(_("failure modes")), "failures"
     )
 
 

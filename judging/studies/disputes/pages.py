@@ -16,23 +16,27 @@ from django.utils.translation import gettext_lazy
 from judging.models import (
     Dispute,
     DisputeMessage,
+    Guideline,
     Label,
     ReferenceVerdict,
     StepComment,
     Study,
     StudyItem,
     StudyMember,
+    Success,
 )
 from judging.models.labels import DisputeQuerySet, LabelQuerySet
 from judging.studies.access import AUDIT
 from judging.studies.blinding import disputes_open_to, is_blinded_to
 from judging.studies.disputes.services import is_adjudicator
-from judging.studies.protocols import named_causes
+from judging.studies.protocols import named_causes, render_markdown
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
 
 MAX_TEXT = 5000
+VERDICT_KEYS = {value: place for place, value in enumerate(Success.values, 1)}
+"""The keys that choose verdicts, as on the page that labels."""
 LOOKED_THROUGH = 10
 """For each decided dispute that is listed, so many of the latest are looked through."""
 
@@ -165,6 +169,9 @@ def dispute_context(
     judges = can_act and is_adjudicator(item=item, user=user)
     is_labeller = any(side.is_own for side in sides)
     initial = {"version": dispute.version}
+    listed = Study.objects.listed_for(user).filter(pk=item.study_id)
+    guideline = Guideline.objects.filter(study__in=listed).order_by("-version").first()
+    decision = (decision_form or DecisionForm(initial=initial)) if judges else None
     return {
         "dispute": dispute,
         "study": item.study,
@@ -177,7 +184,14 @@ def dispute_context(
         if can_act and (judges or is_labeller)
         else None,
         "may_propose": is_labeller,
-        "decision_form": (decision_form or DecisionForm(initial=initial)) if judges else None,
+        "decision_form": decision,
+        "verdict_options": [
+            (option, VERDICT_KEYS[option.data["value"]]) for option in decision["verdict"]
+        ]
+        if decision
+        else [],
+        "guideline": guideline,
+        "guideline_html": render_markdown(guideline.text) if guideline else "",
         **timeline_context(run, user, starts_at_end=True),
     }
 

@@ -204,6 +204,7 @@ def annotate_context(
         open_runs = find_open_runs([study], user, timezone.now()).open_runs[study.pk]
     form = form or LabelForm(for_=assignment, key=str(uuid.uuid4()))
     pictures = run.attachments.filter(role="goal_image") if run.has_goal_pictures else None
+    progress = _progress([study], user, {study.pk: open_runs}, {study.pk: given})[study.pk]
     return {
         "study": study,
         "assignment": assignment,
@@ -214,9 +215,10 @@ def annotate_context(
         "is_change": form["version"].value() not in (None, ""),
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
         "guideline": form.newest,
-        "guideline_is_short": form.newest is not None and len(form.newest.text) <= SHORT,
+        "guideline_is_open": form.newest is not None
+        and (len(form.newest.text) <= SHORT or not progress.done),
         "guideline_html": render_markdown(form.newest.text) if form.newest else "",
-        "progress": _progress([study], user, {study.pk: open_runs}, {study.pk: given})[study.pk],
+        "progress": progress,
         "given": given.just_given,
         "saved_at": assignment.draft_saved_at or given.latest_at,
         "comments": comments,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from judging.studies import blinding
 from judging.studies.blinding import disputes_open_to
 from judging.studies.disputes.pages import decided_disputes, waiting_disputes
 from judging.studies.disputes.services import add_message, decide
-from judging.studies.services import close_study
+from judging.studies.services import add_guideline, close_study
 from runs.interface.words import moment
 from runs.models import User
 from tests.judging.factories import (
@@ -62,6 +63,19 @@ def test_the_adjudicator_sees_both_labels_and_nobodys_name(dispute: Dispute) -> 
     assert "yan" not in shown
     assert ">yours<" not in shown
     assert 'name="verdict"' in shown
+
+
+def test_guidelines_and_keys_stand_beside_the_decision(dispute: Dispute) -> None:
+    add_guideline(study=dispute.item.study, text="Read the *whole* page.", author=None)
+    shown = page(judge(dispute), dispute)
+    decision = shown[shown.index('class="decision"') :]
+    assert "Read the <em>whole</em> page." in decision
+    found = re.findall(r'data-key="(.)"><input type="radio" name="verdict" value="(\w+)"', decision)
+    assert found == [("1", "success"), ("2", "failure"), ("4", "not_executable")]
+    first, _ = annotators_of(dispute.item.study)
+    discussed = page(first, dispute)
+    assert "Read the <em>whole</em> page." in discussed
+    assert "data-key=" not in discussed
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
         "cell": cell.label if cell else None,
         "items": items,
     }
-    return as_part(request, "audits/_audit_detectors", context, _("Detectors"), "people")
+    return as_part(request, "audits/_audit_detectors", context, _("Detectors"), "detectors")
 
 
 def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, DetectorCell | None]:
@@ -108,7 +108,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         },
         "tables": PEOPLE.names,
     }
-    return as_part(request, "audits/_audit_progress", context, capfirst(_("progress")), "people")
+    return as_part(request, "audits/_audit_progress", context, capfirst(_("progress")), "progress")
 
 
 @audit_page

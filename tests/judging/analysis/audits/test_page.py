@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
-from tests.runs.factories import client_of
+from tests.runs.factories import client_of, make_user
 
 pytestmark = [
     pytest.mark.django_db,
@@ -48,6 +48,26 @@ def test_says_what_each_evaluator_gets_wrong_the_worst_first() -> None:
         " · passes 1 of 2 failures (50.0 %, 9.5–90.5) · no verdict on 1 Repair: …"
     )
     assert reverse("judging:audit_cells", args=[world.study.pk, bad.pk, "fn"]) in sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "tab"),
+    [
+        ("audit_progress", "audit_progress"),
+        ("audit_detectors", "audit_detectors"),
+        ("audit_failures", "audit_failures"),
+        ("audit_failure_runs", "audit_failures"),
+    ],
+)
+def test_pages_on_the_agents_are_among_the_experiments(
+    mixed: audited.Audited, name: str, tab: str
+) -> None:
+    client = client_of(make_user("engineer"))
+    page = open_page(client, name, mixed.study.pk).content.decode()
+    assert re.findall(r'href="([^"]+)" aria-current="true"', page)[:1] == ["/experiments/"]
+    address = reverse(f"judging:{tab}", args=[mixed.study.pk])
+    assert re.findall(r'href="([^"]+)" aria-current="page"', page) == [address]
+    assert reverse("judging:audit_people", args=[mixed.study.pk]) not in page
 
 
 def test_pipelines_have_a_name_that_says_what_they_are_and_files_keep_theirs() -> None:
