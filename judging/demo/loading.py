@@ -11,7 +11,6 @@ from datetime import timedelta
 
 from celery import shared_task
 from django.conf import settings
-from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -23,6 +22,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.demo.services import SHIPPED, DemoError, is_loaded, load_demo, n_shipped
 from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest, redirect_whole
+from runs.interface.permissions import needs
 from runs.models import AuditEntry, Run
 from runs.models.audit_log import kind
 from runs.queue.workers import ask_for
@@ -71,7 +71,7 @@ def demo_progress() -> DemoProgress:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
-@permission_required(NEEDED, raise_exception=True)
+@needs(*NEEDED)
 def demo_load(request: AppRequest) -> HttpResponse:
     """The button that loads the demo, and then how far that is; the home page once it is here."""
     if not settings.ALLOWS_DEMO:

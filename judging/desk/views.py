@@ -1,6 +1,5 @@
 """The home page and the command palette."""
 
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -11,6 +10,7 @@ from judging.desk.home import home_context
 from judging.desk.palette import found
 from judging.studies.access import AUDIT
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.operations.health.checks import neglected
 
 RERUN = "runs.rerun_run"
@@ -39,7 +39,7 @@ def palette(request: AppRequest) -> HttpResponse:
 
 @require_safe
 @vary_on_headers("HX-Request")
-@permission_required(AUDIT, raise_exception=True)
+@needs(AUDIT)
 def audit_newest(request: AppRequest) -> HttpResponse:
     """How wrong the evaluators of the newest audits are, for the home page."""
     audits = newest_audits(request.user)

@@ -6,8 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,6 +21,7 @@ from judging.models import Evaluation, EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
+from runs.interface.permissions import demand, needs
 from runs.models.parsing import ids_of, read_number
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume
@@ -39,16 +38,15 @@ def _errors(batch: EvaluationBatch) -> dict[str, Any]:
     return {"reasons": reasons, "shown": shown[:ERRORS_SHOWN], "total": batch.n_error}
 
 
-may_audit = permission_required(AUDIT, raise_exception=True)
-may_evaluate = permission_required([AUDIT, EVALUATE], raise_exception=True)
+may_audit = needs(AUDIT)
+may_evaluate = needs(AUDIT, EVALUATE)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_auditors
 def audit_evaluate(request: AppRequest, study: Study) -> HttpResponse:
     """The form that has a study evaluated; sent, it queues one batch for each evaluator."""
-    if not request.user.has_perm(EVALUATE):
-        raise PermissionDenied
+    demand(request.user, EVALUATE)
     return _ask_or_start(request, study=study, run_ids=[])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -32,6 +31,7 @@ from judging.studies.access import for_auditors, record_unblindings
 from judging.studies.pages import MANAGE
 from runs.exports.views import attachment
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import demand
 from runs.storage.blobs import read_blob
 
 SHOWN = 20
@@ -45,8 +45,8 @@ def study_downloads(request: AppRequest, study: Study) -> HttpResponse:
     """What the person had made of the study, live; a form for the next."""
     if request.method == "POST":
         kind = StudyDownload.Kind("bundle" if request.POST.get("kind") == "bundle" else "report")
-        if kind is StudyDownload.Kind.BUNDLE and not _may_bundle(request):
-            raise PermissionDenied
+        if kind is StudyDownload.Kind.BUNDLE:
+            demand(request.user, MANAGE, EXPORT)
         choices = Choices(
             names="names" in request.POST,
             thoughts="thoughts" in request.POST,
@@ -71,8 +71,8 @@ def study_download_file(request: AppRequest, study: Study, download_id: UUID) ->
     """The file, piece by piece, to who had it made."""
     finished = _own(request, study).filter(state=StudyDownload.State.FINISHED)
     download = get_object_or_404(finished, pk=download_id)
-    if download.kind == StudyDownload.Kind.BUNDLE and not _may_bundle(request):
-        raise PermissionDenied
+    if download.kind == StudyDownload.Kind.BUNDLE:
+        demand(request.user, MANAGE, EXPORT)
     response = StreamingHttpResponse(_bytes(download), content_type="application/zip")
     name = f"{slugify(study.name) or study.pk}-{download.kind}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

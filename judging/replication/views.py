@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
@@ -34,6 +33,7 @@ from judging.replication.work import go_on
 from judging.studies.access import EVALUATE
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
+from runs.interface.permissions import demand, needs
 
 PER_PAGE = 50
 MAY_RUN = (*PERMISSIONS, "runs.rerun_run", "judging.add_study", EVALUATE)
@@ -65,10 +65,10 @@ def for_readers(
     """Lets in who may read figures of experiments and audits, to what they may know of this one."""
 
     @wraps(view)
-    @permission_required(PERMISSIONS, raise_exception=True)
     def guarded(
         request: AppRequest, replication_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
+        demand(request.user, *PERMISSIONS)
         facts = ReplicationFacts(_shown(request, replication_id), request.user)
         try:
             facts.sources.check_file()
@@ -87,7 +87,7 @@ def _shown(request: AppRequest, replication_id: int) -> Replication:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(PERMISSIONS, raise_exception=True)
+@needs(*PERMISSIONS)
 def replication_list(request: AppRequest) -> HttpResponse:
     """All replications, the newest first, and the form that takes a study file up."""
     form = StudyFileForm()
@@ -106,9 +106,9 @@ def replication_list(request: AppRequest) -> HttpResponse:
     return render(request, "judging/replication/replication_list.html", context)
 
 
-@permission_required(MAY_RUN, raise_exception=True)
 def _taken_up(request: AppRequest, form: StudyFileForm) -> Any:
     """The replication of a good file; None where the form says what is wrong."""
+    demand(request.user, *MAY_RUN)
     if form.is_valid():
         file = form.cleaned_data["file"]
         try:
@@ -176,7 +176,7 @@ def replication_report(request: AppRequest, facts: ReplicationFacts, ending: str
 
 
 @require_safe
-@permission_required(PERMISSIONS, raise_exception=True)
+@needs(*PERMISSIONS)
 def replication_file(request: AppRequest, replication_id: int) -> HttpResponse:
     """The study file as it was taken up, whether it can be read here or not."""
     content = _shown(request, replication_id).content
@@ -184,7 +184,7 @@ def replication_file(request: AppRequest, replication_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MAY_RUN, raise_exception=True)
+@needs(*MAY_RUN)
 @for_readers
 def replication_run(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """Start what can be started, and what has stopped again; the sweep goes on from there."""

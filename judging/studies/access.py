@@ -14,7 +14,6 @@ from typing import Concatenate, ParamSpec
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http.response import HttpResponseBase
@@ -24,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import Study, StudyItem, Unblinding
 from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import demand
 from runs.models import User
 from runs.models.audit_log import ACCOUNT_MADE, kind
 from runs.models.visibility import run_policy
@@ -76,8 +76,7 @@ def for_auditors(view: Callable[Concatenate[AppRequest, Study, P], HttpResponseB
     def guarded(
         request: AppRequest, study_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
-        if not request.user.has_perm(AUDIT):
-            raise PermissionDenied
+        demand(request.user, AUDIT)
         study = get_object_or_404(Study, pk=study_id)
         if studies_hidden_from(request.user).filter(pk=study_id).exists():
             return render(

@@ -1,8 +1,6 @@
 """Studies: the list, one study, its creation, its members and its guidelines."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -42,6 +40,7 @@ from judging.studies.services import (
 from judging.studies.tables import StudyTable
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator, count_rows
+from runs.interface.permissions import demand, needs
 from runs.models import User
 
 PER_PAGE = 50
@@ -103,7 +102,7 @@ def _knows_outcomes(study: Study) -> list[User]:
 
 @vary_on_headers("HX-Request", "HX-Target")
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required("judging.add_study", raise_exception=True)
+@needs("judging.add_study")
 def study_create(request: AppRequest) -> HttpResponse:
     """Choose runs by the filters of the runs table, and state the protocol.
 
@@ -177,8 +176,8 @@ def guidelines(request: AppRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
     versions = list(study.guidelines.select_related("created_by").order_by("-version"))
     may_write = request.user.has_perm(MANAGE)
-    if request.method == "POST" and not may_write:
-        raise PermissionDenied
+    if request.method == "POST":
+        demand(request.user, MANAGE)
     form = GuidelineForm(
         request.POST if request.method == "POST" else None,
         initial={"text": versions[0].text if versions else ""},
@@ -200,7 +199,7 @@ def guidelines(request: AppRequest, study_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MANAGE, raise_exception=True)
+@needs(MANAGE)
 def study_close(request: AppRequest, study_id: int) -> HttpResponse:
     """End the study for good."""
     study = get_object_or_404(Study, pk=study_id)
@@ -210,7 +209,7 @@ def study_close(request: AppRequest, study_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MANAGE, raise_exception=True)
+@needs(MANAGE)
 def member_add(request: AppRequest, study_id: int) -> HttpResponse:
     """Add a member to the study."""
     study = get_object_or_404(Study, pk=study_id)
@@ -227,7 +226,7 @@ def member_add(request: AppRequest, study_id: int) -> HttpResponse:
 
 
 @require_POST
-@permission_required(MANAGE, raise_exception=True)
+@needs(MANAGE)
 def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpResponse:
     """End a person's part."""
     study = get_object_or_404(Study, pk=study_id)

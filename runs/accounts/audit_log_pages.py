@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib.auth.decorators import permission_required
 from django.db.models import Q
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -23,6 +22,7 @@ from django.views.decorators.http import require_safe
 
 from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.interface.words import escape_formula
 from runs.models import AuditEntry, User
 from runs.models.audit_log import KINDS, LOG_DOWNLOADED, AuditEntryQuerySet
@@ -208,7 +208,7 @@ def _newest(
 
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
-may_read_audit_log = permission_required("runs.read_acts", raise_exception=True)
+may_read_audit_log = needs("runs.read_acts")
 
 
 @require_safe

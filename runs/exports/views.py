@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import FileResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_for
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from runs.storage.links import as_uuid
@@ -24,7 +24,7 @@ from webagent.trajectory.bundles import BlobError
 
 MAX_RUNS = 500
 
-may_export = permission_required("runs.export_run", raise_exception=True)
+may_export = needs("runs.export_run")
 
 
 @require_safe

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
@@ -32,9 +31,11 @@ from runs.imports.services import (
     start_import,
 )
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.models import ImportJob
 from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError
+from webagent.trajectory.reading import READERS
 
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
@@ -63,11 +64,29 @@ def import_row(job: ImportJob) -> dict[str, Any]:
 
 
 def _shown_state(job: ImportJob) -> tuple[str, str | Promise]:
+    if _got_nothing(job):
+        return "failed", _("nothing imported")
     if not job.awaits_confirmation:
         return job.state, job.get_state_display()
     if (job.survey or {}).get("counts", {}).get("runs"):
         return "queued", _("awaits your decision")
     return "failed", _("nothing to import")
+
+
+def _got_nothing(job: ImportJob) -> bool:
+    """Whether it is through, and no run of its file is here."""
+    counts = (job.report or {}).get("counts", {})
+    is_through = job.state == job.State.FINISHED and not job.only_looks and not job.reads_again_id
+    got_any = counts.get("imported") or counts.get("already_there")
+    return is_through and bool(counts) and not got_any
+
+
+LOOKED_FOR = ". Looked for "
+"""Behind it a reason lists what was looked for, which the page lists by itself."""
+
+
+def _shortly(refused: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each | {"reason": each["reason"].partition(LOOKED_FOR)[0]} for each in refused]
 
 
 def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
@@ -83,6 +102,10 @@ def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:
         "job": job,
         "state": _shown_state(job),
         "report": job.report,
+        "got_nothing": _got_nothing(job),
+        "rejected": _shortly((job.report or {}).get("rejected", ())),
+        "cannot": _shortly(job.survey.get("rejected", ())),
+        "supported": [(FORMAT_WORDS.get(each.name, each.name), each.signs) for each in READERS],
         "form": form,
         "formats": formats,
         "fates": [(counts[key], words) for key, words in WORDS.items() if counts.get(key)],
@@ -100,7 +123,7 @@ def _kept_until(job: ImportJob) -> datetime | None:
 
 
 SHOWN = 50
-may_import = permission_required("runs.import_run", raise_exception=True)
+may_import = needs("runs.import_run")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -13,6 +13,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from runs.interface import import_reasons
+
 IMPORTED_REWARD = gettext_noop("imported reward")
 REFERENCE_VERDICT = gettext_noop("reference verdict")
 EVALUATOR = gettext_noop("evaluator %(name)s")
@@ -49,6 +51,7 @@ _WITH_PARTS = (
     gettext_noop("%(what)s of an audit"),
     gettext_noop("%(what)s of an experiment"),
     gettext_noop("%(what)s by the API"),
+    *import_reasons.WITH_PARTS,
 )
 _COUNTED = (
     gettext_noop("runs"),
@@ -84,8 +87,11 @@ _WHOLE = (
     gettext_noop("worker"),
 )
 """Those that no other place marks for translation."""
-_VALUES = {"n": "[0-9]+", "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED)))}
-"""What a part may be, where not everything. `what` is worded, too."""
+_VALUES = {
+    **dict.fromkeys(("n", "due", "column", "at"), "[0-9]+"),
+    "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED))),
+}
+"""What a part may be, where not everything. `what` and `reason` are worded, too."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is none of ours, and may be anybody's."""
 _PART = re.compile(r"%\\\((\w+)\\\)s")
@@ -107,6 +113,8 @@ def worded(written: str) -> str:
     sentence, parts = _recognised(written)
     if what := parts.get("what"):
         parts = parts | {"what": _in_words(what)}
+    if reason := parts.get("reason"):
+        parts = parts | {"reason": worded(reason)}
     return _(sentence) % parts if parts else _in_words(sentence)
 
 

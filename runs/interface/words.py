@@ -1,6 +1,7 @@
 """How values read: durations, money, moments, verdicts, cells of tables. A template library."""
 
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
@@ -13,7 +14,7 @@ from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext as _
 
 from runs.interface.stored_sentences import details_worded, worded
@@ -48,6 +49,12 @@ CELLS = {
 
 register.filter("worded", stringfilter(worded))
 register.filter("details_worded", stringfilter(details_worded))
+
+
+@register.filter
+def listed(items: Iterable[object]) -> str:
+    """The items in one line, as the reader's language lists them."""
+    return pgettext("between the items of a list", ", ").join(map(str, items))
 
 
 @register.filter

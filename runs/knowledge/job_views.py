@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.knowledge.learning import cancel_learning, resume_learning
 from runs.knowledge.web.pages import KINDS
 from runs.models import KnowledgeSet, LearningJob, Run, User
@@ -74,10 +74,8 @@ def _problems(job: LearningJob, user: User) -> list[dict[str, Any]]:
     ]
 
 
-may_view = permission_required("runs.view_knowledgeset", raise_exception=True)
-may_add = permission_required(
-    ["runs.view_knowledgeset", "runs.add_knowledgeset"], raise_exception=True
-)
+may_view = needs("runs.view_knowledgeset")
+may_add = needs("runs.view_knowledgeset", "runs.add_knowledgeset")
 
 
 @require_safe

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.models import Run, RunStatus, User
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
@@ -63,7 +63,7 @@ def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
 
 @require_safe
 @vary_on_headers("HX-Request")
-@permission_required("runs.rerun_run", raise_exception=True)
+@needs("runs.rerun_run")
 def live_wall(request: AppRequest) -> HttpResponse:
     """All runs under way that the person may see.
 

@@ -7,6 +7,7 @@ from typing import Self
 from django.conf import settings
 from django.db import connections, models
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext, gettext_noop
 
 from runs.models.parsing import read_number
 from webagent.recovery.retry_policy import (
@@ -75,6 +76,22 @@ class RetryPolicy(models.Model):
     def __str__(self) -> str:
         return f"{self.name} @{self.version}"
 
+    @property
+    def title(self) -> str:
+        """Its name, in the reader's language where it came with the installation."""
+        return gettext(self.name) if self.name in READY else self.name
+
+    @property
+    def label(self) -> str:
+        """Title and version."""
+        return f"{self.title} @{self.version}"
+
+    @property
+    def summary(self) -> str:
+        """Its description, likewise."""
+        is_ready = self.name in READY and self.description == READY[self.name][0]
+        return gettext(self.description) if is_ready else self.description
+
 
 def body_of(policy: RetryPolicy) -> PolicyBody:
     """What the row says, checked. Rows are written by `save_policy` alone, so it fits."""
@@ -107,27 +124,33 @@ def known_policy(extra: Json | None) -> RetryPolicy | None:
 
 
 READY: dict[str, tuple[str, PolicyBody]] = {
-    "Recover as in the study": (
-        "Loops and false completion are noticed and undone with the numbers of the Preferred "
-        "Networks study of retries (2026). Name the agent that takes over in a version of "
-        "your own.",
+    gettext_noop("Recover as in the study"): (
+        gettext_noop(
+            "Loops and false completion are noticed and undone with the numbers of the Preferred "
+            "Networks study of retries (2026). Name the agent that takes over in a version of "
+            "your own."
+        ),
         PolicyBody(recovery=RecoveryPolicy()),
     ),
-    "Stop when looping": (
-        "A run that goes round in circles ends, which saves the steps that it had left.",
+    gettext_noop("Stop when looping"): (
+        gettext_noop(
+            "A run that goes round in circles ends, which saves the steps that it had left."
+        ),
         PolicyBody(
             recovery=RecoveryPolicy(
                 on_loop=AnomalyResponse.STOP, on_false_completion=AnomalyResponse.STOP
             )
         ),
     ),
-    "Only infrastructure": (
-        "Runs that the infrastructure breaks are tried again; agents are left alone.",
+    gettext_noop("Only infrastructure"): (
+        gettext_noop("Runs that the infrastructure breaks are tried again; agents are left alone."),
         PolicyBody(infrastructure=Infrastructure(faults=WORTH_RETRYING)),
     ),
-    "Rerun what failed": (
-        "Failures by the reference verdict are run again, and so is what failed for reasons "
-        "that were not the agent's.",
+    gettext_noop("Rerun what failed"): (
+        gettext_noop(
+            "Failures by the reference verdict are run again, and so is what failed for reasons "
+            "that were not the agent's."
+        ),
         PolicyBody(
             reruns=(
                 RerunRule(when=RerunWhen.BROKE, at_most=1),

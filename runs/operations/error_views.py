@@ -5,19 +5,23 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
+from django.contrib.auth.models import Group
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template import loader
 from django.urls import ResolverMatch, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
-from runs.interface.words import duration
+from runs.interface.permissions import RoleNeededError
+from runs.interface.words import duration, listed
 from runs.models.parsing import QueryError
 from runs.storage.file_storage import RETRY_AFTER_S, Outage, outage
 
@@ -154,13 +158,35 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: the account's role does not allow this."""
-    return _message(
-        request,
-        403,
-        _("Your role does not allow this"),
-        _("Ask an administrator for the role that you need."),
-    )
+    """403: the account's role does not allow this, and which does; with the way back."""
+    text = _("Ask an administrator for the role that you need.")
+    if isinstance(exception, RoleNeededError):
+        roles = [_(name) for name in _roles_with(exception.permissions)]
+        told = _("This is for these roles: %(roles)s. Ask an administrator for one of them.")
+        text = told % {"roles": listed(roles)} if roles else text
+    before = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(before, {request.get_host()})
+    back = urlsplit(before).path if is_ours else ""
+    title = _("Your role does not allow this")
+    if back in ("", "/", request.path):
+        return _message(request, 403, title, text)
+    others = [("/", _("Home"))]
+    return _message(request, 403, title, text, address=back, label=_("Back"), others=others)
+
+
+ROLES = (gettext_noop("engineer"), gettext_noop("admin"))
+"""Names of groups that nothing else marks for translation."""
+
+
+def _roles_with(permissions: Sequence[str]) -> list[str]:
+    """Names of the groups that have all of the permissions."""
+    groups = Group.objects.order_by("name")
+    for permission in permissions:
+        app, _dot, codename = permission.partition(".")
+        groups = groups.filter(
+            permissions__content_type__app_label=app, permissions__codename=codename
+        )
+    return list(groups.values_list("name", flat=True))
 
 
 def form_only(request: HttpRequest, refused: HttpResponse) -> HttpResponse:

@@ -293,13 +293,14 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
         return hidden if run.is_blind else "—" if value is None else str(value)
 
     given_up = side["n_given_up"]
+    policy = run.policy.label if run.policy else "—"
     return {
         _("task"): run.task.external_id,
         _("task set"): str(run.task.task_set),
         _("agent"): named(run.shown_agent),
         _("model"): named(run.shown_model),
         _("experiment"): named(run.shown_experiment),
-        _("retry policy"): hidden if hides_something(run) else str(run.policy or "—"),
+        _("retry policy"): hidden if hides_something(run) else policy,
         _("seed"): "—" if run.seed is None else str(run.seed),
         _("Trial, attempt"): f"{run.trial}, {run.attempt}",
         _("step limit"): str(run.max_steps or "—"),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import django_tables2 as tables
-from django.contrib.auth.decorators import permission_required
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
@@ -38,6 +37,7 @@ from judging.studies.access import for_auditors, record_unblindings, studies_hid
 from judging.studies.tables import study_link
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
+from runs.interface.permissions import needs
 from runs.models import User
 from runs.operations.error_views import bad_queries
 
@@ -280,7 +280,7 @@ class AuditedTable(tables.Table):  # type: ignore[misc]  # the library has no ty
 
 
 @require_safe
-@permission_required(READS, raise_exception=True)
+@needs(READS)
 def audit_home(request: AppRequest) -> HttpResponse:
     """All studies, the newest first, with what there is to audit in each."""
     studies = Study.objects.order_by("-created_at", "-pk")

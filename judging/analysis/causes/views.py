@@ -4,7 +4,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -29,6 +28,7 @@ from judging.analysis.reports.views import as_picture
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblinding
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
+from runs.interface.permissions import needs
 
 WALK = ("study", "audit", "cell", "tag")
 
@@ -51,7 +51,7 @@ def audit_causes_picture(request: AppRequest, study: Study, evaluator_id: int) -
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
-@permission_required(TAG, raise_exception=True)
+@needs(TAG)
 @for_auditors
 def cause_tag(request: AppRequest, study: Study, evaluator_id: int, run_id: UUID) -> HttpResponse:
     """The form for one error; saves it, and goes on to the next untagged one if asked to."""
@@ -130,7 +130,7 @@ def _page_of(request: AppRequest, pane: CausePane, run_id: UUID) -> str:
 
 
 @require_POST
-@permission_required(TAG, raise_exception=True)
+@needs(TAG)
 @for_auditors
 def cause_tag_selected(
     request: AppRequest, study: Study, evaluator_id: int, cells: str
@@ -157,7 +157,7 @@ def cause_tag_selected(
 
 
 @require_POST
-@permission_required(TAG, raise_exception=True)
+@needs(TAG)
 @for_auditors
 def cause_undo(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
     """Take back what was tagged together, and back to the cell."""

@@ -8,7 +8,6 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -29,6 +28,7 @@ from judging.analysis.progress.sources import read_progress_source
 from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import demand
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
 from runs.operations.error_views import bad_queries
@@ -60,8 +60,7 @@ def for_readers(view: Callable[Concatenate[AppRequest, Scope, P], HttpResponseBa
 
 def check_permissions(request: AppRequest) -> None:
     """Raises PermissionDenied for those who may not read figures."""
-    if not request.user.has_perms(PERMISSIONS):
-        raise PermissionDenied
+    demand(request.user, *PERMISSIONS)
 
 
 def scope_of(request: AppRequest, experiment_id: int) -> Scope:

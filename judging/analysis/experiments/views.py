@@ -3,7 +3,6 @@
 from uuid import UUID, uuid4
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -47,6 +46,7 @@ from judging.analysis.reports.report import Cell
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY
@@ -213,7 +213,7 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
 
 
 @require_POST
-@permission_required("runs.rerun_run", raise_exception=True)
+@needs("runs.rerun_run")
 def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Launch the control agents on the tasks of this experiment, as an experiment beside it."""
     check_permissions(request)

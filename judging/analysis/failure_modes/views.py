@@ -8,8 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
@@ -45,6 +43,7 @@ from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch
 from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import demand, needs
 from runs.models import AgentConfiguration, Run
 from runs.models.parsing import ids_of, read_number
 from runs.operations.error_views import bad_queries
@@ -55,7 +54,7 @@ PER_PAGE = 100
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
-@permission_required(AUDIT, raise_exception=True)
+@needs(AUDIT)
 def failure_review(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What is proposed for one run, and the form to confirm, change or reject it."""
     runs = Run.objects.visible_to(request.user).not_blind().ended()
@@ -65,8 +64,7 @@ def failure_review(request: AppRequest, run_id: UUID) -> HttpResponse:
     )
     if request.method != "POST":
         return _pane(request, run)
-    if not request.user.has_perm(REVIEW):
-        raise PermissionDenied
+    demand(request.user, REVIEW)
     form = FailureForm(request.POST)
     if not _take(request, run, form):
         return _pane(request, run, form, status=422)
@@ -105,7 +103,7 @@ def _pane(
 
 
 @require_POST
-@permission_required([AUDIT, REVIEW], raise_exception=True)
+@needs(AUDIT, REVIEW)
 def failure_reviews(request: AppRequest) -> HttpResponse:
     """The same for the runs named by `run`, as far as the person may know their verdicts."""
     form = ChosenRunsForm(request.POST)

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -34,6 +33,7 @@ from runs.catalogue.agents.choices import (
     usable_models,
 )
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, HintLevel, LearningJob, TaskSet, User
@@ -188,7 +188,7 @@ WRITING = "sources of hints"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required([*PERMISSIONS, "runs.add_hint"], raise_exception=True)
+@needs(*PERMISSIONS, "runs.add_hint")
 def hint_write(request: AppRequest) -> HttpResponse:
     """The form; sent with `estimate` it lists the sources, with `start` it has hints written."""
     models, problem = usable_models()

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.db.models import Case, Exists, OuterRef, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -32,6 +31,7 @@ from judging.models import ReferenceVerdict
 from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.knowledge.learning import cancel_learning
 from runs.models import LearningJob, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError
@@ -145,7 +145,7 @@ def _offers(task: Task, runs: Sequence[UUID]) -> tuple[list[Offer], str]:
 
 PERMISSIONS = ["runs.change_task", "judging.view_audit", "judging.add_evaluation"]
 """Proposals rest on which runs succeeded, cost money, and become milestones."""
-may_propose = permission_required(PERMISSIONS, raise_exception=True)
+may_propose = needs(*PERMISSIONS)
 
 
 @require_safe

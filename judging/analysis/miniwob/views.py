@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -41,6 +40,7 @@ from judging.analysis.miniwob.services import (
 from judging.models import FailureCause
 from judging.studies.access import TAG_FAILURES
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
+from runs.interface.permissions import needs
 from runs.models import AgentConfiguration
 
 
@@ -61,7 +61,7 @@ class SampleForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(TAG_FAILURES, raise_exception=True)
+@needs(TAG_FAILURES)
 def failure_causes(request: AppRequest, experiment_id: int) -> HttpResponse:
     """The samples of an experiment's failures, each with what was said; draws one if asked to."""
     scope = scope_to_tag(request.user, experiment_id)
@@ -117,7 +117,7 @@ def _draw(request: AppRequest, scope: Scope, form: SampleForm) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @vary_on_headers("HX-Request")
-@permission_required(TAG_FAILURES, raise_exception=True)
+@needs(TAG_FAILURES)
 def failure_cause(request: AppRequest, run_id: UUID) -> HttpResponse:
     """The form for one failure of a sample; saves it, and goes on to the next if asked to."""
     pane = _pane(request, run_id)

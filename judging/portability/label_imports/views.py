@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -32,6 +31,7 @@ from judging.studies.pages import MANAGE
 from runs.imports.services import GoneError
 from runs.imports.views import list_page
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.models import User
 from runs.models.parsing import read_number
 from runs.storage.file_storage import StoreUnavailableError
@@ -202,7 +202,7 @@ MOST_NAMES = 200
 """Studies to pick from by name."""
 LOOKED_THROUGH = 1_000
 """Studies, the newest, among which those are looked for."""
-may_import = permission_required(NEEDED, raise_exception=True)
+may_import = needs(*NEEDED)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count, Q
 from django.http import HttpResponse
@@ -38,6 +37,7 @@ from runs.catalogue.milestones.services import (
     set_milestones,
 )
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.models import Task, TaskSet, User
 from runs.models.tasks import task_key
 
@@ -116,8 +116,8 @@ def _part_for(file: MilestoneFile, task: Task) -> MilestoneFile:
     return file.model_copy(update={"tasks": (entry,)})
 
 
-may_view = permission_required("runs.view_task", raise_exception=True)
-may_change = permission_required("runs.change_task", raise_exception=True)
+may_view = needs("runs.view_task")
+may_change = needs("runs.change_task")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
@@ -30,6 +29,7 @@ from runs.catalogue.tasks.tables import CATEGORIES, TaskFilter, TaskTable
 from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import PER_PAGE, CappedPaginator
+from runs.interface.permissions import needs
 from runs.interface.table_rows import menu_items
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 
@@ -177,7 +177,7 @@ def _revisions(patched: Any, page: str) -> Any:
 
 @require_safe
 @vary_on_headers("HX-Request")
-@permission_required("runs.view_task", raise_exception=True)
+@needs("runs.view_task")
 def task_list(request: AppRequest) -> HttpResponse:
     """All tasks, filtered and sorted by what the person may see of them."""
     shown = Task.objects.visible_to(request.user)
@@ -197,7 +197,7 @@ def task_list(request: AppRequest) -> HttpResponse:
 
 
 @require_safe
-@permission_required("runs.view_task", raise_exception=True)
+@needs("runs.view_task")
 def task_menu(request: AppRequest) -> HttpResponse:
     """The choices of a filter."""
     query = request.GET.copy()
@@ -207,7 +207,7 @@ def task_menu(request: AppRequest) -> HttpResponse:
 
 
 @require_safe
-@permission_required("runs.view_task", raise_exception=True)
+@needs("runs.view_task")
 def task_detail(request: AppRequest, task_id: int) -> HttpResponse:
     """One task: what it asks and expects, what a patch changed, and its runs."""
     tasks = Task.objects.visible_to(request.user).select_related("task_set", "original__task_set")
@@ -218,7 +218,7 @@ def task_detail(request: AppRequest, task_id: int) -> HttpResponse:
 
 
 @require_safe
-@permission_required("runs.view_task", raise_exception=True)
+@needs("runs.view_task")
 def task_set_detail(request: AppRequest, set_id: int) -> HttpResponse:
     """One version of a task set, with every change that its patch made."""
     task_set = get_object_or_404(TaskSet.objects.select_related("parent"), pk=set_id)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import permission_required
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -16,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.job_views import cancelled, job_context, resumed
@@ -189,8 +189,8 @@ def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
     return set(open_runs.values_list("pk", flat=True))
 
 
-may_view = permission_required("runs.view_hint", raise_exception=True)
-may_write = permission_required("runs.add_hint", raise_exception=True)
+may_view = needs("runs.view_hint")
+may_write = needs("runs.add_hint")
 
 
 @require_safe

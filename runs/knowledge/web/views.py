@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,6 +14,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import usable_models
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.knowledge.job_views import may_add, may_view
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
 from runs.knowledge.web.pages import knowledge_context, knowledge_list_context
@@ -33,9 +33,7 @@ from runs.models import Experiment, KnowledgeEntry, KnowledgeSet, LearningJob, R
 from runs.models.parsing import ids_of, read_number
 from runs.queue.paid_work import WorkRefusedError
 
-may_change = permission_required(
-    ["runs.view_knowledgeset", "runs.change_knowledgeset"], raise_exception=True
-)
+may_change = needs("runs.view_knowledgeset", "runs.change_knowledgeset")
 
 
 @require_safe

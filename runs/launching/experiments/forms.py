@@ -35,6 +35,13 @@ AS_ASKED = ("trials", "policy", "parallelism", "in_background", "waits_for_sites
 Read = TypeVar("Read")
 
 
+class PolicyField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A choice of policies under their labels."""
+
+    def label_from_instance(self, obj: RetryPolicy) -> str:
+        return obj.label
+
+
 class ExperimentForm(forms.Form):
     """Tasks, agents, trials and seeds; `token` tells one click from another."""
 
@@ -112,7 +119,7 @@ class ExperimentForm(forms.Form):
             "none gives all entries. Leave empty to use the configured budget."
         ),
     )
-    policy = forms.ModelChoiceField(
+    policy = PolicyField(
         queryset=RetryPolicy.objects.none(),
         label=_("retry policy"),
         required=False,
@@ -137,7 +144,7 @@ class ExperimentForm(forms.Form):
         offer(self, "agents", experiment_agent_choices(user))
         # A manager with methods of its own, which the stubs take for a plain one.
         policy = self.fields["policy"]
-        assert isinstance(policy, forms.ModelChoiceField)  # noqa: S101 (mypy)
+        assert isinstance(policy, PolicyField)  # noqa: S101 (mypy)
         policy.queryset = RetryPolicy.objects.latest_versions()
         in_set = self._in_set()
         filters = {

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
@@ -12,6 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import BoundedPaginator
+from runs.interface.permissions import needs
 from runs.launching.experiments.forms import ExperimentForm, first_problem
 from runs.launching.experiments.progress import progress_of, progress_of_each
 from runs.launching.experiments.selection import PlanError
@@ -26,7 +26,7 @@ from runs.models.hooks import LinkedPage, address_above
 
 PER_PAGE = 50
 
-may_view = permission_required("runs.view_experiment", raise_exception=True)
+may_view = needs("runs.view_experiment")
 
 
 @require_safe

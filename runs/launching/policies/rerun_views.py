@@ -70,8 +70,15 @@ class DryRunForm(forms.Form):
         self.initial = {"policy": data.get("policy"), "source": data.get("source")}
         self._user = user
         self._policies = {str(row.pk): row for row in with_rules}
-        offer(self, "policy", [(pk, str(row)) for pk, row in self._policies.items()])
-        offer(self, "source", self._sources(data.get("source", "")))
+        offer(self, "policy", [(pk, row.label) for pk, row in self._policies.items()])
+        sources = self._sources(data.get("source", ""))
+        self.has_runs = any(offered for _key, offered in sources)
+        offer(self, "source", sources)
+
+    @property
+    def has_policies(self) -> bool:
+        """Whether there is any with rules of reruns."""
+        return bool(self._policies)
 
     @property
     def asked(self) -> RetryPolicy:

@@ -77,7 +77,7 @@ class RerunForm(forms.Form):
         choices.insert(0, (SAME, same_words or gettext("choose one")))
         offer(self, "agent", choices)
         self.fields["agent"].required = same_words is None
-        policies = ((str(row.pk), str(row)) for row in RetryPolicy.objects.latest_versions())
+        policies = ((str(row.pk), row.label) for row in RetryPolicy.objects.latest_versions())
         usual = [(SAME, _("as before")), (NO_POLICY, _("default settings"))]
         offer(self, "policy", [*usual, *policies])
 

@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
 from django.db.models import Avg, Count, Q
 from django.http import HttpResponse
@@ -25,6 +24,7 @@ from django.views.decorators.vary import vary_on_headers
 from runs.catalogue.agents.runnable import rerun_offer
 from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import OrderedParts
+from runs.interface.permissions import needs
 from runs.launching.reruns.forms import RerunForm
 from runs.launching.reruns.results import RerunResult, results_of
 from runs.launching.reruns.services import (
@@ -164,7 +164,7 @@ def _usual_lengths(runs: Iterable[Run]) -> dict[tuple[int, int], float]:
     return {(task_id, agent_id): mean for task_id, agent_id, mean in found}
 
 
-may_rerun = permission_required("runs.rerun_run", raise_exception=True)
+may_rerun = needs("runs.rerun_run")
 
 
 @require_safe

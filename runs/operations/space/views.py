@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
@@ -20,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.interface.fragments import AppRequest
+from runs.interface.permissions import needs
 from runs.interface.pictures import as_picture, drawing
 from runs.models import Experiment, Run, SpaceMeasurement, User
 from runs.operations.space.measuring import MEASURE, measure_when_due
@@ -162,7 +162,7 @@ def _growth(added: list[tuple[date, int]]) -> SafeString:
         return as_picture(figure, _("Bytes added a day"))
 
 
-may_manage = permission_required("runs.manage_space", raise_exception=True)
+may_manage = needs("runs.manage_space")
 
 
 @require_safe

@@ -128,6 +128,19 @@ def test_a_file_without_runs_is_told(client, engineer, tmp_path):
     assert (job.state, job.report["counts"]["rejected"]) == ("finished", 1)
     page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
     assert "neither a readable zip nor JSON" in page
+    assert "Nothing imported" in page
+    assert "nothing imported" in client.get(URL).content.decode()
+
+
+def test_a_file_of_no_known_format_lists_those_there_are(client, engineer):
+    job = make_job(engineer, b"{}", format="webarena")
+    import_upload(job.pk)
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = "ja"
+    page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
+    assert "webarena形式の実行が入っていません" in page
+    assert "Looked for" not in page
+    assert "trace.zip" in page
+    assert "自動で判別" in page
 
 
 def test_hostile_names_are_shown_as_text(client, engineer, tmp_path):

@@ -1,15 +1,18 @@
 """English sentences of the engine and of stored rows, shown in the reader's language."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.utils.translation import override
 
 from runs.catalogue.agents.runnable import NotRunnableError, live_agent
+from runs.imports.views import LOOKED_FOR
 from runs.interface.stored_sentences import details_worded, worded
 from runs.models import AgentConfiguration
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
+from webagent.trajectory.reading import READERS, Rejection, open_runs
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +55,20 @@ def test_a_task_that_is_not_here(name: str) -> None:
 )
 def test_details_of_the_audit_log(written: str, shown: str) -> None:
     assert details_worded(written) == shown
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"{}", b'{"a":', b"1", b"PK\x03\x04 cut", b"[1]"]
+)
+def test_why_a_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "sent.zip"
+    path.write_bytes(content)
+    with open_runs(path) as source:
+        (refused,) = source
+    assert isinstance(refused, Rejection)
+    reason = refused.reason.partition(LOOKED_FOR)[0]
+    assert worded(reason) != reason
+
+
+def test_what_formats_are_recognised_by() -> None:
+    assert not [each.name for each in READERS if worded(each.signs) == each.signs]

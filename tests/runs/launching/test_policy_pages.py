@@ -236,3 +236,24 @@ def test_stored_configurations_can_be_chosen_if_they_can_run(engineer: Client) -
     words = [str(words) for _value, words in form.agents.choices]
     assert any(words.startswith("stuck (block=") for words in words)
     assert not any("GenericAgent" in words for words in words)
+
+
+def test_policies_that_come_with_the_installation_speak_the_readers_language(
+    engineer: Client,
+) -> None:
+    make_policy()
+    engineer.cookies["django_language"] = "ja"
+    page = engineer.get(reverse("runs:policy_list")).content.decode()
+    assert "失敗を再実行" in page
+    assert "Rerun what failed" not in page
+    assert "Mine" in page
+
+
+def test_a_preview_without_runs_says_how_to_get_some(engineer: Client) -> None:
+    page = engineer.get(reverse("runs:policy_reruns")).content.decode()
+    assert "No runs to check" in page
+    assert "<select" not in page.partition("<main")[2]
+    RetryPolicy.objects.all().delete()
+    assert (
+        "No policy with rerun rules" in engineer.get(reverse("runs:policy_reruns")).content.decode()
+    )

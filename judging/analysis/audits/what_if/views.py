@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import permission_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -40,6 +39,7 @@ from judging.evaluators.registry import UnknownEvaluatorError
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.permissions import needs
 from runs.models.parsing import QueryError
 from runs.operations.error_views import BadQueryError, bad_queries
 from runs.queue.paid_work import WorkRefusedError
@@ -157,7 +157,7 @@ def what_if_rules(request: AppRequest, study: Study) -> HttpResponse:
 
 
 @require_POST
-@permission_required(EVALUATE, raise_exception=True)
+@needs(EVALUATE)
 @for_auditors
 def what_if_save(request: AppRequest, study: Study) -> HttpResponse:
     """Keep the switched evaluator as a version of its own, and have the study evaluated by it."""

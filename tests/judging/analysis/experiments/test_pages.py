@@ -18,7 +18,7 @@ from runs.models import Event, Experiment, Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.experiments import made
 from tests.judging.factories import make_study
-from tests.runs.factories import client_of, make_agent, make_task, make_user
+from tests.runs.factories import client_of, make_agent, make_experiment, make_task, make_user
 
 pytestmark = [
     pytest.mark.django_db,
@@ -149,6 +149,10 @@ def test_two_sides_name_the_gate_that_holds_them_against_each_other(two: Experim
 
 def test_choosing_nobody_or_something_strange_is_answered(two: Experiment) -> None:
     client = made.reader()
+    alone = page(client, "experiment_compare")
+    assert "Fewer than two experiments" in alone
+    assert "<select" not in alone.partition("<main")[2]
+    make_experiment()
     assert "Choose two experiments" in page(client, "experiment_compare")
     for query in ("a=1&b=x", f"a={two.pk}&b=99999", f"a={two.pk}&b={two.pk}&cell=no"):
         assert client.get(f"{made.address('experiment_compare')}?{query}").status_code == 404
