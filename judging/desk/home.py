@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -28,12 +31,16 @@ from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import StudyRow, listed_studies, study_rows
 from judging.studies.tables import StudyTable
 from runs.interface.paging import RowCount
+from runs.launching.reruns.results import Result, results_of
 from runs.models import ImportJob, Run, User
 from runs.models.visibility import visibility_of
 
 VISIT = timedelta(minutes=30)
 FEW = 5
-MOST_COUNTED = 99
+MOST_COUNTED = 1_000
+"""Of what is new; beyond, the page says that there are more."""
+MOST_RERUNS = 50
+"""So many of the newest reruns are held against what they repeat."""
 GOAL = (
     *("item__run", "item__run__goal", "item__run__task"),
     *("item__run__task__goal", "item__run__task__external_id"),
@@ -146,7 +153,7 @@ def _oldest(user: User, disputes: DisputeQuerySet) -> list[DisputeToDecide]:
 
 def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str, Any]:
     """What changed since the last visit; counts only of what the person may open."""
-    after = since or timezone.now() - timedelta(days=7)
+    after = (since or timezone.now() - timedelta(days=7)).replace(microsecond=0)
     # What is new first: of each that is left the database asks whether the person may open it.
     comments = DisputeMessage.objects.filter(
         Exists(own.filter(pk=OuterRef("dispute"))),
@@ -169,24 +176,49 @@ def _news(user: User, since: datetime | None, own: DisputeQuerySet) -> dict[str,
         "n_runs_ended": ended.count(),
         "n_imports_ended": imports.count(),
         "n_runs_added": _runs_added(user, after) if user.has_perm("runs.view_run") else None,
-        "n_settled": _runs_settled(user, after) if user.has_perm(AUDIT) else None,
+        "settled": _runs_settled(user, after) if user.has_perm(AUDIT) else None,
+        "worse": list(_worse_reruns(user, after)) if user.has_perm("runs.rerun_run") else [],
     }
-    return news | {"is_empty": not any(news.values()), "since": since}
+    address = urlencode({"added_after": f"{after.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"})
+    return news | {"is_empty": not any(news.values()), "since": since, "added_query": address}
+
+
+def _worse_reruns(user: User, after: datetime) -> Iterator[tuple[Run, UUID]]:
+    """Reruns of the person that ended worse than the run they repeat, with that run."""
+    ended = Run.objects.filter(
+        created_by=user, rerun_of__isnull=False, ended_at__gt=after, superseded=False
+    )
+    if not (keys := list(ended.order_by("-ended_at").values_list("pk", flat=True)[:MOST_RERUNS])):
+        return
+    visibility = visibility_of(user)
+    runs = list(
+        Run.objects.visible_with(visibility).named(visibility).for_list().filter(pk__in=keys)
+    )
+    found = results_of(runs, user)
+    worse = (run for run in runs if run.pk in found and found[run.pk].result is Result.WORSE)
+    for run in islice(worse, FEW):
+        yield run, found[run.pk].original
 
 
 def _runs_added(user: User, after: datetime) -> RowCount | None:
     """Runs that came, counted by the index of their age as far as the page says; None for none."""
     runs = Run.objects.filter(visibility_of(user).visible, superseded=False, created_at__gt=after)
-    return _counted(len(runs.order_by("-created_at", "-pk").values_list("pk")[: MOST_COUNTED + 1]))
+    listed = runs.not_archived().order_by("-created_at", "-pk")
+    return _counted(len(listed.values_list("pk")[: MOST_COUNTED + 1]))
 
 
-def _runs_settled(user: User, after: datetime) -> RowCount | None:
-    """The same of runs that got a reference verdict: the newest of these are looked through."""
+def _runs_settled(user: User, after: datetime) -> tuple[RowCount, int | None] | None:
+    """The same of runs that got a reference verdict, with their study where it is one alone.
+
+    The newest of these are looked through.
+    """
     verdicts = ReferenceVerdict.objects.filter(is_authoritative=True).order_by("-pk")
     newest = verdicts.values_list("item__study", "decided_at")[: MOST_COUNTED + 1]
     studies = [study for study, at in newest if at > after]
     hidden = set(studies_hidden_from(user).filter(pk__in=studies).values_list("pk", flat=True))
-    return _counted(sum(study not in hidden for study in studies))
+    known = [study for study in studies if study not in hidden]
+    count = _counted(len(known))
+    return (count, known[0] if len(set(known)) == 1 else None) if count else None
 
 
 def _counted(found: int) -> RowCount | None:

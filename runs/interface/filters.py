@@ -7,6 +7,7 @@ an index, so the column must be the first of one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
 import django_filters
@@ -18,6 +19,7 @@ from django.utils.functional import cached_property
 
 from runs.interface.keyset import ADDRESS_NAMES
 from runs.models.parsing import read_number
+from webagent.trajectory.values import iso_moment
 
 
 def distinct_values(model: type[Model], field: str, most: int) -> list[str]:
@@ -68,6 +70,22 @@ class WordsFilter(django_filters.Filter):
 
     def filter(self, qs: QuerySet[Any], value: list[str]) -> QuerySet[Any]:
         return qs.filter(**{f"{self.field_name}__in": value}) if value else qs
+
+
+class MomentField(forms.Field):
+    """A time with its zone, as ISO 8601; anything else is none."""
+
+    def to_python(self, value: Any) -> datetime | None:
+        return iso_moment(value)
+
+
+class AfterFilter(django_filters.Filter):
+    """Rows whose time is later than the given one."""
+
+    field_class = MomentField
+
+    def filter(self, qs: QuerySet[Any], value: datetime | None) -> QuerySet[Any]:
+        return qs.filter(**{f"{self.field_name}__gt": value}) if value else qs
 
 
 class SearchField(forms.CharField):

@@ -12,11 +12,13 @@ import django_filters
 from django.db import connection
 from django.db.models import BooleanField, Exists, OuterRef, QuerySet, Subquery, Value
 from django.http import QueryDict
+from django.utils import formats, timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from runs.interface.filters import (
     AddressFilter,
+    AfterFilter,
     Choices,
     NumbersFilter,
     SearchFilter,
@@ -27,6 +29,7 @@ from runs.models import AgentConfiguration, Event, Experiment, Run, RunStatus, T
 from runs.models.extension import extension
 from runs.models.runs.queries import RunQuerySet, shown_status_is
 from runs.models.visibility import Visibility
+from webagent.trajectory.values import iso_moment
 
 MAX_OPTIONS = 300
 ANOMALIES = (Event.Kind.LOOP, Event.Kind.FALSE_COMPLETION)
@@ -91,6 +94,7 @@ class RunFilter(AddressFilter):
     anomaly = WordsFilter(method="filter_anomaly", label=_("anomalies"))
     status = StatusFilter(label=_("state"))
     trajectory = WordsFilter(method="filter_trajectory", label=_("trajectory"))
+    added_after = AfterFilter(field_name="created_at", label=_("added after"))
     superseded = django_filters.BooleanFilter(
         method="filter_superseded", label=_("superseded attempts")
     )
@@ -199,6 +203,8 @@ class RunFilter(AddressFilter):
         return self.toggled("archived", "true")
 
     def chip_words(self, name: str, words: str) -> str:
+        if name == "added_after" and (at := iso_moment(words)):
+            return formats.date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
         return str(_("shown")) if name in ("superseded", "archived") else words
 
     @cached_property

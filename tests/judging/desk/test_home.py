@@ -18,7 +18,8 @@ from django.utils import timezone
 from judging.desk.home import begin_visit
 from judging.models import Dispute
 from judging.studies.disputes.services import add_message, decide
-from runs.models import AuditEntry, User
+from runs.models import AuditEntry, Run, User
+from tests.judging.analysis import audited
 from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.runs.factories import client_of, make_run, make_user
 
@@ -188,3 +189,52 @@ def test_who_may_rerun_is_told_of_work_that_nobody_takes(
     part = client.get("/", headers={"HX-Request": "true"}).content.decode()
     assert ("no worker takes: judge." in part) is is_told
     assert "<html" not in part
+
+
+def test_news_lead_to_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    user = make_user("engineer")
+    user.preferences["home"] = {"last": (timezone.now() - timedelta(days=1)).isoformat()}
+    user.save()
+    now = timezone.now()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(timezone, "now", lambda: now - timedelta(days=2))
+        make_run(pictures=False)
+    new = make_run(pictures=False)
+    shown = home(user)
+    assert "1 run was added." in shown
+    address = re.search(r'href="(/runs/[?]added_after=[^"]+)"', shown)
+    assert address is not None
+    listed = client_of(user).get(address[1]).content.decode()
+    assert re.findall(r'data-run="([^"]+)"', listed) == [str(new.pk)]
+    monkeypatch.setattr("judging.desk.home.MOST_COUNTED", 1)
+    make_run(pictures=False)
+    assert "More than 1 runs were added." in home(user)
+
+
+def test_settled_runs_lead_to_the_audit_that_changed() -> None:
+    one = audited.study()
+    one.add("success")
+    user = make_user("engineer")
+    news = '<a href="{}">{} run{} got a reference verdict.'
+    assert news.format(f"/studies/{one.study.pk}/audit/", 1, "") in home(user)
+    audited.study("Another").add("failure")
+    assert news.format("/audit/", 2, "s") in home(user)
+
+
+def test_a_rerun_that_ended_worse_is_news_to_who_started_it() -> None:
+    user, now = make_user("engineer"), timezone.now()
+    original = make_run(pictures=False, outcome="success")
+    for outcome in ("failure", "success"):
+        make_run(
+            task=original.task,
+            pictures=False,
+            rerun_of=original,
+            created_by=user,
+            outcome=outcome,
+            queued_at=now,
+            ended_at=now,
+        )
+    worse = Run.objects.get(rerun_of=original, outcome="failure")
+    assert home(user).count("Rerun ended worse:") == 1
+    assert f"/runs/compare/?a={original.pk}&amp;b={worse.pk}" in home(user)
+    assert "Rerun ended worse:" not in home(make_user("engineer"))

@@ -124,6 +124,16 @@ def test_filters(engineer, query, found):
     assert listed(engineer, query) == expected[found]
 
 
+def test_a_moment_in_the_address_leaves_what_came_later(engineer):
+    run = make_run(pictures=False)
+    assert listed(engineer, "added_after=2020-01-01T00:00:00Z") == ids(run)
+    assert listed(engineer, "added_after=2999-01-01T00:00:00Z") == []
+    for wrong in ("yesterday", "0001-01-01T00:00:00%2B14:00", "%00", "2020-01-01"):
+        assert listed(engineer, f"added_after={wrong}") == ids(run)
+    page = client_of(engineer).get(URL, {"added_after": "2020-01-01T00:00:00Z"}).content.decode()
+    assert 'title="Remove filter"' in page
+
+
 def test_a_list_that_only_superseded_attempts_would_fill_says_so(engineer):
     make_run(pictures=False, superseded=True, outcome="error")
     make_run(pictures=False)
