@@ -29,6 +29,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.statistics.comparison import McNemar
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 from judging.studies.protocols import named_causes
+from runs.interface.listing import listed
 from runs.interface.words import cell
 from webagent.trajectory.verdict_records import Mode, Side
 
@@ -38,7 +39,7 @@ register = template.Library()
 @register.simple_tag
 def stubs_of(study: Study) -> str:
     """The names of the study's evaluators that a stub answers where a model would."""
-    return ", ".join(dict.fromkeys(version.title for version in find_stubs(study)))
+    return listed(dict.fromkeys(version.title for version in find_stubs(study)))
 
 
 @register.simple_tag
@@ -301,7 +302,7 @@ def data_downloads(address: str, key: int) -> dict[str, Any]:
 @register.filter
 def cause_names(label: Label) -> str:
     """The causes that a label names."""
-    return ", ".join(named_causes(label.item.study.taxonomy, label.causes))
+    return listed(named_causes(label.item.study.taxonomy, label.causes))
 
 
 @register.filter

@@ -1,7 +1,6 @@
 """How values read: durations, money, moments, verdicts, cells of tables. A template library."""
 
 import unicodedata
-from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
 from functools import lru_cache
@@ -14,9 +13,10 @@ from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext, pgettext_lazy
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext as _
 
+from runs.interface.listing import listed
 from runs.interface.stored_sentences import details_worded, worded
 from runs.models import Run
 from runs.models.hooks import LinkedPage, address_above
@@ -47,14 +47,9 @@ CELLS = {
     "none": gettext_lazy("no verdict from the evaluator"),
 }
 
+register.filter("listed", listed)
 register.filter("worded", stringfilter(worded))
 register.filter("details_worded", stringfilter(details_worded))
-
-
-@register.filter
-def listed(items: Iterable[object]) -> str:
-    """The items in one line, as the reader's language lists them."""
-    return pgettext("between the items of a list", ", ").join(map(str, items))
 
 
 @register.filter

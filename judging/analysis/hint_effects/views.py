@@ -35,6 +35,7 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_picture
 from judging.statistics.figures import Share
 from runs.interface.fragments import AppRequest
+from runs.interface.listing import listed
 from runs.launching.experiments.hint_plans import Condition
 from runs.models import Hint, HintChoice, User
 from webagent.knowledge.entries import Level, Relatedness
@@ -134,7 +135,7 @@ def cell_page(effects: HintEffects, condition: Condition, user: User) -> dict[st
 
     return {
         "level": str(LEVELS[condition.level]),
-        "relatedness": ", ".join(map(str, RELATEDNESSES[condition.relatedness])),
+        "relatedness": listed(RELATEDNESSES[condition.relatedness]),
         "is_upper_bound": condition.relatedness is Relatedness.SAME_TASK,
         "cell": cell,
         "ties": effects.ties[condition],

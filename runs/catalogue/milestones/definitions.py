@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
+from runs.interface.listing import listed
 from runs.models import Milestone, Task
 from webagent.environment.placeholders import resolve
 from webagent.measures.sequence_matching import first_repeated
@@ -37,7 +38,7 @@ def _place(path: Place, content: bytes) -> str:
         rest = rest[2:]
     if rest:
         words.append(".".join(str(part) for part in rest))
-    return ", ".join(words)
+    return listed(words)
 
 
 def _entry(kind: str, path: Place, key: str, content: bytes) -> str:

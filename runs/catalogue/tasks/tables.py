@@ -27,6 +27,7 @@ from runs.interface.filters import (
     distinct_values,
     distinct_with,
 )
+from runs.interface.listing import listed
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 from runs.models.tasks import TaskQuerySet
@@ -104,7 +105,7 @@ class TaskTable(tables.Table):
         return reverse("runs:task_detail", args=[0])
 
     def render_site(self, record: Task) -> str:
-        return ", ".join(record.sites) or record.site
+        return listed(record.sites) or record.site
 
     def render_kind(self, record: Task) -> SafeString | str:
         return hidden() if record.is_sealed else (record.shown_kind or "").replace("+", " + ")

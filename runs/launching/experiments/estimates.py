@@ -17,6 +17,7 @@ from runs.catalogue.agents.choices import (
     usual_setting,
 )
 from runs.catalogue.agents.runnable import agent_hash
+from runs.interface.listing import listed
 from runs.launching.experiments.arms import BUDGET_KEY, LIMIT_KEY
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
@@ -60,7 +61,7 @@ class AgentEstimate:
         config = self.agent.config or {}
         if KNOWLEDGE_KEY in config:
             config = {BUDGET_KEY: usual_setting(self.agent.name, BUDGET_KEY)} | config
-        return ", ".join(
+        return listed(
             setting_in_words(key, config[key])
             for key in (LIMIT_KEY, KNOWLEDGE_KEY, BUDGET_KEY)
             if key in config

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from runs.catalogue.tasks.rows import suite_set, task_set_choices
+from runs.interface.listing import listed
 from runs.models import Task, TaskSet, User
 from runs.models.tasks import TaskQuerySet, task_key
 from webagent.environment.registry import suites, task_names
@@ -74,7 +75,7 @@ def _of_set(name: str, user: User | None) -> list[Task]:
     """
     row = _stored_set(name)
     if row is None:
-        known = ", ".join(task_set_choices())
+        known = listed(task_set_choices())
         raise PlanError(
             _("There is no task set %(name)s. There are: %(known)s.")
             % {"name": name, "known": known}
@@ -126,7 +127,7 @@ def _picked(rows: list[Task], selection: Selection) -> list[Task]:
             _("These tasks are not among the selected ones of %(set)s: %(names)s.")
             % {
                 "set": selection.task_set,
-                "names": ", ".join(unknown[:MAX_NAMED]) + (" …" if unknown[MAX_NAMED:] else ""),
+                "names": listed(unknown[:MAX_NAMED]) + (" …" if unknown[MAX_NAMED:] else ""),
             }
         )
     chosen = {row.external_id: row for row in map(by_name.__getitem__, selection.picked)}

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import agent_in_words
+from runs.interface.listing import listed
 from runs.launching.policies.forms import PolicyForm, Retries, Watch
 from runs.launching.policies.rule_forms import WHEN, RuleForm
 from runs.models import Run
@@ -136,7 +137,7 @@ def _limits(part: str, limits: RunLimits | BatchLimits) -> list[str]:
 def _faults(faults: Iterable[Fault]) -> str:
     if faults == WORTH_RETRYING:
         return _("every temporary error")
-    return ", ".join(str(Run.Fault(fault).label) for fault in faults)
+    return listed(Run.Fault(fault).label for fault in faults)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from runs.interface.listing import listed
 from runs.models import Run, User
 from runs.models.extension import extension
 
@@ -68,7 +69,7 @@ def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
             then, now = verdicts[run.rerun_of_id], verdicts[run.pk]
             if both := sorted(then.keys() & now.keys()):
                 result = compare([(then[name], now[name]) for name in both])
-                found[run.pk] = RerunResult(result, run.rerun_of_id, ", ".join(both))
+                found[run.pk] = RerunResult(result, run.rerun_of_id, listed(both))
     return found
 
 

@@ -10,6 +10,7 @@ from typing import NotRequired, TypedDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from runs.interface.listing import listed
 from runs.interface.words import money
 from runs.models import Event, Run, Step
 from runs.models.runs.run import hides_something
@@ -140,9 +141,9 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     if event.kind == Event.Kind.MODEL_SWITCH:
         name = None if hides_something(run) else switched_to(event)
         words = _("%(name)s took over") % {"name": name} if name else _("another model took over")
-        return f"{words}, {span}"
+        return listed((words, span))
     if event.kind == Event.Kind.REPLAY_DIVERGED:
-        return f"{_why_diverged(event)}, {span}"
+        return listed((_why_diverged(event), span))
     if event.kind == Event.Kind.LOOP:
         words, period = _("loop"), event.detail.get("period")
         if isinstance(period, int) and period:
@@ -151,7 +152,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
             ) % {"n": period}
     else:
         words = _("repeatedly declares completion or waits")
-    return ", ".join(filter(None, (words, span, _answer(event, run))))
+    return listed(filter(None, (words, span, _answer(event, run))))
 
 
 def _span(first: int, last: int) -> str:

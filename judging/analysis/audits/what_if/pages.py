@@ -26,6 +26,7 @@ from judging.evaluators.matching.repaired.rules import (
 )
 from judging.evaluators.registry import UnknownEvaluatorError, model_asked_by
 from judging.models import EvaluatorVersion, Study
+from runs.interface.listing import listed
 from runs.models import TaskSet
 
 CHANGES: Mapping[Change, tuple[Promise, str]] = {
@@ -116,7 +117,7 @@ def thrown(stored: Setting, setting: Setting) -> str:
         on = _("%(rule)s, on") if rule in (setting.rules or ()) else _("%(rule)s, off")
         return on % {"rule": _(LABELS[rule])}
     if setting.stages != stored.stages:
-        return ", ".join(str(_STAGES[each]) for each in setting.stages or ()) or _("no stage")
+        return listed(_STAGES[each] for each in setting.stages or ()) or _("no stage")
     if setting.tasks is None or setting.tasks == stored.tasks:
         return ""
     return str(_TASKS[setting.tasks])

@@ -1,0 +1,12 @@
+"""Several items in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.utils.translation import pgettext
+
+
+def listed(items: Iterable[object]) -> str:
+    """The items as the reader's language lists them."""
+    return pgettext("between the items of a list", ", ").join(map(str, items))
