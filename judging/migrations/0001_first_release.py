@@ -30,18 +30,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Dispute',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('opened_at', models.DateTimeField(auto_now_add=True)),
-                ('order_seed', models.BigIntegerField()),
-                ('version', models.PositiveIntegerField(default=0)),
-            ],
-            options={
-                'verbose_name': 'dispute',
-            },
-        ),
-        migrations.CreateModel(
             name='EvaluatorVersion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -66,66 +54,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'reply of a model',
-            },
-        ),
-        migrations.CreateModel(
-            name='DisputeMessage',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('text', models.TextField()),
-                ('proposal', models.CharField(blank=True, max_length=15)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
-                ('dispute', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='judging.dispute')),
-            ],
-            options={
-                'ordering': ['dispute', 'created_at', 'id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Guideline',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('version', models.PositiveIntegerField()),
-                ('text', models.TextField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['study', '-version'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Label',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('is_repeat', models.BooleanField(default=False)),
-                ('success', models.CharField(choices=[('success', 'success'), ('failure', 'failure'), ('unsure', 'unsure'), ('not_executable', 'not executable')], max_length=15)),
-                ('confidence', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('causes', models.JSONField(default=list)),
-                ('failure_step', models.PositiveIntegerField(blank=True, null=True)),
-                ('rationale', models.TextField(blank=True)),
-                ('seconds', models.FloatField(default=0.0)),
-                ('submitted_at', models.DateTimeField()),
-                ('idempotency_key', models.CharField(blank=True, max_length=64)),
-                ('extra', models.JSONField(default=dict)),
-                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to=settings.AUTH_USER_MODEL)),
-                ('guideline', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to='judging.guideline')),
-            ],
-            options={
-                'verbose_name': 'label',
-            },
-        ),
-        migrations.CreateModel(
-            name='LabelRevision',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('content', models.JSONField()),
-                ('label', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='judging.label')),
-            ],
-            options={
-                'ordering': ['label', 'at'],
             },
         ),
         migrations.CreateModel(
@@ -155,10 +83,20 @@ class Migration(migrations.Migration):
                 'permissions': [('view_audit', "Can read evaluators' verdicts and audits"), ('adjudicate', 'Can adjudicate disputes')],
             },
         ),
-        migrations.AddField(
-            model_name='guideline',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='guidelines', to='judging.study'),
+        migrations.CreateModel(
+            name='Guideline',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField()),
+                ('text', models.TextField()),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='guidelines', to='judging.study')),
+            ],
+            options={
+                'ordering': ['study', '-version'],
+                'constraints': [models.UniqueConstraint(fields=('study', 'version'), name='one_guideline_version')],
+            },
         ),
         migrations.CreateModel(
             name='EvaluationBatch',
@@ -199,6 +137,8 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'batch of evaluations',
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['state', 'created_at'], name='batch_by_state')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running'), models.Q(('model', ''), _negated=True)), fields=('model',), name='one_running_batch_per_model')],
             },
         ),
         migrations.CreateModel(
@@ -213,6 +153,70 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['study', 'position'],
+                'indexes': [models.Index(fields=['study', 'status'], name='item_by_status')],
+                'constraints': [models.UniqueConstraint(fields=('study', 'run'), name='run_once_per_study')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Dispute',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('opened_at', models.DateTimeField(auto_now_add=True)),
+                ('order_seed', models.BigIntegerField()),
+                ('version', models.PositiveIntegerField(default=0)),
+                ('item', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='dispute', to='judging.studyitem')),
+            ],
+            options={
+                'verbose_name': 'dispute',
+            },
+        ),
+        migrations.CreateModel(
+            name='DisputeMessage',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.TextField()),
+                ('proposal', models.CharField(blank=True, max_length=15)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, to=settings.AUTH_USER_MODEL)),
+                ('dispute', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='judging.dispute')),
+            ],
+            options={
+                'ordering': ['dispute', 'created_at', 'id'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Label',
+            fields=[
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ('is_repeat', models.BooleanField(default=False)),
+                ('success', models.CharField(choices=[('success', 'success'), ('failure', 'failure'), ('unsure', 'unsure'), ('not_executable', 'not executable')], max_length=15)),
+                ('confidence', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('causes', models.JSONField(default=list)),
+                ('failure_step', models.PositiveIntegerField(blank=True, null=True)),
+                ('rationale', models.TextField(blank=True)),
+                ('seconds', models.FloatField(default=0.0)),
+                ('submitted_at', models.DateTimeField()),
+                ('idempotency_key', models.CharField(blank=True, max_length=64)),
+                ('extra', models.JSONField(default=dict)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='labels', to=settings.AUTH_USER_MODEL)),
+                ('guideline', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, to='judging.guideline')),
+                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='labels', to='judging.studyitem')),
+            ],
+            options={
+                'verbose_name': 'label',
+                'constraints': [models.UniqueConstraint(fields=('item', 'annotator', 'is_repeat'), name='one_label_per_person')],
+            },
+        ),
+        migrations.CreateModel(
+            name='LabelRevision',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('content', models.JSONField()),
+                ('label', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='judging.label')),
+            ],
+            options={
+                'ordering': ['label', 'at'],
             },
         ),
         migrations.CreateModel(
@@ -246,17 +250,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'reference verdict',
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_authoritative', True)), fields=('run',), name='one_authoritative_verdict_per_run')],
             },
-        ),
-        migrations.AddField(
-            model_name='label',
-            name='item',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='labels', to='judging.studyitem'),
-        ),
-        migrations.AddField(
-            model_name='dispute',
-            name='item',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='dispute', to='judging.studyitem'),
         ),
         migrations.CreateModel(
             name='CauseTag',
@@ -279,6 +274,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'cause of an error',
                 'ordering': ['item', 'at', 'id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('item', 'evaluator_name', 'error'), name='one_current_cause_tag')],
             },
         ),
         migrations.CreateModel(
@@ -298,6 +294,10 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to=settings.AUTH_USER_MODEL)),
                 ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='judging.studyitem')),
             ],
+            options={
+                'indexes': [models.Index(fields=['user', 'state'], name='assignment_by_user')],
+                'constraints': [models.UniqueConstraint(fields=('item', 'user', 'is_repeat'), name='one_assignment_per_person')],
+            },
         ),
         migrations.CreateModel(
             name='StudyMember',
@@ -308,6 +308,9 @@ class Migration(migrations.Migration):
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='judging.study')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='study_parts', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('study', 'user'), name='one_part_per_person')],
+            },
         ),
         migrations.CreateModel(
             name='Unblinding',
@@ -321,6 +324,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-at'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('item__isnull', False)), fields=('user', 'item'), name='one_unblinding_per_person')],
             },
         ),
         migrations.CreateModel(
@@ -400,53 +404,5 @@ class Migration(migrations.Migration):
                 'ordering': ['label', 'milestone__position', 'milestone'],
                 'constraints': [models.UniqueConstraint(fields=('label', 'milestone'), name='one_tick_per_milestone')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='guideline',
-            constraint=models.UniqueConstraint(fields=('study', 'version'), name='one_guideline_version'),
-        ),
-        migrations.AddIndex(
-            model_name='evaluationbatch',
-            index=models.Index(fields=['state', 'created_at'], name='batch_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='evaluationbatch',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running'), models.Q(('model', ''), _negated=True)), fields=('model',), name='one_running_batch_per_model'),
-        ),
-        migrations.AddIndex(
-            model_name='studyitem',
-            index=models.Index(fields=['study', 'status'], name='item_by_status'),
-        ),
-        migrations.AddConstraint(
-            model_name='studyitem',
-            constraint=models.UniqueConstraint(fields=('study', 'run'), name='run_once_per_study'),
-        ),
-        migrations.AddConstraint(
-            model_name='referenceverdict',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_authoritative', True)), fields=('run',), name='one_authoritative_verdict_per_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='label',
-            constraint=models.UniqueConstraint(fields=('item', 'annotator', 'is_repeat'), name='one_label_per_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='causetag',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_current', True)), fields=('item', 'evaluator_name', 'error'), name='one_current_cause_tag'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['user', 'state'], name='assignment_by_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(fields=('item', 'user', 'is_repeat'), name='one_assignment_per_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='studymember',
-            constraint=models.UniqueConstraint(fields=('study', 'user'), name='one_part_per_person'),
-        ),
-        migrations.AddConstraint(
-            model_name='unblinding',
-            constraint=models.UniqueConstraint(condition=models.Q(('item__isnull', False)), fields=('user', 'item'), name='one_unblinding_per_person'),
         ),
     ]

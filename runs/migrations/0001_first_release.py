@@ -160,48 +160,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='KnowledgeSet',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('site', models.CharField(blank=True, max_length=200)),
-                ('kind', models.CharField(choices=[('raw', 'raw'), ('summarised', 'summarised')], max_length=10)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('model', models.CharField(blank=True, max_length=200)),
-                ('wording', models.CharField(blank=True, max_length=100)),
-                ('content_hash', models.CharField(db_index=True, max_length=64)),
-                ('n_entries', models.PositiveIntegerField(default=0)),
-                ('n_tokens', models.PositiveIntegerField(default=0)),
-                ('frozen_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='runs.knowledgeset')),
-            ],
-            options={
-                'verbose_name': 'set of web knowledge',
-                'ordering': ['site', 'name', 'kind', '-version'],
-            },
-        ),
-        migrations.CreateModel(
-            name='KnowledgeEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('intent', models.TextField(verbose_name='intent')),
-                ('ok', models.TextField(blank=True, verbose_name='works')),
-                ('ng', models.TextField(verbose_name='does not work')),
-                ('is_enabled', models.BooleanField(default=True)),
-                ('problem', models.TextField(blank=True)),
-                ('is_edited', models.BooleanField(default=False)),
-                ('parents', models.ManyToManyField(blank=True, related_name='summaries', to='runs.knowledgeentry')),
-                ('knowledge_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='runs.knowledgeset')),
-            ],
-            options={
-                'verbose_name': 'entry of web knowledge',
-                'ordering': ['knowledge_set', 'position'],
-            },
-        ),
-        migrations.CreateModel(
             name='LearningJob',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -235,6 +193,53 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'learning job',
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['state', 'created_at'], name='learning_job_by_state')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('model',), name='one_running_learning_job_per_model')],
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeSet',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=200)),
+                ('site', models.CharField(blank=True, max_length=200)),
+                ('kind', models.CharField(choices=[('raw', 'raw'), ('summarised', 'summarised')], max_length=10)),
+                ('version', models.PositiveIntegerField(default=1)),
+                ('model', models.CharField(blank=True, max_length=200)),
+                ('wording', models.CharField(blank=True, max_length=100)),
+                ('content_hash', models.CharField(db_index=True, max_length=64)),
+                ('n_entries', models.PositiveIntegerField(default=0)),
+                ('n_tokens', models.PositiveIntegerField(default=0)),
+                ('frozen_at', models.DateTimeField(blank=True, null=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='runs.knowledgeset')),
+                ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='knowledge_sets', to='runs.learningjob')),
+            ],
+            options={
+                'verbose_name': 'set of web knowledge',
+                'ordering': ['site', 'name', 'kind', '-version'],
+                'constraints': [models.UniqueConstraint(fields=('name', 'site', 'kind', 'version'), name='one_knowledge_set_version')],
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('position', models.PositiveIntegerField()),
+                ('intent', models.TextField(verbose_name='intent')),
+                ('ok', models.TextField(blank=True, verbose_name='works')),
+                ('ng', models.TextField(verbose_name='does not work')),
+                ('is_enabled', models.BooleanField(default=True)),
+                ('problem', models.TextField(blank=True)),
+                ('is_edited', models.BooleanField(default=False)),
+                ('parents', models.ManyToManyField(blank=True, related_name='summaries', to='runs.knowledgeentry')),
+                ('knowledge_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='runs.knowledgeset')),
+            ],
+            options={
+                'verbose_name': 'entry of web knowledge',
+                'ordering': ['knowledge_set', 'position'],
+                'constraints': [models.UniqueConstraint(fields=('knowledge_set', 'position'), name='one_knowledge_entry_per_place')],
             },
         ),
         migrations.CreateModel(
@@ -250,12 +255,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['job', 'position'],
+                'constraints': [models.UniqueConstraint(fields=('job', 'key'), name='item_once_per_learning_job')],
             },
-        ),
-        migrations.AddField(
-            model_name='knowledgeset',
-            name='job',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='knowledge_sets', to='runs.learningjob'),
         ),
         migrations.CreateModel(
             name='HintSet',
@@ -288,6 +289,49 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'retry policy',
                 'ordering': ['name', '-version'],
+                'constraints': [models.UniqueConstraint(fields=('name', 'version'), name='one_policy_version')],
+            },
+        ),
+        migrations.CreateModel(
+            name='TaskSet',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=200)),
+                ('version', models.CharField(max_length=200)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('patch', models.JSONField(default=dict)),
+                ('patch_hash', models.CharField(blank=True, max_length=64)),
+                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='runs.taskset')),
+            ],
+            options={
+                'verbose_name': 'task set',
+                'constraints': [models.UniqueConstraint(fields=('name', 'version'), name='one_task_set_version')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Task',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('external_id', models.CharField(max_length=200)),
+                ('site', models.CharField(blank=True, db_index=True, max_length=200)),
+                ('sites', models.JSONField(default=list)),
+                ('goal', models.TextField(blank=True)),
+                ('start_urls', models.JSONField(default=list)),
+                ('intent_template', models.TextField(blank=True)),
+                ('spec', models.JSONField(blank=True, null=True)),
+                ('reference', models.JSONField(blank=True, null=True)),
+                ('max_steps', models.PositiveIntegerField(blank=True, null=True)),
+                ('infeasible_reason', models.TextField(blank=True)),
+                ('record', models.JSONField(default=dict)),
+                ('evaluation_kind', models.CharField(blank=True, db_index=True, max_length=200)),
+                ('template', models.CharField(blank=True, db_index=True, max_length=200)),
+                ('original', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='runs.task')),
+                ('task_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='runs.taskset')),
+            ],
+            options={
+                'verbose_name': 'task',
+                'ordering': ['task_set', 'external_id'],
+                'constraints': [models.UniqueConstraint(fields=('task_set', 'external_id'), name='one_task_per_set')],
             },
         ),
         migrations.CreateModel(
@@ -343,11 +387,14 @@ class Migration(migrations.Migration):
                 ('policy', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='runs.retrypolicy')),
                 ('rerun_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='reruns', to='runs.run')),
                 ('retry_of', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='retried_by', to='runs.run')),
+                ('task', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='runs.task')),
             ],
             options={
                 'verbose_name': 'run',
                 'ordering': ['-created_at', '-id'],
                 'permissions': [('rerun_run', 'Can launch and cancel reruns'), ('import_run', 'Can import runs'), ('export_run', 'Can export runs')],
+                'indexes': [models.Index(fields=['-created_at', '-id'], name='run_newest'), models.Index(fields=['experiment', '-created_at'], name='run_by_experiment'), models.Index(fields=['outcome', '-created_at'], name='run_by_outcome'), models.Index(fields=['task', 'agent'], name='run_by_task_agent'), models.Index(condition=models.Q(('status__in', ['queued', 'leased', 'running'])), fields=['status', 'not_before'], name='run_waiting'), models.Index(condition=models.Q(('fault', ''), _negated=True), fields=['fault', '-created_at'], name='run_by_fault'), models.Index(condition=models.Q(('status', 'queued')), fields=['lane', 'priority', 'created_at', 'id'], name='run_by_lane'), models.Index(condition=models.Q(('claimed_at__isnull', False)), fields=['created_by', '-claimed_at'], name='run_last_claimed')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('rerun_of', None), ('retry_of', None)), ('family__isnull', False), _connector='OR'), name='a_repeat_has_a_family')],
             },
         ),
         migrations.CreateModel(
@@ -360,6 +407,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['entry', 'pk'],
+                'constraints': [models.UniqueConstraint(fields=('entry', 'run'), name='one_knowledge_source_per_run')],
             },
         ),
         migrations.CreateModel(
@@ -384,6 +432,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'hint',
                 'ordering': ['job', 'source', 'level'],
+                'constraints': [models.UniqueConstraint(fields=('job', 'source', 'level'), name='one_hint_per_level')],
             },
         ),
         migrations.CreateModel(
@@ -399,6 +448,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['first_step', 'id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('last_step__gte', models.F('first_step'))), name='event_span')],
             },
         ),
         migrations.CreateModel(
@@ -411,6 +461,9 @@ class Migration(migrations.Migration):
                 ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='attachments', to='runs.blob')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attachments', to='runs.run')),
             ],
+            options={
+                'indexes': [models.Index(fields=['run', 'step_index'], name='runs_attach_run_id_2ddc0d_idx')],
+            },
         ),
         migrations.CreateModel(
             name='Step',
@@ -445,36 +498,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['run', 'index'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'index'), name='one_step_per_index')],
             },
-        ),
-        migrations.CreateModel(
-            name='Task',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(max_length=200)),
-                ('site', models.CharField(blank=True, db_index=True, max_length=200)),
-                ('sites', models.JSONField(default=list)),
-                ('goal', models.TextField(blank=True)),
-                ('start_urls', models.JSONField(default=list)),
-                ('intent_template', models.TextField(blank=True)),
-                ('spec', models.JSONField(blank=True, null=True)),
-                ('reference', models.JSONField(blank=True, null=True)),
-                ('max_steps', models.PositiveIntegerField(blank=True, null=True)),
-                ('infeasible_reason', models.TextField(blank=True)),
-                ('record', models.JSONField(default=dict)),
-                ('evaluation_kind', models.CharField(blank=True, db_index=True, max_length=200)),
-                ('template', models.CharField(blank=True, db_index=True, max_length=200)),
-                ('original', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='runs.task')),
-            ],
-            options={
-                'verbose_name': 'task',
-                'ordering': ['task_set', 'external_id'],
-            },
-        ),
-        migrations.AddField(
-            model_name='run',
-            name='task',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='runs.task'),
         ),
         migrations.CreateModel(
             name='Milestone',
@@ -494,6 +519,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'milestone',
                 'ordering': ['task', 'position', 'id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('task', 'name'), name='milestone_named_once'), models.CheckConstraint(condition=models.Q(('weight__gt', 0)), name='milestone_weighs')],
             },
         ),
         migrations.CreateModel(
@@ -509,6 +535,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'choice of a hint',
                 'ordering': ['hint_set', 'task'],
+                'constraints': [models.UniqueConstraint(fields=('hint_set', 'task'), name='one_hint_per_task')],
             },
         ),
         migrations.CreateModel(
@@ -523,125 +550,5 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'task revision',
             },
-        ),
-        migrations.CreateModel(
-            name='TaskSet',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('version', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('patch', models.JSONField(default=dict)),
-                ('patch_hash', models.CharField(blank=True, max_length=64)),
-                ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='runs.taskset')),
-            ],
-            options={
-                'verbose_name': 'task set',
-            },
-        ),
-        migrations.AddField(
-            model_name='task',
-            name='task_set',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tasks', to='runs.taskset'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledgeentry',
-            constraint=models.UniqueConstraint(fields=('knowledge_set', 'position'), name='one_knowledge_entry_per_place'),
-        ),
-        migrations.AddIndex(
-            model_name='learningjob',
-            index=models.Index(fields=['state', 'created_at'], name='learning_job_by_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='learningjob',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'running')), fields=('model',), name='one_running_learning_job_per_model'),
-        ),
-        migrations.AddConstraint(
-            model_name='learningitem',
-            constraint=models.UniqueConstraint(fields=('job', 'key'), name='item_once_per_learning_job'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledgeset',
-            constraint=models.UniqueConstraint(fields=('name', 'site', 'kind', 'version'), name='one_knowledge_set_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='retrypolicy',
-            constraint=models.UniqueConstraint(fields=('name', 'version'), name='one_policy_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='knowledgesource',
-            constraint=models.UniqueConstraint(fields=('entry', 'run'), name='one_knowledge_source_per_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='hint',
-            constraint=models.UniqueConstraint(fields=('job', 'source', 'level'), name='one_hint_per_level'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.CheckConstraint(condition=models.Q(('last_step__gte', models.F('first_step'))), name='event_span'),
-        ),
-        migrations.AddIndex(
-            model_name='attachment',
-            index=models.Index(fields=['run', 'step_index'], name='runs_attach_run_id_2ddc0d_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='step',
-            constraint=models.UniqueConstraint(fields=('run', 'index'), name='one_step_per_index'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['-created_at', '-id'], name='run_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['experiment', '-created_at'], name='run_by_experiment'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['outcome', '-created_at'], name='run_by_outcome'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['task', 'agent'], name='run_by_task_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status__in', ['queued', 'leased', 'running'])), fields=['status', 'not_before'], name='run_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('fault', ''), _negated=True), fields=['fault', '-created_at'], name='run_by_fault'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('status', 'queued')), fields=['lane', 'priority', 'created_at', 'id'], name='run_by_lane'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(condition=models.Q(('claimed_at__isnull', False)), fields=['created_by', '-claimed_at'], name='run_last_claimed'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('rerun_of', None), ('retry_of', None)), ('family__isnull', False), _connector='OR'), name='a_repeat_has_a_family'),
-        ),
-        migrations.AddConstraint(
-            model_name='milestone',
-            constraint=models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('task', 'name'), name='milestone_named_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='milestone',
-            constraint=models.CheckConstraint(condition=models.Q(('weight__gt', 0)), name='milestone_weighs'),
-        ),
-        migrations.AddConstraint(
-            model_name='hintchoice',
-            constraint=models.UniqueConstraint(fields=('hint_set', 'task'), name='one_hint_per_task'),
-        ),
-        migrations.AddConstraint(
-            model_name='taskset',
-            constraint=models.UniqueConstraint(fields=('name', 'version'), name='one_task_set_version'),
-        ),
-        migrations.AddConstraint(
-            model_name='task',
-            constraint=models.UniqueConstraint(fields=('task_set', 'external_id'), name='one_task_per_set'),
         ),
     ]
