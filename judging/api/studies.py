@@ -16,7 +16,7 @@ from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.judgements import RunJudgements, opened_items
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
 from judging.analysis.audits.reports import AUDIT as REPORTS
-from judging.analysis.audits.reports import check_split
+from judging.analysis.audits.reports import check_known_split, check_split
 from judging.analysis.experiments.pairs import By
 from judging.api.figures import TableOut, table_out
 from judging.models import Evaluation, EvaluatorVersion, Study
@@ -227,6 +227,7 @@ def read_audit_table(
     facts = AuditFacts(study, AuditQuery(**dict(counting)))
     try:
         check_split(facts, name)
+        check_known_split(study, facts.query.split)
     except QueryError as error:
         raise invalid(("query.split", error.takes)) from error
     if REPORTS.entries[name].lists_runs:

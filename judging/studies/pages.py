@@ -87,9 +87,17 @@ def item_counts(study: Study) -> dict[str, int]:
     return _with_total(_counts(Q(study=study), [study.pk])[study.pk])
 
 
-def items_page(study: Study, number: str | None) -> Page[StudyItem]:
-    """A page of the study's runs, found by its keys before any run is looked at."""
+def items_page(
+    study: Study, number: str | None, status: StudyItem.Status | None = None
+) -> Page[StudyItem]:
+    """A page of the study's runs, found by its keys before any run is looked at.
+
+    Args:
+        status: of the runs that are listed; all if None.
+    """
     items = study.items.order_by("position")
+    if status:
+        items = items.filter(status=status)
     page: Page[Any] = Paginator(items.values_list("pk", flat=True), ITEMS_PER_PAGE).get_page(number)
     page.object_list = items.filter(pk__in=list(page.object_list)).select_related("run__task")
     return page

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.models import Study, StudyMember
+from judging.models import Study, StudyItem, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
 from judging.studies.pages import (
@@ -42,6 +42,8 @@ from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator, count_rows
 from runs.interface.permissions import demand, needs
 from runs.models import User
+from runs.models.parsing import read_choice
+from runs.operations.error_views import bad_queries
 
 PER_PAGE = 50
 PROTOCOL = "protocol"
@@ -83,12 +85,15 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
 
 def _management(request: AppRequest, study: Study) -> dict[str, object]:
     with_times = shows_label_times(study, request.user)
+    with bad_queries():
+        status = read_choice(request.GET, "status", StudyItem.Status)
     return {
         "counts": item_counts(study),
         "members": member_rows(study, with_times=with_times),
         "with_times": with_times,
         "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
-        "items": items_page(study, request.GET.get("runs")),
+        "items": items_page(study, request.GET.get("runs"), status),
+        "status": status,
         "knowing": _knows_outcomes(study),
     }
 

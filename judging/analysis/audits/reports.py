@@ -24,6 +24,7 @@ from judging.analysis.audits.population import (
     Shown,
     counted_items,
     items_in_cells,
+    splits_of,
 )
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
@@ -211,6 +212,15 @@ def check_split(facts: AuditFacts, name: str) -> None:
     """Raises QueryError where a split is asked of a report that is of all tasks alone."""
     if facts.query.split and name not in BY_SPLIT:
         raise QueryError("split", gettext("Only matrices, figures and rates can be of one split."))
+
+
+def check_known_split(study: Study, split: str) -> None:
+    """Raises QueryError where no task of the study is of that split: for files, which cannot say
+    it beside their figures as pages do.
+    """
+    if split and split not in splits_of(study):
+        words = gettext("No task of this study has the split “%(name)s”.")
+        raise QueryError("split", words % {"name": split})
 
 
 _WHOLE: Registry[AuditFacts] = Registry(

@@ -166,11 +166,13 @@ def audit_left_out(request: AppRequest, study: Study, group: str) -> HttpRespons
     """Runs of the study that no figure counts, and why."""
     if group not in LEFT_OUT:
         raise Http404
-    found = items_in(study, Group(group)).select_related("run__task").order_by("position")
+    found = (
+        items_in(study, Group(group)).select_related("run__task", "verdict").order_by("position")
+    )
     items = found[:MOST_LEFT_OUT]
     if group == Group.NOT_EXECUTABLE:  # which is what people said of these runs
         record_unblindings(user=request.user, items=items, reason="runs left out of an audit")
-    context = {"study": study, "name": LEFT_OUT[Group(group)], "items": items}
+    context = {"study": study, "group": group, "name": LEFT_OUT[Group(group)], "items": items}
     return render(request, "judging/analysis/audits/audit_left_out.html", context)
 
 

@@ -16,8 +16,14 @@ from django.utils.translation import gettext_lazy
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.population import GROUP_NAMES, GROUPINGS, Shown, counted_items
-from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.population import (
+    GROUP_NAMES,
+    GROUPINGS,
+    Shown,
+    counted_items,
+    splits_of,
+)
+from judging.analysis.audits.reports import AUDIT, check_known_split
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSources
@@ -55,8 +61,10 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     ).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="all verdicts of an audit")
+    split = selection.groups.get("split", "")
     context = {
         "study": study,
+        "unknown_split": split if split and split not in splits_of(study) else "",
         "table": table,
         "selection": selection,
         "filters": filters,
@@ -70,6 +78,8 @@ def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpR
     check_address(ending)
     facts = AuditFacts(study)
     selection = _selection(request, facts.sources)
+    with bad_queries():
+        check_known_split(study, selection.groups.get("split", ""))
     items = list(selected_items(study, selection, facts.sources))
     record_unblindings(user=request.user, items=items, reason="all verdicts of an audit")
     return as_file(AUDIT.make("triangle", facts, selection, items), ending)

@@ -27,7 +27,13 @@ from judging.analysis.audits.population import (
 )
 from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.repairs import before_and_after, findings, next_steps
-from judging.analysis.audits.reports import AUDIT, BY_SPLIT, check_split, document
+from judging.analysis.audits.reports import (
+    AUDIT,
+    BY_SPLIT,
+    check_known_split,
+    check_split,
+    document,
+)
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
@@ -155,11 +161,15 @@ def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
     return as_part(request, "audits/_audit_agreement", context, part="people")
 
 
-def facts_of(request: AppRequest, study: Study, name: str = "matrices") -> AuditFacts:
+def facts_of(
+    request: AppRequest, study: Study, name: str = "matrices", *, in_file: bool = False
+) -> AuditFacts:
     """The study's audit, counted as the address says, for a report of that name."""
     with bad_queries():
         facts = AuditFacts(study, read_audit_query(request.GET))
         check_split(facts, name)
+        if in_file:
+            check_known_split(study, facts.query.split)
     return facts
 
 
@@ -195,7 +205,7 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
     if AUDIT.entries[name].lists_runs:
         items = counted_items(study)
         record_unblindings(user=request.user, items=items, reason="table of an audit")
-    facts = facts_of(request, study, name)
+    facts = facts_of(request, study, name, in_file=True)
     return as_file(AUDIT.make(name, facts), ending)
 
 
@@ -204,7 +214,7 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
     """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
         raise Http404
-    content = document(facts_of(request, study), ending)
+    content = document(facts_of(request, study, in_file=True), ending)
     return attached(content, FORMATS[ending].content_type, f"report.{ending}")
 
 
@@ -213,7 +223,7 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     """One of the page's pictures as a file."""
     if name not in QUESTIONS:
         raise Http404
-    facts = facts_of(request, study)
+    facts = facts_of(request, study, in_file=True)
     return as_picture(draw(facts.audit, name, facts.resampled), name)
 
 

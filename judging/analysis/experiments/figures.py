@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import Count, Max, Min, Sum
+from django.db.models import Case, Count, IntegerField, Max, Min, Sum, When
 
 from judging.analysis.experiments.population import COUNTED, DECIDED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
@@ -18,6 +18,8 @@ from judging.statistics.success import Mean, clustered_rate, mean_interval, succ
 from runs.catalogue.agents.choices import setting_in_words, usual_setting
 from runs.models import AgentConfiguration
 
+MOST_ORDERED = 100
+"""Configurations in whose order runs are listed; those of further ones follow."""
 Trials = tuple[int, int]
 """Trials with a verdict, and successes among them."""
 
@@ -182,10 +184,9 @@ def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
     by_agent: defaultdict[int, list[Sums]] = defaultdict(list)
     for each in sums:
         by_agent[each.agent].append(each)
-    agents = list(AgentConfiguration.objects.filter(pk__in=by_agent))
-    names = configuration_names(agents)
-    found = [Configuration(each, names[each.pk], by_agent[each.pk]) for each in agents]
-    found.sort(key=lambda each: (each.name, each.agent.pk))
+    agents = AgentConfiguration.objects.in_bulk(by_agent)
+    names = configuration_names(agents.values())
+    found = [Configuration(agents[pk], name, by_agent[pk]) for pk, name in names.items()]
     return ExperimentFigures(source=source, configurations=found, sums=sums)
 
 
@@ -193,6 +194,8 @@ def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
     """Name and model of each, and what is set differently among those that share them.
 
     The version is told where there are several, and a number where nothing else tells two apart.
+    Of those that share name and model, the one with the usual settings comes first, then those
+    that change one of them, and so on.
     """
     agents = list(agents)
     versions: defaultdict[str, set[str]] = defaultdict(set)
@@ -202,30 +205,45 @@ def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:
     for agent in agents:
         bare = str(agent) if len(versions[agent.name]) > 1 else agent.name
         by_name[f"{bare} · {agent.model}" if agent.model else bare].append(agent)
-    names = {
-        agent.pk: f"{name} ({setting})" if setting else name
+    found = sorted(
+        (name, len(changed), ", ".join(_settings(agent, keys)), agent.pk)
         for name, alike in by_name.items()
-        for agent, setting in zip(alike, _differences(alike), strict=True)
-    }
+        for keys in [_differing(alike)]
+        for agent in alike
+        for changed in [[key for key in keys if _is_changed(agent, key)]]
+    )
+    names = {pk: f"{name} ({setting})" if setting else name for name, _n, setting, pk in found}
     often = Counter(names.values())
     return {pk: f"{name} #{pk}" if often[name] > 1 else name for pk, name in names.items()}
 
 
 def names_in(scope: Scope) -> dict[int, str]:
-    """What the configurations are called that are known to have acted in the experiment."""
+    """What the configurations are called that are known to have acted in the experiment, in the
+    order in which they are shown.
+    """
     acted = scope.visible.order_by().values("agent")
     return configuration_names(AgentConfiguration.objects.filter(pk__in=acted))
 
 
-def _differences(agents: Sequence[AgentConfiguration]) -> list[str]:
-    """For each, the settings that not all of them share."""
+def place_among(names: Iterable[int]) -> Case:
+    """The place of a run's configuration among these, for the order of runs."""
+    places = [When(agent=pk, then=n) for n, pk in enumerate(names) if n < MOST_ORDERED]
+    return Case(*places, default=MOST_ORDERED, output_field=IntegerField())
+
+
+def _differing(agents: Sequence[AgentConfiguration]) -> list[str]:
+    """The settings that not all of them share."""
     keys = sorted({key for agent in agents for key in agent.config})
-    differing = [
+    return [
         key
         for key in keys
         if any(agent.config.get(key) != agents[0].config.get(key) for agent in agents)
     ]
-    return [", ".join(_settings(agent, differing)) for agent in agents]
+
+
+def _is_changed(agent: AgentConfiguration, key: str) -> bool:
+    usual = usual_setting(agent.name, key)
+    return bool(agent.config.get(key, usual) != usual)
 
 
 def _settings(agent: AgentConfiguration, keys: Iterable[str]) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """The figures of an experiment, the runs behind them, and two experiments side by side."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -26,7 +27,7 @@ from judging.analysis.experiments.comparison import Comparison, compare_page, co
 from judging.analysis.experiments.controls import controls_name, launch_controls
 from judging.analysis.experiments.course_reports import modes_among
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.figures import configuration_names, names_in
+from judging.analysis.experiments.figures import configuration_names, names_in, place_among
 from judging.analysis.experiments.pairs import Cell as PairCell
 from judging.analysis.experiments.pairs import Side
 from judging.analysis.experiments.pictures import QUESTIONS, draw, shown_sections
@@ -135,11 +136,11 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
     facts = facts_of(request, scope)
     selection = _selection(request, facts)
     runs = selection.runs(scope).for_list()  # type: ignore[attr-defined]  # they are runs
-    ordered = runs.order_by(
-        "task__task_set__name", "task__external_id", "agent", "trial", "seed", "pk"
-    )
+    names = names_in(scope)
+    task = ("task__task_set__name", "task__external_id")
+    ordered = runs.order_by(*task, place_among(names), "agent_id", "trial", "seed", "pk")
     page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
-    listed, names = list(page.object_list), names_in(scope)
+    listed = list(page.object_list)
     for run in listed:
         run.configuration = names.get(run.agent_id, "")
     record_verdicts(request, selection, [run.pk for run in listed])
@@ -150,11 +151,18 @@ def experiment_runs(request: AppRequest, scope: Scope) -> HttpResponse:
         selection=selection,
         chips=selection.chips(scope),
         page=page,
+        one_trial=_only(page, [run.trial for run in listed]),
+        one_seed=_only(page, [run.seed for run in listed]),
         listed=with_failure_modes(listed) if selection.tells_failures else listed,
         form=FailureForm(),
         batch=request.GET.get("batch", ""),
         modes=html_tables(modes_among(facts, selection.chosen)) if selection.tells_failures else [],
     )
+
+
+def _only(page: Page[Any], values: list[int | None]) -> int | None:
+    """What all runs have, which is then said once; None where they differ, or go on elsewhere."""
+    return values[0] if len(set(values)) == 1 and not page.has_other_pages() else None
 
 
 @for_readers

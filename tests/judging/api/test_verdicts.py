@@ -80,6 +80,8 @@ def test_agreement_counts_as_the_query_says(study: Study, caller: Caller) -> Non
     assert without["notes"][0].endswith("without “unsure”.")
     assert fields(caller.get(f"{asked}?unsure=maybe")) == ["query.unsure"]
     assert fields(caller.get(f"{asked}?split=test")) == ["query.split"]
+    matrices = f"/studies/{study.pk}/tables/matrices?split=nowhere"
+    assert fields(caller.get(matrices)) == ["query.split"]
 
 
 @pytest.mark.parametrize("name", ["matrices", "figures", "triangle", "nothing"])

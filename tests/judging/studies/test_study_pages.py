@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import Label, Study, StudyMember
+from judging.models import Label, Study, StudyItem, StudyMember
 from judging.studies.pages import items_page, member_rows, study_rows
 from judging.studies.protocols import render_markdown
 from judging.studies.services import MayNotAdjudicateError, close_study
@@ -40,6 +40,23 @@ FORM: dict[str, object] = {
     "guidelines": "**Success** is success.",
     "query": "site=shop",
 }
+
+
+def test_counts_lead_to_their_runs_for_who_may_see_the_list() -> None:
+    study = make_study(runs=3)
+    StudyItem.objects.filter(pk=study.items.earliest("position").pk).update(status="settled")
+    client = client_of(make_user("engineer"))
+    address = url("study_detail", study.pk)
+    page = client.get(address).content.decode()
+    for query, n in {"": 3, "status=settled": 1, "status=open": 2}.items():
+        assert f'<a href="?{query}#runs">{n}</a>' in page
+        listed = client.get(f"{address}?{query}").content.decode()
+        runs = listed[listed.index('id="runs"') :]
+        assert runs.count("<tr>") - 1 == n
+    assert client.get(f"{address}?status=x").status_code == 404
+    own = client_of(annotators_of(study)[0]).get(f"{address}?status=settled").content.decode()
+    assert "#runs" not in own
+    assert 'id="runs"' not in own
 
 
 def test_an_engineer_makes_a_study_of_a_sample() -> None:

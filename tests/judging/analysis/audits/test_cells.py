@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from judging.analysis.audits.population import Shown, items_in_cells, neighbours, read_cells
+from judging.models import ReferenceVerdict
 from runs.models import Run
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk
@@ -45,6 +46,22 @@ def test_list_links_to_the_run_with_its_way_through_the_cell(mixed: audited.Audi
         assert address in page
     assert page.count("data-run=") == 3
     assert "<title>FN: missed successes" in page
+
+
+def test_runs_left_out_say_why(mixed: audited.Audited) -> None:
+    client = client_of(make_user("engineer"))
+    people = [(audited.person(name), word) for name, word in (("p", "success"), ("q", "failure"))]
+    mixed.add(None, people)
+    ReferenceVerdict.objects.filter(verdict="not_executable").update(rationale="The site was down.")
+    for group, words in {
+        "infeasible": ["The task cannot be done. no such product"],
+        "not_executable": ["People could not judge it as executed. The site was down."],
+        "unsettled": ["Labels are still missing.", "Annotators disagree, and it is not decided"],
+    }.items():
+        page = open_page(client, "audit_left_out", mixed.study.pk, group).content.decode()
+        assert page.count("<tr data-run>") == len(words)
+        for each in words:
+            assert each in page
 
 
 def test_an_empty_cell_says_why(mixed: audited.Audited) -> None:

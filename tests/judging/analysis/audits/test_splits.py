@@ -126,6 +126,20 @@ def test_a_split_that_no_task_has_is_empty(parted: audited.Audited, split: str) 
     assert "<script>" not in answer.content.decode().split("<main")[-1]
 
 
+def test_files_and_all_verdicts_say_that_no_task_has_the_split(parted: audited.Audited) -> None:
+    client = client_of(audited.auditor())
+    address = reverse("judging:audit", args=[parted.study.pk])
+    files = ("tables/figures.json", "report.json", "pictures/fn_share.svg", "triangle.json")
+    for file in files:
+        assert client.get(f"{address}{file}?split=dev").status_code == 200, file
+        answer = client.get(f"{address}{file}?split=nowhere")
+        assert answer.status_code == 404, file
+        assert "No task of this study has the split “nowhere”." in answer.content.decode()
+    page = client.get(f"{address}triangle/?split=nowhere").content.decode()
+    assert "No task of this study has the split “nowhere”." in page
+    assert "No task of" not in client.get(f"{address}triangle/?split=dev").content.decode()
+
+
 def test_all_verdicts_and_their_files_are_of_one_split(parted: audited.Audited) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[parted.study.pk])

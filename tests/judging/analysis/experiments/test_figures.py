@@ -350,13 +350,32 @@ def test_configurations_are_told_apart_by_what_differs() -> None:
     rows = [AgentConfiguration(pk=pk, **fields) for pk, fields in enumerate(agents)]
     names = list(configuration_names(rows).values())
     assert names == [
-        "librarian (style=plain)",
-        "librarian (style=careless)",
-        "oracle",
         "generic prompts 1 · a",
         "generic prompts 2 · a",
+        "librarian (style=careless)",
+        "librarian (style=plain)",
+        "oracle",
         "wrong #5",
         "wrong #6",
+    ]
+
+
+def test_the_usual_settings_come_first_then_those_that_change_one() -> None:
+    settings: list[dict[str, Any]] = [
+        {"a": 1, "b": 2},
+        {"b": 2},
+        {},
+        {"hints": "abstract.same_task.0"},
+    ]
+    rows = [
+        AgentConfiguration(pk=pk, name="visitor", config=config)
+        for pk, config in enumerate(settings)
+    ]
+    assert list(configuration_names(rows).values()) == [
+        "visitor",
+        "visitor (b=2)",
+        "visitor (hints: abstract procedure, same task)",
+        "visitor (a=1, b=2)",
     ]
 
 

@@ -188,6 +188,21 @@ def test_runs_under_the_readers_own_judgement_are_in_no_figure(two: Experiment) 
     assert str(hidden.pk) not in {row["run"] for row in rows}
 
 
+def test_runs_stand_in_the_order_of_the_configurations_and_name_one_seed_once() -> None:
+    of, [task] = made.experiment(), made.tasks(1)
+    changed, usual = make_agent("a", config={"style": "x"}), make_agent("a", config={})
+    assert changed.pk < usual.pk
+    made.store(made.run_row(of, task, agent, 1.0, seed=7) for agent in (changed, usual))
+    text = page(made.reader(), "experiment_runs", of.pk)
+    assert text.index(">a · model-a</td>") < text.index(">a · model-a (style=x)</td>")
+    assert "· seed 7" in " ".join(text.split())
+    assert ">Seed</th>" not in text
+    made.store([made.run_row(of, task, usual, 1.0, seed=8, trial=2)])
+    text = page(made.reader("second"), "experiment_runs", of.pk)
+    assert ">Seed</th>" in text
+    assert "· seed" not in text
+
+
 def test_figures_say_of_when_they_are_while_runs_are_under_way(two: Experiment) -> None:
     client = made.reader()
     assert "Figures as of" not in page(client, "experiment_detail", two.pk)
