@@ -7,6 +7,7 @@ from runs.catalogue.milestones import views as milestones
 from runs.catalogue.tasks import views as tasks
 from runs.exports import views as exports
 from runs.imports import views as imports
+from runs.interface import lists, saved_views
 from runs.interface.fragments import view_at
 from runs.knowledge import job_views as learning
 from runs.knowledge.hints import pages as hints
@@ -24,7 +25,6 @@ from runs.queue import jobs
 from runs.storage import views as blobs
 from runs.viewer import comparison as run_compare
 from runs.viewer import run_page
-from runs.viewer.run_list import saved_views
 from runs.viewer.run_list import views as run_list
 
 app_name = "runs"
@@ -51,7 +51,7 @@ urlpatterns = [
     view_at("runs/facets/", run_list.run_facets),
     view_at("runs/matching/", run_list.run_matching),
     view_at("runs/prefetch-rules/", run_list.prefetch_rules),
-    view_at("runs/columns/", run_list.run_columns),
+    view_at("runs/columns/", lists.list_columns),
     view_at("runs/views/", saved_views.view_save),
     view_at("runs/views/<int:pk>/delete/", saved_views.view_delete),
     view_at("runs/views/<int:pk>/default/", saved_views.view_default),
@@ -101,6 +101,7 @@ urlpatterns = [
     view_at("reruns/infrastructure/sites/", infrastructure.infrastructure_sites),
     # catalogue
     view_at("tasks/", tasks.task_list),
+    view_at("tasks/<int:task_id>/preview/", tasks.task_preview),
     view_at("tasks/menu/", tasks.task_menu),
     view_at("tasks/<int:task_id>/", tasks.task_detail),
     view_at("tasks/sets/<int:set_id>/", tasks.task_set_detail),

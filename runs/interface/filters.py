@@ -200,6 +200,12 @@ class AddressFilter(django_filters.FilterSet):
         query.setlist(name, [other for other in query.getlist(name) if other != value])
         return query.urlencode()
 
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What else is asked for beside the text: pairs of the address."""
+        lists = self._bare_query.lists()
+        return [(name, value) for name, values in lists if name != SEARCHED for value in values]
+
     @cached_property
     def bare_address(self) -> str:
         """What is asked for as it stands in an address, without the place in the list."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar, overload
@@ -58,6 +58,21 @@ def count_rows(
         if at_once < most:
             counted = keys[: most + 1].count()
     return RowCount(min(counted, most), is_more=counted > most)
+
+
+def counts_by_choice(counts: Mapping[str, int], *, is_more: bool) -> Callable[[str], str]:
+    """Tells how many of the rows that were looked at each choice of a filter finds.
+
+    Args:
+        is_more: whether more rows match than were looked at: each count is "at least", and nothing
+            is said of a choice that only others may have.
+    """
+
+    def words(value: str) -> str:
+        n = counts.get(value, 0)
+        return str(RowCount(n, is_more=is_more)) if n or not is_more else ""
+
+    return words
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub takes one

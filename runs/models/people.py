@@ -28,18 +28,24 @@ class User(AbstractUser):
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
     """Queries over saved views."""
 
-    def offered_to(self, user: User) -> Self:
+    def offered_to(self, user: User, list_name: str | None = None) -> Self:
         """The person's own, and those that others share; the latter for who may see all runs.
 
         A name may tell what an annotator is blinded to.
+
+        Args:
+            list_name: only those of this list.
         """
         shared = Q(is_shared=True) if user.has_perm("runs.view_run") else Q()
-        return self.filter(Q(owner=user) | shared).select_related("owner")
+        of_list = Q() if list_name is None else Q(list_name=list_name)
+        return self.filter(Q(owner=user) | shared, of_list).select_related("owner")
 
 
 class SavedView(models.Model):
-    """Filters and order of the runs table under a name."""
+    """Filters and order of a list under a name."""
 
+    list_name = models.CharField(max_length=20, default="run")
+    """Of the list: see `runs.interface.lists`."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="saved_views")
     name = models.CharField(max_length=100)
     query = models.CharField(max_length=2000)
@@ -53,7 +59,9 @@ class SavedView(models.Model):
         ordering = ["name", "pk"]
         verbose_name = "saved view"
         constraints = [
-            models.UniqueConstraint(fields=["owner", "name"], name="one_view_per_name"),
+            models.UniqueConstraint(
+                fields=["owner", "list_name", "name"], name="one_view_per_list"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -255,6 +255,8 @@ class Task(models.Model):
                 fields=["original"], condition=Q(infeasible_reason__gt=""), name="task_infeasible"
             ),
             models.Index(fields=["external_id"], name="task_by_external_id"),
+            # The same order through all sets.
+            models.Index(Length("external_id"), F("external_id"), F("id"), name="task_by_id"),
             models.Index(fields=["split"], condition=Q(split__gt=""), name="task_split"),
         ]
         ordering = ["task_set", "external_id"]

@@ -1,12 +1,10 @@
-// The runs table: selection with its bar of actions, menus that survive a swap.
+// The runs table: selection with its bar of actions.
 (() => {
   "use strict";
   const root = () => document.getElementById("run-table");
   const boxes = () => [...root().querySelectorAll('td input[name="run"]')];
   // Runs beyond this page that were chosen by the filters; the boxes stand for none of them then.
   const matching = () => root().querySelector("#matching[data-matching]");
-  let openMenu = null;
-  let focused = null;
 
   function showSelection() {
     const chosenByFilter = Number(matching()?.dataset.matching);
@@ -64,53 +62,13 @@
         select(box, !box?.checked);
       },
       c: () => root().querySelector("[data-compares]:not([hidden])")?.click(),
-      " ": () => togglePreview(),
-      Escape: () => (preview.hidden = true),
     }[event.key];
-    // A box that has the focus is ticked by the space bar.
-    if (!act || (event.key === " " && event.target.matches("input, button, a.button"))) return;
-    if (event.key !== "Escape") event.preventDefault();
+    if (!act) return;
+    event.preventDefault();
     act();
   });
 
-  // A pane beside the table: the run of the current row, as long as it is open.
-  const preview = document.getElementById("run-preview");
-  let previewed = null;
-
-  function togglePreview() {
-    preview.hidden = !preview.hidden;
-    previewed = null;
-    showPreview();
-  }
-
-  function showPreview() {
-    const run = root().querySelector("tr.current")?.dataset.run;
-    if (preview.hidden || !run || run === previewed) return;
-    previewed = run;
-    const address = preview.dataset.address.replace("00000000-0000-0000-0000-000000000000", run);
-    htmx.ajax("GET", address, { source: preview, target: preview, swap: "innerHTML" });
-  }
-
-  document.addEventListener("focusin", (event) => event.target.closest("tr[data-run]") && showPreview());
-  preview.addEventListener("click", (event) => {
-    if (event.target.closest("[data-closes-preview]")) preview.hidden = true;
-  });
-
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.target !== root()) return;
-    openMenu = root().querySelector("details[open]")?.id;
-    focused = openMenu && document.activeElement?.id;
-  });
-  document.addEventListener("htmx:afterSettle", (event) => {
-    if (root()) showSelection();
-    const menu = openMenu && document.getElementById(openMenu);
-    openMenu = null;
-    if (menu) menu.open = true; // it asks for its choices then
-    else if (focused && event.target.closest(".sheet")) {
-      document.getElementById(focused)?.focus();
-      focused = null;
-    }
-  });
+  document.addEventListener("htmx:afterSettle", () => root() && showSelection());
 
   // Boxes may be ticked before this script is here.
   const early = document.querySelector("[data-selects-all]:checked");

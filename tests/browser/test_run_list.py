@@ -139,7 +139,7 @@ def test_help_shows_the_keys(page):
 def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("j")
     page.keyboard.press("Space")
-    preview = page.locator("#run-preview")
+    preview = page.locator("#list-preview")
     expect(preview).to_contain_text("Look at gitlab")
     page.keyboard.press("x")
     for _ in range(2):
@@ -150,6 +150,22 @@ def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("x")
     page.keyboard.press("c")
     page.wait_for_url("**/runs/compare/?a=*&b=*")
+
+
+def test_tasks_have_the_same_keys_and_preview(open_page: OpenPage) -> None:
+    for name in ("1", "2"):
+        make_task(name, goal=f"Find {name}")
+    page = open_page("/tasks/", make_user("engineer"))
+    for key in ("j", "Space", "j"):
+        page.keyboard.press(key)
+    expect(page.locator("#list-preview")).to_contain_text("Find 2")
+    page.locator("summary", has_text="Site").click()
+    page.locator("a.item", has_text="shopping").click()
+    expect(page.locator(".chip.on")).to_contain_text("shopping")
+    expect(page.locator("a.item", has_text="shopping")).to_be_visible()  # the menu stays open
+    page.keyboard.press("Escape")
+    page.locator("tr", has_text="Find 1").click()
+    page.wait_for_url("**/tasks/*/")
 
 
 def test_rows_of_ended_reruns_stay_while_the_page_asks_again(open_page, transactional_db):

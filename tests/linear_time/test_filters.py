@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django_filters import FilterSet
 
-from runs.catalogue.tasks.tables import TaskFilter
+from runs.catalogue.tasks.filters import TaskFilter
 from runs.interface.filters import AddressFilter
 from runs.models import Run, Task, User
 from runs.models.knowledge import KnowledgeEntry

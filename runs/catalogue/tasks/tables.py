@@ -1,35 +1,24 @@
-"""The tasks table and its filters. The address is their whole state."""
+"""The tasks table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import django_tables2 as tables
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
-from django.http import QueryDict
+from django.db.models import Count, F, OrderBy, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Length
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
-from runs.interface.filters import (
-    AddressFilter,
-    Choices,
-    NumbersFilter,
-    SearchFilter,
-    WordsFilter,
-    distinct_values,
-    distinct_with,
-)
 from runs.interface.listing import listed
+from runs.interface.lists import ListPage, declared
 from runs.interface.paging import hidden
-from runs.models import Run, Task, TaskRevision, TaskSet, User
+from runs.models import Run, Task, TaskRevision, User
 from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy
 
@@ -49,6 +38,13 @@ class TaskData(TableQuerysetData):
         super().__init__(found)
         self.every = every
 
+    def order_by(self, aliases: Any) -> None:
+        """By id as people count, through all sets: the one column that sorts."""
+        if aliases:
+            falls = str(aliases[0]).startswith("-")
+            order = (Length("external_id"), F("external_id"), F("pk"))
+            self.data = self.data.order_by(*(OrderBy(by, descending=falls) for by in order))
+
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, slice):
             return super().__getitem__(key)
@@ -60,7 +56,9 @@ class TaskData(TableQuerysetData):
 class TaskTable(tables.Table):
     """One task a row; shows only `shown_*` where something may be hidden."""
 
-    external_id = tables.Column(verbose_name=_("task"), attrs={"td": {"class": "fit"}})
+    external_id = tables.Column(
+        verbose_name=_("task"), attrs={"td": {"class": "fit"}}, orderable=True
+    )
     goal = tables.Column(
         verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
     )
@@ -77,6 +75,9 @@ class TaskTable(tables.Table):
     class Meta:
         orderable = False
         attrs = {"class": "table list", "aria-label": _("tasks")}
+        row_attrs = {
+            "data-preview": lambda record: reverse("runs:task_preview", args=[record.pk]),
+        }
         default = ""
 
     is_partial = True
@@ -93,7 +94,7 @@ class TaskTable(tables.Table):
             .defer("record", "spec", "reference")
             .annotate(n_runs=_visible_runs(user))
         )
-        super().__init__(TaskData(tasks, rows), **options)
+        super().__init__(TaskData(tasks, rows), exclude=TASKS.left_out(user), **options)
 
     def render_goal(self, record: Task) -> SafeString:
         address = self._any_address.replace("0", str(record.pk))
@@ -118,116 +119,17 @@ class TaskTable(tables.Table):
         return str(CATEGORIES.get(record.shown_category or "", ""))
 
 
+def _columns() -> dict[str, Any]:
+    """Columns that may be shown or not, with their words."""
+    named = TaskTable.base_columns.items()
+    return {name: column.verbose_name for name, column in named if name != "goal"}
+
+
+TASKS = declared(ListPage("task", "runs:task_list", _columns))
+
+
 def _visible_runs(user: User) -> Coalesce:
     """How many runs of a task the person may open, without attempts that were replaced."""
     runs = Run.objects.filter(run_policy().visible(user), task=OuterRef("pk"), superseded=False)
     counted = runs.order_by().values("task").annotate(n=Count("pk")).values("n")
     return Coalesce(Subquery(counted), 0)
-
-
-MAX_OPTIONS = 300
-LOOKED_AT = 10_000
-"""Tasks, the newest, among which sites are looked for that tasks go to only later on."""
-TEMPLATE_CHARS = 70
-YES, NO = "yes", "no"
-
-
-class TaskFilter(AddressFilter):
-    """Filters over tasks that went through `visible_to(user)`; reads only what is shown."""
-
-    q = SearchFilter(method="filter_text", label=_("text"))
-    task_set = NumbersFilter(field_name="task_set", label=_("task set"))
-    site = WordsFilter(method="filter_site", label=_("site"))
-    kind = WordsFilter(method="filter_kind", label=_("evaluation"))
-    template = WordsFilter(field_name="template", label=_("template"))
-    patched = WordsFilter(method="filter_patched", label=_("patched"))
-    infeasible = WordsFilter(method="filter_infeasible", label=_("infeasible"))
-
-    own_words = frozenset({"site", "kind"})
-
-    class Meta:
-        model = Task
-        fields: tuple[str, ...] = ()
-
-    def __init__(
-        self, data: QueryDict | Mapping[str, Any] | None, *, queryset: TaskQuerySet
-    ) -> None:
-        self.shown: Any = queryset
-        super().__init__(data or QueryDict(), queryset)
-
-    def filter_text(self, queryset: QuerySet[Task], name: str, value: str) -> QuerySet[Task]:
-        """A number is a whole id; part of another one says nothing."""
-        its_id = Q(external_id=value) if value.isdigit() else Q(external_id__icontains=value)
-        return queryset.filter(Q(goal__icontains=value) | its_id)
-
-    def filter_site(self, queryset: QuerySet[Task], name: str, value: list[str]) -> QuerySet[Task]:
-        """Tasks that go to any of the sites, first or later on."""
-        if not value:
-            return queryset
-        wanted = Q(site__in=value)
-        for sites in self._sites_together:
-            if not {*sites}.isdisjoint(value):
-                wanted |= Q(sites=sites)
-        return queryset.filter(wanted)
-
-    def filter_kind(self, queryset: Any, name: str, value: list[str]) -> Any:
-        return queryset.filter(is_sealed=False, evaluation_kind__in=value) if value else queryset
-
-    def filter_patched(self, queryset: Any, name: str, value: list[str]) -> Any:
-        if not value:
-            return queryset
-        wanted = Q(revision__category__in=value)
-        if YES in value:
-            wanted |= Q(revision__isnull=False)
-        if NO in value:
-            wanted |= Q(revision__isnull=True)
-        return queryset.filter(wanted, is_sealed=False)
-
-    def filter_infeasible(self, queryset: Any, name: str, value: list[str]) -> Any:
-        truths = [truth for word, truth in ((YES, True), (NO, False)) if word in value]
-        return queryset.filter(shown_infeasible__in=truths) if value else queryset
-
-    @cached_property
-    def choice_lists(self) -> dict[str, Choices]:
-        patched = [(YES, _("in any way")), *TaskRevision.Category.choices, (NO, _("not patched"))]
-        return {
-            "task_set": _task_sets,
-            "site": self._sites,
-            "kind": self._kinds,
-            "template": _templates,
-            "patched": lambda: patched,
-            "infeasible": lambda: [(YES, _("yes")), (NO, _("no"))],
-        }
-
-    def _sites(self) -> list[tuple[str, str]]:
-        sites = {*distinct_values(Task, "site", MAX_OPTIONS)}.union(*self._sites_together)
-        return [(site, site) for site in sorted(sites)]
-
-    def _kinds(self) -> list[tuple[str, str]]:
-        unsealed = self.shown.order_by().filter(is_sealed=False)
-        return [
-            (kind, kind)
-            for kind in distinct_values(Task, "evaluation_kind", MAX_OPTIONS)
-            if unsealed.filter(evaluation_kind=kind).exists()
-        ]
-
-    @cached_property
-    def _sites_together(self) -> list[list[str]]:
-        """The sites of tasks that go to several: of the newest, since no index tells them apart."""
-        newest = Task.objects.aggregate(last=Max("pk"))["last"] or 0
-        tasks = Task.objects.filter(pk__gt=newest - LOOKED_AT).order_by()
-        lists = tasks.values_list("sites", flat=True).distinct()
-        return [sites for sites in lists[:MAX_OPTIONS] if len(sites) > 1]
-
-
-def _task_sets() -> list[tuple[str, str]]:
-    return [(str(row.pk), str(row)) for row in TaskSet.objects.order_by("name", "version")]
-
-
-def _templates() -> list[tuple[str, str]]:
-    """Templates by number, with the beginning of their words."""
-    words = distinct_with(Task, "template", "intent_template", MAX_OPTIONS)
-    return [
-        (name, f"{name}  {Truncator(words[name]).chars(TEMPLATE_CHARS)}".strip())
-        for name in sorted(words, key=lambda name: (len(name), name))
-    ]

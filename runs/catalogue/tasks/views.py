@@ -11,11 +11,12 @@ from django.conf import settings
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
+from runs.catalogue.tasks.filters import TaskFilter
 from runs.catalogue.tasks.reading import (
     Difference,
     differences,
@@ -25,11 +26,12 @@ from runs.catalogue.tasks.reading import (
     spelled_json,
     start_addresses,
 )
-from runs.catalogue.tasks.tables import CATEGORIES, TaskFilter, TaskTable
+from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskTable
 from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import PER_PAGE, CappedPaginator
 from runs.interface.permissions import needs
+from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_items
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 
@@ -180,6 +182,8 @@ def _revisions(patched: Any, page: str) -> Any:
 @needs("runs.view_task")
 def task_list(request: AppRequest) -> HttpResponse:
     """All tasks, filtered and sorted by what the person may see of them."""
+    if own := default_address(request, TASKS):
+        return redirect(own)
     shown = Task.objects.visible_to(request.user)
     task_filter = TaskFilter(request.GET, queryset=shown)
     table = TaskTable(task_filter.qs.in_order(), shown, request.user)
@@ -191,6 +195,7 @@ def task_list(request: AppRequest) -> HttpResponse:
         "filter": task_filter,
         "task_sets": TaskSet.objects.order_by("name", "version"),
         "has_tasks": bool(table.page.object_list) or Task.objects.exists(),
+        **list_context(request, TASKS),
     }
     name = "_task_table" if wants_partial(request) else "task_list"
     return render(request, f"runs/catalogue/{name}.html", context)
@@ -199,11 +204,27 @@ def task_list(request: AppRequest) -> HttpResponse:
 @require_safe
 @needs("runs.view_task")
 def task_menu(request: AppRequest) -> HttpResponse:
-    """The choices of a filter."""
+    """The choices of a filter, and how many tasks each of them finds beside other filters."""
     query = request.GET.copy()
     name = query.pop(MENU, [""])[-1]
-    task_filter = TaskFilter(query, queryset=Task.objects.visible_to(request.user))
-    return HttpResponse(menu_items(name, task_filter.options(name)))
+    options = TaskFilter(query, queryset=Task.objects.visible_to(request.user)).options(name)
+    query.pop(name, None)
+    beside = TaskFilter(query, queryset=Task.objects.visible_to(request.user))
+    return HttpResponse(menu_items(name, options, beside.counts(name)))
+
+
+@require_safe
+@needs("runs.view_task")
+def task_preview(request: AppRequest, task_id: int) -> HttpResponse:
+    """What the pane beside the table shows of a task."""
+    tasks = Task.objects.visible_to(request.user).select_related("task_set")
+    task: Any = get_object_or_404(tasks, pk=task_id)
+    context = {
+        "task": task,
+        "starts": start_addresses(task, settings.SITE_HOSTS),
+        "expectations": [] if task.is_sealed else expectations(task.spec),
+    }
+    return render(request, "runs/catalogue/_task_preview.html", context)
 
 
 @require_safe

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -23,9 +23,10 @@ from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
 from runs.interface.keyset import ADDRESS_NAMES, AGES, Keyset, Lead, read_cursor
+from runs.interface.lists import ListPage, declared
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
 from runs.interface.words import duration, moment, money, stub_mark, verdict
-from runs.models import Event, Run, RunStatus, User
+from runs.models import Event, Run, RunStatus
 from runs.models.extension import extension
 from runs.models.runs.queries import GoalStart, RunQuerySet
 from runs.models.steps import last_screenshot
@@ -130,6 +131,11 @@ def _filtered_column(name: StrPromise, accessor: str) -> tables.Column:
     return tables.Column(verbose_name=name, accessor=accessor, empty_values=(), orderable=False)
 
 
+@cache
+def _any_preview() -> str:
+    return reverse("runs:run_preview", args=[ANY])
+
+
 class RunTable(tables.Table):
     """One run a row; sorts and shows only `shown_*` where something may be hidden."""
 
@@ -179,6 +185,7 @@ class RunTable(tables.Table):
         attrs = {"class": "table list", "aria-label": _("Runs")}
         row_attrs = {
             "data-run": lambda record: str(record.pk),
+            "data-preview": lambda record: _any_preview().replace(str(ANY), str(record.pk)),
             "class": lambda record: "superseded" if record.superseded else None,
         }
         order_by = NEWEST_FIRST
@@ -205,8 +212,7 @@ class RunTable(tables.Table):
         self.visibility, user = visibility, visibility.user
         self.marks: dict[UUID, list[str]] = {}
         extra = extension().run_list.columns()
-        chosen = chosen_columns(user)
-        hidden = [name for name in all_columns() if name not in chosen]
+        chosen, hidden = RUNS.chosen_columns(user), RUNS.left_out(user)
         if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
             hidden.append("selected")
         super().__init__(
@@ -355,8 +361,4 @@ def all_columns() -> dict[str, Any]:
     return {name: column.verbose_name for name, column in columns if name not in always}
 
 
-def chosen_columns(user: User) -> list[str]:
-    """The columns this person wants, in the table's order."""
-    wanted, known = user.preferences.get("run_columns", DEFAULT_COLUMNS), all_columns()
-    first = [name for name in DEFAULT_COLUMNS if name in known]
-    return [name for name in dict.fromkeys((*first, *known)) if name in wanted]
+RUNS = declared(ListPage("run", "runs:run_list", all_columns, DEFAULT_COLUMNS))

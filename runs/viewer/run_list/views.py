@@ -11,27 +11,26 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.keyset import KeyPage, read_cursor
-from runs.interface.paging import RowCount, count_rows
+from runs.interface.paging import count_rows, counts_by_choice
+from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_items
-from runs.models import Run, User
+from runs.models import Run
 from runs.models.extension import extension
 from runs.models.steps import last_screenshot
 from runs.models.visibility import Visibility, visibility_of
 from runs.viewer.run_list.filters import HERE, MISSING, NO_ANOMALY, RunFilter
-from runs.viewer.run_list.saved_views import ALL, back_to_list, default_view, view_choices
 from runs.viewer.run_list.tables import (
     NEWEST_FIRST,
+    RUNS,
     RunTable,
-    all_columns,
     anomalies_of,
-    chosen_columns,
     run_keyset,
     shown_rows,
 )
@@ -61,9 +60,8 @@ FIELDS = {
 @vary_on_headers("HX-Request")
 def run_list(request: AppRequest) -> HttpResponse:
     """Runs that the person may see, filtered and sorted by what they may see of them."""
-    own = default_view(request.user)
-    if own and not request.GET and not wants_partial(request):
-        return redirect(f"{request.path}?{own.query}")
+    if own := default_address(request, RUNS):
+        return redirect(own)
     is_by_age = request.GET.get("sort", NEWEST_FIRST) == NEWEST_FIRST
     is_first = is_by_age and read_cursor(request.GET) is None
     for seen in visibility_of(request.user).widened(newest_first=is_first):
@@ -78,11 +76,9 @@ def run_list(request: AppRequest) -> HttpResponse:
         "table": table,
         "filter": run_filter,
         "count": table.count,
-        "columns": _column_choices(request.user),
-        "views": [] if wants_partial(request) else view_choices(request),
-        "all_query": f"?{ALL}=1" if own else "",
         "has_runs": shows_any or runs.exists(),
         "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
+        **list_context(request, RUNS),
     }
     name = "_run_table" if wants_partial(request) else "run_list"
     response = render(request, f"runs/viewer/{name}.html", context)
@@ -107,23 +103,6 @@ def run_count(request: AppRequest) -> HttpResponse:
     runs = Run.objects.visible_with(visibility)
     found = RunFilter(request.GET, queryset=runs, visibility=visibility).qs
     return render(request, "runs/viewer/_run_count.html", {"count": count_rows(found)})
-
-
-@require_POST
-def run_columns(request: AppRequest) -> HttpResponse:
-    """Keep which columns this person wants, and go back to the table as it was."""
-    chosen = [name for name in request.POST.getlist("column") if name in all_columns()]
-    request.user.preferences["run_columns"] = chosen
-    request.user.save(update_fields=["preferences"])
-    return back_to_list(request)
-
-
-def _column_choices(user: User) -> list[dict[str, Any]]:
-    chosen = chosen_columns(user)
-    return [
-        {"name": name, "words": words, "is_chosen": name in chosen}
-        for name, words in all_columns().items()
-    ]
 
 
 @require_safe
@@ -181,10 +160,7 @@ def _counts(found: RunFilter, visibility: Visibility, name: str) -> Callable[[st
     counts = Counter(
         choice for pk, value in rows for choice in _choices(name, value, marks.get(pk, []))
     )
-    is_more = page.next is not None
-    return lambda value: (
-        str(RowCount(counts[value], is_more=is_more)) if counts[value] or not is_more else ""
-    )
+    return counts_by_choice(counts, is_more=page.next is not None)
 
 
 def _choices(name: str, value: Any, kinds: list[str]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from judging.analysis.hint_effects import writing as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
-from runs.catalogue.tasks import tables as task_filters
+from runs.catalogue.tasks import filters as task_filters
 from runs.interface import keyset, paging
 from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
@@ -154,6 +154,7 @@ BOUNDS = (
     (hint_forms, "MOST_OFFERED", 40),
     (knowledge_pages, "LOOKED_AT", 100),
     (run_filters, "MAX_OPTIONS", 40),
+    (task_filters, "COUNTED", 20),
     (task_filters, "MAX_OPTIONS", 15),
     (task_filters, "LOOKED_AT", 200),
 )

@@ -606,11 +606,12 @@ case(
 TASK_MENUS = ("task_set", "site", "kind", "template", "patched", "infeasible")
 case("runs:task_menu", *(f"menu={name}" for name in TASK_MENUS))
 case("runs:prefetch_rules")
+case("runs:task_preview", task_id=TASKS)
 case("runs:view_save", post=lambda _: {"name": "New", "query": "outcome=failure"})
 case("runs:view_delete", pk=lambda _: 1, post=lambda _: {})
 case("runs:view_default", pk=lambda _: 1, post=lambda _: {})
 case("runs:run_preview", run_id=RUNS)
-case("runs:run_columns", post=lambda _: {"column": ["outcome", "reward", "agent", "model"]})
+case("runs:list_columns", post=lambda _: {"column": ["outcome", "reward", "agent", "model"]})
 case("runs:run_detail", run_id=RUNS)
 case("runs:run_live", "seen=0-0", "seen=1-0", run_id=RUNS)
 case("runs:run_steps", "from=0", "from=1", run_id=RUNS)
@@ -677,6 +678,7 @@ case("runs:infrastructure_sites")
 case(
     "runs:task_list",
     "sort=shown_kind",
+    "sort=external_id",
     *[f"kind={word}" for word in ("string_match", "url_match", "program_html")],
     *[f"patched={word}" for word in ("yes", "no", "reference", "infeasible")],
     "infeasible=yes",

@@ -79,6 +79,49 @@ def test_tasks_are_listed_as_people_count_them(engineer):
     assert listed(engineer) == ["goal 9", "goal 10", "goal 100"]
 
 
+def test_tasks_are_sorted_by_id_through_all_sets(engineer):
+    other = TaskSet.objects.create(name="other", version="1")
+    for name in ("10", "9"):
+        make_task(name, goal=f"goal {name}")
+    make_task("8", task_set=other, goal="goal 8")
+    assert listed(engineer, "?sort=external_id") == ["goal 8", "goal 9", "goal 10"]
+    assert listed(engineer, "?sort=-external_id") == ["goal 10", "goal 9", "goal 8"]
+
+
+def counts(user: User, menu: str, query: str = "") -> dict[str, str]:
+    """What the menu of a filter says each choice finds, by its words."""
+    shown = page(user, f"{URL}menu/?menu={menu}{query}")
+    return dict(re.findall(r'<a class="item"[^>]*>([^<]+)(?:<span class="[^"]*">([^<]*))?', shown))
+
+
+def test_a_menu_says_how_many_tasks_each_choice_finds(engineer):
+    make_patched()
+    make_task("3", "map", goal="plain", evaluation_kind="program_html", infeasible_reason="no")
+    assert counts(engineer, "site") == {"map": "1", "shopping": "2"}
+    assert counts(engineer, "site", "&q=once&site=map") == {"map": "0", "shopping": "1"}
+    assert counts(engineer, "kind")["program_html"] == "1"
+    assert counts(engineer, "infeasible") == {"yes": "1", "no": "2"}
+    assert counts(engineer, "patched")["in any way"] == "1"
+    assert counts(engineer, "patched")["not patched"] == "2"
+
+
+def test_what_is_sealed_is_counted_nowhere(engineer):
+    task = make_patched(infeasible_reason="zq-infeasible")
+    make_study(runs=[make_run(task=task, pictures=False)], annotators=[engineer])
+    for menu in ("infeasible", "patched", "kind"):
+        assert set(counts(engineer, menu).values()) <= {"0"}
+    assert counts(engineer, "site") == {"shopping": "2"}
+
+
+def test_the_preview_shows_what_is_expected(engineer):
+    task = make_patched()
+    shown = page(engineer, f"{URL}{task.pk}/preview/")
+    assert "Find it at once" in shown
+    assert "zq-reference" in shown
+    outsider = client_of(make_user("annotator"))
+    assert outsider.get(f"{URL}{task.pk}/preview/").status_code == 403
+
+
 def test_a_task_is_found_by_part_of_its_name_and_by_its_whole_number(engineer):
     for name, goal in (("miniwob.login-user", "Log in"), ("7", "Seven"), ("17", "More")):
         make_task(name, goal=goal)
@@ -289,6 +332,7 @@ def every_page(user: User, task: Task) -> str:
         [
             *(page(user, URL + query) for query in queries),
             *(page(user, f"/tasks/{key}/") for key in keys),
+            *(page(user, f"/tasks/{key}/preview/") for key in keys),
             *(page(user, f"/tasks/sets/{key}/") for key in sets),
         ]
     )

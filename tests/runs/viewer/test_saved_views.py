@@ -7,9 +7,9 @@ import re
 import pytest
 from django.urls import reverse
 
+from runs.interface.saved_views import MOST, query_of
 from runs.models import User
 from runs.models.people import SavedView
-from runs.viewer.run_list.saved_views import MOST, query_of
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import client_of, make_run, make_user
 
@@ -61,6 +61,31 @@ def test_a_default_view_opens_instead_of_all_runs(engineer: User) -> None:
     assert client.get(f"{URL}?all=1").status_code == 200
     client.post(default, {"next": URL})
     assert client.get(URL).status_code == 200
+
+
+def test_a_default_view_without_filters_opens_the_whole_list(engineer: User) -> None:
+    save(engineer, query="")
+    client = client_of(engineer)
+    client.post(reverse("runs:view_default", args=[engineer.saved_views.get().pk]))
+    assert client.get(URL).status_code == 200
+
+
+def test_each_list_has_views_columns_and_a_default_of_its_own(engineer: User) -> None:
+    make_run(pictures=False)
+    save(engineer)
+    save(engineer, list="task", query="site=shopping", next="")
+    assert engineer.saved_views.count() == 2
+    view, client = engineer.saved_views.get(list_name="task"), client_of(engineer)
+    answer = client.post(reverse("runs:view_default", args=[view.pk]))
+    assert answer["Location"] == "/tasks/"
+    assert client.get("/tasks/")["Location"] == "/tasks/?site=shopping"
+    assert client.get(URL).status_code == 200
+    client.post(reverse("runs:list_columns"), {"list": "task", "column": ["site", "evil"]})
+    shown = client.get("/tasks/?all=1").content.decode()
+    assert re.findall(r"<th scope[^>]*>(?:<a[^>]*>)?([^<]+)", shown) == ["Goal", "Site"]
+    engineer.refresh_from_db()
+    assert "run_columns" not in engineer.preferences
+    assert client.post(reverse("runs:list_columns"), {"list": "x"}).status_code == 404
 
 
 def test_a_default_view_that_is_gone_is_none(engineer: User) -> None:

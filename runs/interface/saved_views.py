@@ -1,27 +1,24 @@
-"""Saved views of the runs table: filters and order under a name, one's own or shared."""
+"""Saved views of lists: filters and order under a name, one's own or shared."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from runs.interface.fragments import AppRequest
-from runs.models import User
+from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.lists import ListPage, back_to_list, list_named, sent_from
 from runs.models.people import SavedView
 
 ALL = "all"
 """In the address: no filter, though the person has a default view."""
 PAGES = (ALL, "page", "after", "before", "count")
 MOST = 50
-PREFERENCE = "run_view"
 
 
 class ViewChoice(NamedTuple):
@@ -44,20 +41,38 @@ class ViewForm(forms.Form):
         return query_of(self.cleaned_data["query"])
 
 
-def default_view(user: User) -> SavedView | None:
-    """What the person wants the table to open with."""
-    key = user.preferences.get(PREFERENCE)
+def default_address(request: AppRequest, listed: ListPage) -> str:
+    """Where the list is that the person wants it to open with; empty where it is this one."""
+    own = None if request.GET or wants_partial(request) else _default_view(request, listed)
+    return f"{request.path}?{own.query}" if own and own.query else ""
+
+
+def list_context(request: AppRequest, listed: ListPage) -> dict[str, Any]:
+    """What the page of a list shows beside its table: its views and columns."""
+    own = _default_view(request, listed)
+    partial = wants_partial(request)
+    return {
+        "list": listed,
+        "columns": [] if partial else listed.column_choices(request.user),
+        "views": [] if partial else _view_choices(request, listed),
+        "all_url": f"{listed.url}?{ALL}=1" if own else listed.url,
+    }
+
+
+def _default_view(request: AppRequest, listed: ListPage) -> SavedView | None:
+    key = request.user.preferences.get(listed.opens_with)
     if not isinstance(key, int):
         return None
-    return SavedView.objects.offered_to(user).filter(pk=key).first()
+    return SavedView.objects.offered_to(request.user, listed.name).filter(pk=key).first()
 
 
-def view_choices(request: AppRequest) -> list[ViewChoice]:
+def _view_choices(request: AppRequest, listed: ListPage) -> list[ViewChoice]:
     """The views that the person may open, and which of them is."""
-    now, default = query_of(request.GET.urlencode()), request.user.preferences.get(PREFERENCE)
+    user, now = request.user, query_of(request.GET.urlencode())
+    default = user.preferences.get(listed.opens_with)
     return [
-        ViewChoice(view, view.query == now, view.owner_id == request.user.pk, view.pk == default)
-        for view in SavedView.objects.offered_to(request.user)[:MOST]
+        ViewChoice(view, view.query == now, view.owner_id == user.pk, view.pk == default)
+        for view in SavedView.objects.offered_to(user, listed.name)[:MOST]
     ]
 
 
@@ -72,19 +87,11 @@ def query_of(address: str) -> str:
     return ordered.urlencode()
 
 
-def back_to_list(request: AppRequest) -> HttpResponse:
-    """The table as it was."""
-    back = request.POST.get("next", "")
-    # A bare word would be taken for the name of a view, which there may not be.
-    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None) or not back.startswith("/"):
-        back = reverse("runs:run_list")
-    return redirect(back)
-
-
 @require_POST
 def view_save(request: AppRequest) -> HttpResponse:
     """Keep what the table shows; under a name of one's own that exists, in its place."""
-    form, own = ViewForm(request.POST), SavedView.objects.filter(owner=request.user)
+    listed, form = sent_from(request), ViewForm(request.POST)
+    own = SavedView.objects.filter(owner=request.user, list_name=listed.name)
     if not form.is_valid():
         wrong = ", ".join(str(error) for errors in form.errors.values() for error in errors)
         messages.error(request, _("The view was not saved: %(wrong)s") % {"wrong": wrong})
@@ -92,25 +99,27 @@ def view_save(request: AppRequest) -> HttpResponse:
         messages.error(request, _("You have %(n)d views. Delete one first.") % {"n": MOST})
     else:
         shown = {key: form.cleaned_data[key] for key in ("query", "is_shared")}
-        name = form.cleaned_data["name"]
-        SavedView.objects.update_or_create(owner=request.user, name=name, defaults=shown)
+        key = {"list_name": listed.name, "name": form.cleaned_data["name"]}
+        SavedView.objects.update_or_create(owner=request.user, **key, defaults=shown)
         messages.success(request, _("View saved"))
-    return back_to_list(request)
+    return back_to_list(request, listed)
 
 
 @require_POST
 def view_delete(request: AppRequest, pk: int) -> HttpResponse:
     """Forget a view of one's own."""
-    get_object_or_404(request.user.saved_views, pk=pk).delete()
+    view = get_object_or_404(request.user.saved_views, pk=pk)
+    view.delete()
     messages.success(request, _("View deleted"))
-    return back_to_list(request)
+    return back_to_list(request, list_named(view.list_name))
 
 
 @require_POST
 def view_default(request: AppRequest, pk: int) -> HttpResponse:
     """Open the table with this view from now on; with none if it was the default."""
     view = get_object_or_404(SavedView.objects.offered_to(request.user), pk=pk)
-    was = request.user.preferences.get(PREFERENCE) == view.pk
-    request.user.preferences[PREFERENCE] = None if was else view.pk
+    listed = list_named(view.list_name)
+    was = request.user.preferences.get(listed.opens_with) == view.pk
+    request.user.preferences[listed.opens_with] = None if was else view.pk
     request.user.save(update_fields=["preferences"])
-    return back_to_list(request)
+    return back_to_list(request, listed)

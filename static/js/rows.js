@@ -1,8 +1,9 @@
-// Rows of runs in a table: one by key, and a click anywhere in a row opens it.
+// Rows of a table that lead somewhere: one by key, and a click anywhere in a row opens it.
 (() => {
   "use strict";
-  const rows = () => [...document.querySelectorAll("tr[data-run]")];
-  const current = () => document.querySelector("tr[data-run].current");
+  const ROW = "tr:is([data-run], [data-preview])";
+  const rows = () => [...document.querySelectorAll(ROW)];
+  const current = () => document.querySelector(`${ROW}.current`);
   const open = (row) => row?.querySelector(".row-link").click();
 
   function show(row) {
@@ -20,12 +21,12 @@
   }
 
   document.addEventListener("click", (event) => {
-    const row = event.target.closest("tr[data-run]");
+    const row = event.target.closest(ROW);
     if (row && !event.target.closest("a, button, input, label, summary, .choose") && !getSelection().toString()) open(row);
   });
 
   document.addEventListener("focusin", (event) => {
-    const row = event.target.closest("tr[data-run]");
+    const row = event.target.closest(ROW);
     if (row) show(row);
   });
 
