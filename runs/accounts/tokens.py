@@ -49,7 +49,7 @@ class TokenForm(forms.Form):
         error_messages={"required": _("Choose at least one.")},
     )
     days = forms.TypedChoiceField(
-        label=_("It expires after"), choices=LIVES, coerce=int, initial=USUAL_LIFE_DAYS
+        label=_("Expires after"), choices=LIVES, coerce=int, initial=USUAL_LIFE_DAYS
     )
 
 

@@ -89,6 +89,7 @@ KINDS = {
     "imports": (gettext_noop("import"), gettext_noop("Imports")),
     "knowledge": (gettext_noop("web knowledge"), gettext_noop("web knowledge")),
     "policies": (gettext_noop("retry policy"), gettext_noop("Retry policies")),
+    "replications": (gettext_noop("replication"), gettext_noop("replications")),
     "runs": (gettext_noop("run"), gettext_noop("runs")),
     "studies": (gettext_noop("study"), gettext_noop("studies")),
     "tasks": (gettext_noop("task"), gettext_noop("tasks")),
@@ -110,10 +111,12 @@ def _missing(match: ResolverMatch | None) -> tuple[str, str, str, str]:
     if match is None or keyed is None or keyed[1] not in KINDS:
         return title, text, "/", _("Home")
     kind, label = KINDS[keyed[1]]
+    named = _(kind)
     words = _("There is no %(kind)s %(key)s, or you may not see it.")
     if keyed[3]:
-        words = _("There is no %(kind)s %(key)s, or no such part of it, or you may not see it.")
-    text = words % {"kind": _(kind), "key": match.kwargs[keyed[2]]}
+        named = capfirst(named)
+        words = _("%(kind)s %(key)s has no such page, or you may not see it.")
+    text = words % {"kind": named, "key": match.kwargs[keyed[2]]}
     return title, text, f"/{keyed[1].removesuffix('/sets')}/", capfirst(_(label))
 
 

@@ -110,7 +110,7 @@ def test_work_that_waits_for_people_leads_to_it() -> None:
 
 
 def test_empty_pages_say_what_to_do() -> None:
-    assert "A study manager can add you" in home(make_user("annotator"))
+    assert "Ask an engineer to add you" in home(make_user("annotator"))
     engineer = make_user("engineer")
     assert "Choose tasks and an agent" in home(engineer)
     make_run(pictures=False)

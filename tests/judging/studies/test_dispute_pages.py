@@ -154,7 +154,7 @@ def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Disput
     assert "<textarea" not in shown
     address = reverse("judging:overruled")
     assert "Empty." in client_of(overruled).get(address).content.decode()
-    assert "You were never overruled" in client_of(right).get(address).content.decode()
+    assert "No overruled labels" in client_of(right).get(address).content.decode()
     assert (
         "You were overruled:" in client_of(overruled).get(reverse("judging:home")).content.decode()
     )
