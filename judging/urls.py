@@ -58,6 +58,7 @@ people = [
     view_at("studies/<int:study_id>/annotate/undo/", annotate.label_undo),
     view_at("studies/<int:study_id>/annotate/comments/", annotate.step_comment),
     view_at("disputes/", disputes.dispute_list),
+    view_at("disputes/menu/", disputes.dispute_menu),
     view_at("disputes/overruled/", disputes.overruled),
     view_at("disputes/<int:dispute_id>/", disputes.dispute_detail),
     view_at("disputes/<int:dispute_id>/messages/", disputes.dispute_message),

@@ -53,6 +53,7 @@ def list_context(request: AppRequest, listed: ListPage) -> dict[str, Any]:
     partial = wants_partial(request)
     return {
         "list": listed,
+        "list_layout": "part.html" if partial else "list.html",
         "columns": [] if partial else listed.column_choices(request.user),
         "views": [] if partial else _view_choices(request, listed),
         "all_url": f"{listed.url}?{ALL}=1" if own else listed.url,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
@@ -209,13 +209,16 @@ def _own_items(user: User) -> QuerySet[Any, Any]:
     return labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
 
 
-def waiting_disputes(user: User, most: int) -> DisputeQuerySet:
+def waiting_disputes(user: User, most: int, studies: Collection[int] = ()) -> DisputeQuerySet:
     """Disputes that wait and that the person may open, the oldest first.
 
     Args:
         most: so many of the oldest are looked through.
+        studies: only of these, where there are any.
     """
     waiting = Dispute.objects.waiting()
+    if studies:
+        waiting = waiting.filter(item__study__in=studies)
     if user.has_perm(AUDIT):
         # As a list, found by an index: from the items SQLite would begin with those of all studies.
         waiting = waiting.filter(item__study__in=Study.objects.filter(is_open__in=[True]))
@@ -225,16 +228,26 @@ def waiting_disputes(user: User, most: int) -> DisputeQuerySet:
     return disputes_open_to(user).filter(pk__among=keys).order_by("opened_at")
 
 
-def decided_disputes(user: User, most: int) -> DisputeQuerySet:
-    """The latest decided ones that the person may open, at most so many."""
+def decided_disputes(user: User, most: int, studies: Collection[int] = ()) -> DisputeQuerySet:
+    """The latest decided ones that the person may open, at most so many.
+
+    Args:
+        studies: only of these, where there are any.
+    """
+    looked_through = LOOKED_THROUGH * most
     if not user.has_perm(AUDIT):
         own = Dispute.objects.decided().filter(item__in=_own_items(user))
-        keys = list(own.values_list("pk", flat=True)[: LOOKED_THROUGH * most])
-        return disputes_open_to(user).filter(pk__among=keys).decided()[:most]
+        if studies:
+            own = own.filter(item__study__in=studies)
+        keys = list(own.values_list("pk", flat=True)[:looked_through])
+        opened = disputes_open_to(user).filter(pk__among=keys).decided()
+        latest_own = list(opened.values_list("pk", flat=True)[:most])
+        return Dispute.objects.filter(pk__among=latest_own).decided()
     # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
     of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
     latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
-    items = list(latest.values_list("item", flat=True)[:most])
+    asked = latest.values_list("item", "item__study")[: looked_through if studies else most]
+    items = [item for item, study in asked if not studies or study in studies][:most]
     rows = Dispute.objects.filter(item__among=items)
     return rows.order_by("-item__verdict__decided_at", "-item__verdict")
 

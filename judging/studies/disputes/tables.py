@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import django_tables2 as tables
 from django.urls import reverse
@@ -13,17 +14,16 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
+from judging.models import Dispute, StudyItem
+from judging.models.labels import DisputeQuerySet
+from runs.interface.lists import ListPage, declared
 from runs.interface.words import age, moment, verdict
-
-if TYPE_CHECKING:
-    from judging.models.labels import DisputeQuerySet
+from runs.models import User
 
 READ = (
-    *("pk", "item__study__name"),
+    *("pk", "item__study__name", "item__status", "item__run", "opened_at", "n_messages"),
     *("item__run__goal", "item__run__task__goal", "item__run__task__external_id"),
-)
-DECISION = tuple(
-    f"item__verdict__{name}" for name in ("verdict", "decided_at", "decided_by__username")
+    *(f"item__verdict__{name}" for name in ("verdict", "decided_at", "decided_by__username")),
 )
 GOAL_CHARS = 120
 
@@ -35,13 +35,39 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
     goal = tables.Column(
         verbose_name=_("task"),
         accessor="pk",
-        attrs={"td": {"class": "first half", "hx-disable": True}},
+        attrs={"td": {"class": "first wide", "hx-disable": True}},
     )
     study = tables.Column(verbose_name=_("study"), accessor="item__study__name")
+    state = tables.Column(verbose_name=_("state"), accessor="item__status")
+    age = tables.Column(
+        verbose_name=_("Open for"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
+    )
+    n_messages = tables.Column(
+        verbose_name=_("Comments"),
+        attrs={"td": {"class": "num", "data-label": _("Comments")}, "th": {"class": "num"}},
+    )
+    verdict = tables.Column(verbose_name=_("verdict"), accessor="item__verdict__verdict")
+    decided = tables.Column(
+        verbose_name=_("Decided"),
+        accessor="item__verdict__decided_at",
+        attrs={"td": {"class": "nowrap"}},
+    )
 
     class Meta:
         orderable = False
-        attrs = {"class": "table list"}
+        attrs = {"class": "table list", "aria-label": _("Disputes")}
+        row_attrs = {
+            "data-preview": lambda record: reverse("runs:run_preview", args=[record.item__run]),
+        }
+        default = ""
+
+    def __init__(self, disputes: Iterable[Dispute], user: User) -> None:
+        """Draw the disputes of a page, in their order: of each its key is read."""
+        keys = [dispute.pk for dispute in disputes]
+        counted: DisputeQuerySet = Dispute.objects.filter(pk__among=keys).with_message_counts()
+        rows = {row.pk: row for row in counted.values_list(*READ, named=True)}
+        listed = [rows[pk] for pk in keys if pk in rows]
+        super().__init__(listed, exclude=DISPUTES.left_out(user))
 
     @cached_property
     def _any_address(self) -> str:
@@ -53,47 +79,13 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         if len(words) > GOAL_CHARS:
             words = Truncator(words).chars(GOAL_CHARS)
         address = self._any_address.replace("0", str(record.pk))
-        return format_html('<a href="{}">{}</a>', address, words)
+        return format_html('<a class="row-link" href="{}">{}</a>', address, words)
 
+    def render_state(self, value: str) -> str:
+        return str(_("Decided") if value == StudyItem.Status.SETTLED else _("Waiting"))
 
-class WaitingDisputeTable(DisputeTable):
-    """Disputes that wait: for how long, and how much was said."""
-
-    age = tables.Column(
-        verbose_name=_("Open for"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
-    )
-    n_messages = tables.Column(
-        verbose_name=_("Comments"),
-        attrs={"td": {"class": "num", "data-label": _("Comments")}, "th": {"class": "num"}},
-    )
-
-    class Meta(DisputeTable.Meta):
-        """The library does not pass it on by itself."""
-
-    def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
-        counted = disputes.with_message_counts()
-        rows = counted.values_list(*READ, "opened_at", "n_messages", named=True)
-        super().__init__(list(rows), **options)
-
-    def render_age(self, value: datetime) -> SafeString:
-        return age(value)
-
-
-class DecidedDisputeTable(DisputeTable):
-    """Decided ones: what was decided, when, and by whom."""
-
-    verdict = tables.Column(verbose_name=_("verdict"), accessor="item__verdict__verdict")
-    decided = tables.Column(
-        verbose_name=_("Decided"),
-        accessor="item__verdict__decided_at",
-        attrs={"td": {"class": "nowrap"}},
-    )
-
-    class Meta(DisputeTable.Meta):
-        """The library does not pass it on by itself."""
-
-    def __init__(self, disputes: DisputeQuerySet, **options: Any) -> None:
-        super().__init__(list(disputes.values_list(*READ, *DECISION, named=True)), **options)
+    def render_age(self, value: datetime, record: Any) -> SafeString | str:
+        return "" if record.item__status == StudyItem.Status.SETTLED else age(value)
 
     def render_verdict(self, value: str) -> SafeString:
         return verdict(value)
@@ -101,3 +93,12 @@ class DecidedDisputeTable(DisputeTable):
     def render_decided(self, value: datetime, record: Any) -> SafeString | str:
         by = record.item__verdict__decided_by__username
         return format_html("{} · {}", moment(value), by) if by else moment(value)
+
+
+def _columns() -> dict[str, Any]:
+    """Columns that may be shown or not, with their words."""
+    named = DisputeTable.base_columns.items()
+    return {name: column.verbose_name for name, column in named if name != "goal"}
+
+
+DISPUTES = declared(ListPage("dispute", "judging:dispute_list", _columns))

@@ -10,17 +10,17 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from judging.models import Dispute
 from judging.studies.access import record_unblinding, record_unblindings
 from judging.studies.blinding import disputes_open_to
+from judging.studies.disputes.listing import PER_PAGE, DisputeFilter
 from judging.studies.disputes.pages import (
     DecisionForm,
     MessageForm,
-    decided_disputes,
     dispute_context,
     overruled_labels,
-    waiting_disputes,
 )
 from judging.studies.disputes.services import (
     DecidedMeanwhileError,
@@ -28,28 +28,41 @@ from judging.studies.disputes.services import (
     add_message,
     decide,
 )
-from judging.studies.disputes.tables import DecidedDisputeTable, WaitingDisputeTable
+from judging.studies.disputes.tables import DISPUTES, DisputeTable
+from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator
-
-PER_PAGE = 50
-MOST_WAITING = 1_000
-"""Disputes that wait, of all studies, the oldest: so many are looked through for a list."""
+from runs.interface.saved_views import default_address, list_context
+from runs.interface.table_rows import menu_items
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def dispute_list(request: AppRequest) -> HttpResponse:
     """Disputes that wait, then decided ones; those that the person may open."""
-    user = request.user
-    waiting = waiting_disputes(user, MOST_WAITING)
-    page: Any = BoundedPaginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    if own := default_address(request, DISPUTES):
+        return redirect(own)
+    found = DisputeFilter(request.GET, user=request.user)
+    page: Any = BoundedPaginator(found.waiting, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
-        "waiting": WaitingDisputeTable(page.object_list),
-        "decided": DecidedDisputeTable(decided_disputes(user, PER_PAGE)),
+        "filter": found,
+        "table": DisputeTable([*page.object_list, *found.decided], request.user),
         "n_overruled": overruled_labels(request.user).count(),
+        **list_context(request, DISPUTES),
     }
     return render(request, "judging/studies/dispute_list.html", context)
+
+
+@require_safe
+def dispute_menu(request: AppRequest) -> HttpResponse:
+    """The choices of a filter, and how many disputes each of them finds beside other filters."""
+    query = request.GET.copy()
+    name = query.pop(MENU, [""])[-1]
+    options = DisputeFilter(query, user=request.user).options(name)
+    query.pop(name, None)
+    beside = DisputeFilter(query, user=request.user)
+    return HttpResponse(menu_items(name, options, beside.counts()))
 
 
 @never_cache

@@ -11,7 +11,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Unblinding
+from judging.models import (
+    Dispute,
+    DisputeMessage,
+    ReferenceVerdict,
+    StepComment,
+    Study,
+    Unblinding,
+)
 from judging.portability.judgements.label_files import import_labels
 from judging.studies import blinding
 from judging.studies.blinding import disputes_open_to
@@ -172,7 +179,7 @@ def test_the_list_says_how_long_disputes_wait_and_who_decided(dispute: Dispute) 
     assert '<td class="num" data-label="Comments">2</td>' in waiting
     assert 'class="verdict' not in waiting
     decide(dispute=dispute, adjudicator=judge(dispute), verdict="failure", rationale="w", version=0)
-    decided = rows().split("<h2>Decided</h2>")[1]
+    decided = rows().split("<tbody")[1]
     verdict = ReferenceVerdict.objects.get()
     assert f"{moment(verdict.decided_at)} · {judge(dispute)}</td>" in decided
     assert 'class="verdict failure"' in decided
@@ -262,6 +269,24 @@ def test_who_labelled_a_run_elsewhere_reads_the_dispute_about_it() -> None:
     assert page(ann, imported)
 
 
+def test_disputes_are_filtered_by_study_and_counted(dispute: Dispute) -> None:
+    user = adjudicators_of(dispute.item.study)[0]
+    make_dispute(make_study(runs=3, name="Of others"))
+    own = dispute.item.study
+    address, client = reverse("judging:dispute_list"), client_of(user)
+
+    def menu(name: str) -> list[tuple[str, str]]:
+        shown = client.get(reverse("judging:dispute_menu") + f"?menu={name}").content.decode()
+        return re.findall(r'<a class="item"[^>]*>([^<]+)(?:<span class="[^"]*">([^<]*))?', shown)
+
+    assert menu("study") == [(own.name, "1")]
+    assert f"/disputes/{dispute.pk}/" in client.get(f"{address}?study={own.pk}").content.decode()
+    assert "Nothing matches" in client.get(f"{address}?study=0").content.decode()
+    preview = reverse("runs:run_preview", args=[dispute.item.run_id])
+    assert preview in client.get(address).content.decode()
+    assert client.get(preview).status_code == 200
+
+
 @pytest.mark.slow
 def test_both_lists_hold_the_disputes_that_each_person_may_open() -> None:
     world = make_world()
@@ -270,5 +295,9 @@ def test_both_lists_hold_the_disputes_that_each_person_may_open() -> None:
         opened = disputes_open_to(user)
         assert set(waiting_disputes(user, 9)) == set(opened.waiting()), user
         assert list(decided_disputes(user, 9)) == list(opened.decided()), user
+        for study in Study.objects.all():
+            of_it = opened.filter(item__study=study)
+            assert set(waiting_disputes(user, 9, [study.pk])) == set(of_it.waiting()), user
+            assert list(decided_disputes(user, 9, [study.pk])) == list(of_it.decided()), user
     assert Dispute.objects.waiting().exists()
     assert Dispute.objects.decided().exists()

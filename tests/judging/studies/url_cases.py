@@ -228,7 +228,8 @@ case(
 )
 
 # Disputes
-case("judging:dispute_list")
+case("judging:dispute_list", "study=1")
+case("judging:dispute_menu", "menu=study")
 case("judging:overruled")
 case("judging:dispute_detail", dispute_id=DISPUTES)
 case("judging:dispute_message", dispute_id=DISPUTES, post=lambda _: {"text": ""})
