@@ -23,7 +23,7 @@ from runs.accounts.audit_log import record_entry
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.models import ApiToken, Scope, User
 from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
-from runs.models.people import KEY_START, PREFIX_CHARS, digest_of
+from runs.models.people import KEY_START, PREFIX_CHARS, SCOPE_NEEDS, digest_of
 
 LIVES = [
     *((n, format_lazy(_("{n} days"), n=n)) for n in (7, 30, 90)),
@@ -51,6 +51,12 @@ class TokenForm(forms.Form):
     days = forms.TypedChoiceField(
         label=_("Expires after"), choices=LIVES, coerce=int, initial=USUAL_LIFE_DAYS
     )
+
+    def __init__(self, *args: Any, user: User, **options: Any) -> None:
+        super().__init__(*args, **options)
+        useful = [scope for scope in Scope if user.has_perms(SCOPE_NEEDS[scope])]
+        choices = [(scope.value, scope.label) for scope in useful]
+        self.fields["scopes"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
 
 
 LONGEST_LIFE_DAYS = 365
@@ -96,11 +102,11 @@ MOST_SHOWN = 100
 @never_cache
 def token_list(request: AppRequest) -> HttpResponse:
     """The person's tokens; sent, the form makes one and shows its key this once."""
-    form = TokenForm(request.POST if request.method == "POST" else None)
+    form = TokenForm(request.POST if request.method == "POST" else None, user=request.user)
     if not form.is_valid():
         return _page(request, form=form, status=422 if form.is_bound else 200)
     made, key = create_token(owner=request.user, **form.cleaned_data)
-    return _page(request, form=TokenForm(), made=made, key=key)
+    return _page(request, form=TokenForm(user=request.user), made=made, key=key)
 
 
 @require_POST
@@ -109,7 +115,7 @@ def token_revoke(request: AppRequest, pk: int) -> HttpResponse:
     """The token opens nothing any more."""
     revoke_token(token=get_object_or_404(ApiToken, pk=pk, owner=request.user))
     if wants_partial(request):
-        return _page(request, form=TokenForm())
+        return _page(request, form=TokenForm(user=request.user))
     return redirect("runs:token_list")
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from runs.interface import import_reasons
+from runs.interface.listing import listed
 
 IMPORTED_REWARD = gettext_noop("imported reward")
 REFERENCE_VERDICT = gettext_noop("reference verdict")
@@ -65,6 +66,16 @@ _COUNTED = (
     gettext_noop("in force"),
     gettext_noop("tasks patched"),
 )
+_ONE = {
+    "runs": gettext_noop("run"),
+    "rows": gettext_noop("row"),
+    "days": gettext_noop("day"),
+    "bytes": gettext_noop("byte"),
+    "entries": gettext_noop("entry"),
+    "tasks patched": gettext_noop("task patched"),
+    "%(n)s runs: %(ids)s": gettext_noop("%(n)s run: %(ids)s"),
+}
+"""How some are called where there is one."""
 _VIEWED = (
     gettext_noop("runs left out"),
     gettext_noop("failures"),
@@ -87,6 +98,12 @@ _WHOLE = (
     gettext_noop("worker"),
 )
 """Those that no other place marks for translation."""
+_SEEN = {
+    "end": gettext_noop("the end"),
+    "answer": gettext_noop("the answer"),
+    "nothing": gettext_noop("nothing of the run"),
+}
+_SPAN = re.compile("[0-9]+(-[0-9]+)?")
 _VALUES = {
     **dict.fromkeys(("n", "due", "column", "at"), "[0-9]+"),
     "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED))),
@@ -111,11 +128,30 @@ def worded(written: str) -> str:
     if not written or len(written) > LONGEST:
         return written
     sentence, parts = _recognised(written)
+    is_one = parts.get("n") == "1"
+    sentence = _ONE.get(sentence, sentence) if is_one else sentence
     if what := parts.get("what"):
-        parts = parts | {"what": _in_words(what)}
+        parts = parts | {"what": _in_words(_ONE.get(what, what) if is_one else what)}
+    if seen := parts.get("seen"):
+        parts = parts | {"seen": _seen_in_words(seen)}
     if reason := parts.get("reason"):
         parts = parts | {"reason": worded(reason)}
     return _(sentence) % parts if parts else _in_words(sentence)
+
+
+def _seen_in_words(seen: str) -> str:
+    """What an annotator saw of a run, as `judging.studies.labels.seen` keeps it."""
+    words = seen.split()
+    if any(word not in _SEEN and not _SPAN.fullmatch(word) for word in words):
+        return seen
+    spans = [word for word in words if word not in _SEEN]
+    is_one = len(spans) == 1 and spans[0].isdecimal()
+    steps = _("step %(n)s") if is_one else _("steps %(n)s")
+    told = [steps % {"n": listed(spans)}] if spans else []
+    told += [_(_SEEN[word]) for word in words if word in _SEEN]
+    if len(told) < 2:
+        return listed(told)
+    return _("%(items)s and %(last)s") % {"items": listed(told[:-1]), "last": told[-1]}
 
 
 def _in_words(known: str) -> str:
@@ -136,4 +172,4 @@ def _recognised(written: str) -> tuple[str, dict[str, str]]:
 
 def details_worded(written: str) -> str:
     """The same of each part between commas: `3 runs, csv`."""
-    return ", ".join(worded(part) for part in written.split(", "))
+    return listed(worded(part) for part in written.split(", "))

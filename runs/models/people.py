@@ -108,6 +108,16 @@ class Scope(models.TextChoices):
     EVALUATIONS_LAUNCH = "evaluations:launch", _("launch and cancel evaluations")
 
 
+SCOPE_NEEDS: dict[Scope, tuple[str, ...]] = {
+    Scope.RUNS_READ: (),
+    Scope.RUNS_WRITE: ("runs.import_run",),
+    Scope.RERUNS_LAUNCH: ("runs.rerun_run",),
+    Scope.VERDICTS_READ: (),
+    Scope.EVALUATIONS_LAUNCH: ("judging.view_audit",),
+}
+"""The permissions without which a scope opens nothing."""
+
+
 class ApiToken(models.Model):
     """A key to the API in its owner's name. The key itself is nowhere kept."""
 

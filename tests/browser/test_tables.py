@@ -39,3 +39,31 @@ def test_a_line_at_the_edge_tells_of_more_columns(chromium: Browser, scheme: str
         edge, middle = edge_and_middle(table)
         assert edge == middle
     page.close()
+
+
+FIGURES = """<style>{styles}</style>
+<div class="table-wrap"><table class="table figures">
+  <tr><th>name</th><td class="wide"></td></tr>
+</table></div>
+<details class="phone-fold"><summary>Filter</summary><p>fields</p></details>
+<style>.wide {{ min-width: 600px; }}</style>"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_on_phones_names_stay_beside_figures_and_long_parts_fold(
+    chromium: Browser, width: int
+) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 400})
+    styles = "".join((CSS / name).read_text() for name in ("tokens.css", "base.css"))
+    page.set_content(FIGURES.format(styles=styles))
+    table, name = page.locator(".table-wrap"), page.locator("th")
+    table.evaluate("each => each.scrollTo(each.scrollWidth, 0)")
+    assert name.evaluate("each => each.getBoundingClientRect().x >= 0")
+    is_phone = width < 720
+    summary, fields = page.locator("summary"), page.get_by_text("fields")
+    assert summary.is_visible() is is_phone
+    assert fields.evaluate("each => each.checkVisibility()") is not is_phone
+    if is_phone:
+        summary.click()
+        assert fields.is_visible()
+    page.close()

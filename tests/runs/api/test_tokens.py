@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import timedelta
 from io import StringIO
 
@@ -11,8 +12,11 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from judging.api.urls import api
 from runs.accounts.tokens import create_token, revoke_token
+from runs.api.authentication import Bearer
 from runs.models import ApiToken, AuditEntry, Scope
+from runs.models.people import SCOPE_NEEDS
 from tests.runs.api.asking import Caller, told
 from tests.runs.factories import client_of, make_run, make_user
 
@@ -119,11 +123,11 @@ def test_on_the_page_a_key_is_shown_once_and_revoked_by_its_owner_alone() -> Non
     client.force_login(user)
     other.force_login(stranger)
     assert "No tokens yet" in client.get("/tokens/").content.decode()
-    sent = {"name": "<b>mine", "scopes": ["runs:read", "runs:write"], "days": "30"}
+    sent = {"name": "<b>mine", "scopes": ["runs:read", "verdicts:read"], "days": "30"}
     made = client.post("/tokens/", sent)
     token = ApiToken.objects.get()
     assert token.owner == user
-    assert token.scopes == ["runs:read", "runs:write"]
+    assert token.scopes == ["runs:read", "verdicts:read"]
     assert f'value="{token.prefix}' in made.content.decode()
     assert "<b>mine" not in made.content.decode()
     assert "no-store" in made["Cache-Control"]
@@ -138,3 +142,25 @@ def test_on_the_page_a_key_is_shown_once_and_revoked_by_its_owner_alone() -> Non
     refused = client.post("/tokens/", {"name": "", "scopes": "everything", "days": "4000"})
     assert refused.status_code == 422
     assert ApiToken.objects.count() == 1
+
+
+def test_a_token_is_offered_for_no_more_than_its_owner_may() -> None:
+    client = Client()
+    client.force_login(make_user("annotator"))
+    page = client.get("/tokens/").content.decode()
+    assert re.findall(r'name="scopes" value="([^"]+)"', page) == ["runs:read", "verdicts:read"]
+    sent = {"name": "mine", "scopes": ["runs:read", "runs:write"], "days": "30"}
+    assert client.post("/tokens/", sent).status_code == 422
+    assert not ApiToken.objects.exists()
+    client.force_login(make_user("engineer"))
+    assert client.get("/tokens/").content.decode().count('name="scopes"') == len(Scope)
+
+
+def test_what_a_scope_needs_is_asked_wherever_it_is_used() -> None:
+    routers = [router for _prefix, router in api._routers]
+    views = [view for router in routers for view in router.path_operations.values()]
+    uses = [each for view in views for one in view.operations for each in one.auth_callbacks]
+    bearers = [each for each in (*uses, *(one.auth for one in routers)) if isinstance(each, Bearer)]
+    assert {each.scope for each in bearers} == set(Scope)
+    for each in bearers:
+        assert set(SCOPE_NEEDS[each.scope]) <= set(each.permissions)

@@ -38,9 +38,15 @@ def test_a_task_that_is_not_here(name: str) -> None:
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
-        ("repaired-2, 3 tasks patched", "repaired-2, パッチを当てたタスク 3"),
-        ("any number of runs, 5 bytes", "実行の上限なし, バイト数 5"),
-        ("3 runs: a1, b2", "実行 3 件：a1, b2"),
+        ("repaired-2, 3 tasks patched", "repaired-2、パッチを当てたタスク 3"),
+        ("any number of runs, 5 bytes", "実行の上限なし、バイト数 5"),
+        ("3 runs: a1, b2", "実行 3 件：a1、b2"),
+        ("1 runs", "実行 1"),
+        ("1 runs: a1", "実行 1 件：a1"),
+        ("saw 0 3-4 end answer", "表示した範囲：ステップ 0、3-4、最後と回答"),
+        ("saw nothing", "表示した範囲：なし"),
+        ("saw 7", "表示した範囲：ステップ 7"),
+        ("saw what no page tells", "表示した範囲：what no page tells"),
         ("version 2", "版 2"),
         ("version of mine", "version of mine"),
         ("all verdicts of an audit", "監査のすべての判定"),
@@ -72,3 +78,19 @@ def test_why_a_file_is_refused(content: bytes, tmp_path: Path) -> None:
 
 def test_what_formats_are_recognised_by() -> None:
     assert not [each.name for each in READERS if worded(each.signs) == each.signs]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("1 runs, csv", "1 run, csv"),
+        ("2 runs", "2 runs"),
+        ("1 runs: a1", "1 run: a1"),
+        ("1 tasks patched", "1 task patched"),
+        ("saw 0 3-4 end answer", "saw steps 0, 3-4, the end and the answer"),
+        ("saw 5", "saw step 5"),
+    ],
+)
+def test_details_in_english(written: str, shown: str) -> None:
+    with override("en"):
+        assert details_worded(written) == shown
