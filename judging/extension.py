@@ -39,6 +39,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.portability.judgements.extension import StoredVerdicts
+from judging.studies.access import AUDIT
 from judging.studies.blinding import StudyPolicy, items_with_open_labels, under_judgement
 from judging.studies.integrity import invariants
 from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
@@ -77,6 +78,10 @@ class RerunFacts:
             )
             for run_id in {*references, *evaluators, *causes}
         }
+
+    def may_read(self, user: User) -> bool:
+        """Whoever reads audits."""
+        return user.has_perm(AUDIT)
 
     def evaluators(self) -> list[tuple[str, str]]:
         """Predefined ones, and those whose evaluations are here."""

@@ -116,6 +116,10 @@ class Judgements(Protocol):
         """What the person may know of these runs; the caller leaves out hidden ones."""
         ...
 
+    def may_read(self, user: User) -> bool:
+        """Whether the person may see what evaluators said of runs that are not hidden."""
+        ...
+
     def evaluators(self) -> list[tuple[str, str]]:
         """Evaluators by name, with words for each."""
         ...

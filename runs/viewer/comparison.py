@@ -19,8 +19,9 @@ from django.views.decorators.http import require_safe
 
 from runs.interface.fragments import AppRequest
 from runs.interface.words import duration, money, verdict
-from runs.launching.reruns.results import RerunResult, evaluations_of, results_of
+from runs.launching.reruns.results import RerunResult, evaluations_of, result_of
 from runs.models import Run, Step, User
+from runs.models.extension import extension
 from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from runs.viewer.timeline.step_rows import StepRow
@@ -85,8 +86,8 @@ def _by_position(a: Sequence[tuple[int, Did]], b: Sequence[tuple[int, Did]]) -> 
 
 
 MAX_CHOICES = 50
-READS_AUDITS = "judging.view_audit"
-"""What evaluators said, and what came of a rerun by it, is shown to whoever has this permission."""
+Said = Mapping[UUID, Mapping[str, bool]]
+"""What evaluators said, by run and by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +124,17 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
     pairs = align(*(_done(run, side, counts_only) for run, side in zip((a, b), sides, strict=True)))
     parts_at = first_difference(pairs)
     facts = _facts(a, b, sides)
-    results = {}
-    if user.has_perm(READS_AUDITS):
-        facts += _evaluator_facts(a, b, user)
-        results = results_of([a, b], user)
+    said: Said = {}
+    if extension().judgements.may_read(user):
+        said = evaluations_of([run for run in (a, b) if not run.is_blind], user)
+        facts += _evaluator_facts(a, b, said)
     return {
         "a": a,
         "b": b,
         "goal": a.goal or a.task.goal,
         "sides": [
-            ("a", a, sides[0], result_between(a, b, results)),
-            ("b", b, sides[1], result_between(b, a, results)),
+            ("a", a, sides[0], _result(a, b, said)),
+            ("b", b, sides[1], _result(b, a, said)),
         ],
         "notice": _notice(a, b),
         "facts": facts,
@@ -170,18 +171,11 @@ def choices_for(run: Run, user: User) -> list[Choice]:
     return sorted(choices, key=lambda choice: choice.run.root != run.root)
 
 
-def result_between(
-    rerun: Run, original: Run, results: Mapping[UUID, RerunResult]
-) -> RerunResult | None:
-    """The rerun's result where it is the other run that it repeats."""
-    found = results.get(rerun.pk)
-    return found if found is not None and found.original == original.pk else None
-
-
 def lineage_of(run: Run, user: User) -> list[Choice]:
-    """What the run repeats, and what repeats it or the same, newest first."""
+    """What the run repeats, and then what repeats it or the same, newest first."""
     others = Run.objects.filter(_kin(run)).exclude(pk=run.pk)
-    return _choices(run, user, others.order_by("-created_at", "-id"))
+    choices = _choices(run, user, others.order_by("-created_at", "-id"))
+    return sorted(choices, key=lambda choice: choice.run.pk != run.rerun_of_id)
 
 
 def _kin(run: Run) -> Q:
@@ -268,9 +262,18 @@ def _facts(a: Run, b: Run, sides: list[dict[str, Any]]) -> list[Fact]:
     ]
 
 
-def _evaluator_facts(a: Run, b: Run, user: User) -> list[Fact]:
+def _result(rerun: Run, original: Run, said: Said) -> RerunResult | None:
+    """What came of a rerun, where it is the other run that it repeats."""
+    repeats = rerun.rerun_of_id == original.pk and rerun.ended_at is not None
+    return (
+        result_of(rerun, original, said)
+        if repeats and {rerun.pk, original.pk} <= said.keys()
+        else None
+    )
+
+
+def _evaluator_facts(a: Run, b: Run, said: Said) -> list[Fact]:
     """What each evaluator said of both; nothing of a run on which the viewer is blind."""
-    said = evaluations_of([run for run in (a, b) if not run.is_blind], user)
 
     def told(run: Run, name: str) -> str:
         if run.is_blind:

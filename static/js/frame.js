@@ -1,4 +1,4 @@
-// What every page has: menus, dialogs, theme, toasts, `/` and `?`. No page depends on it to be read.
+// What every page has: menus, dialogs, theme, toasts, keys of several pages. No page depends on it to be read.
 (() => {
   "use strict";
   const text = document.body.dataset;
@@ -82,8 +82,15 @@
     } else if (event.key === "?") {
       event.preventDefault();
       document.getElementById("keys").showModal();
-    }
+    } else if (event.key === "v") compareRuns();
   });
+
+  // Two runs side by side: the pair that stands fast, such as a rerun and its original, else one to choose.
+  function compareRuns() {
+    const ways = [...document.querySelectorAll("[data-compares]:not([hidden])")];
+    const near = ways.filter((way) => !way.closest("tr") || way.closest("tr.current"));
+    (near.find((way) => way.matches("a")) ?? near[0])?.click();
+  }
 
   // On phones one pane is shown at a time.
   document.addEventListener("click", (event) => {

@@ -61,7 +61,6 @@
         const box = root().querySelector('tr.current input[name="run"]');
         select(box, !box?.checked);
       },
-      c: () => root().querySelector("[data-compares]:not([hidden])")?.click(),
     }[event.key];
     if (!act) return;
     event.preventDefault();

@@ -45,9 +45,7 @@ export class Timeline {
     });
     this.listen();
     this.hideGivenUp(localStorage.getItem(HIDES_GIVEN_UP) === "yes");
-    const startsAtEnd = this.follows || this.data.starts_at_end;
-    const first = this.indexInAddress() ?? (startsAtEnd ? this.count - 1 : this.firstShown);
-    const shown = this.go(first, { keepsAddress: true, byItself: true });
+    const shown = this.go(this.indexInAddress() ?? this.count - 1, { keepsAddress: true, byItself: true });
     shown.finally(() => {
       this.isReady = true;
       this.tell("ready", { count: this.count });

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from runs.models import Run
@@ -121,6 +122,28 @@ def test_a_run_page_offers_the_others_of_its_task(open_page, runs):
     page.locator(".compare-choices a").click()
     expect(page.locator("[data-side=a] [data-shot]")).to_be_visible()
     assert page.url.split("?")[1].startswith(f"a={runs[0].pk}&b={runs[1].pk}")
+
+
+def test_a_rerun_is_compared_with_its_original_by_one_key(open_page, runs):
+    original, user = runs[0], make_user("engineer")
+    now = timezone.now()
+    rerun = make_run(
+        task=original.task, rerun_of=original, queued_at=now, ended_at=now, outcome="unknown"
+    )
+    pair = f"**/runs/compare/?a={original.pk}&b={rerun.pk}*"
+    for address in (f"/runs/{rerun.pk}/", f"/runs/{original.pk}/"):
+        page = open_page(address, user)
+        expect(page.locator(".lineage")).to_be_visible()
+        page.keyboard.press("v")
+        page.wait_for_url(pair)
+    page = open_page("/reruns/", user)
+    page.keyboard.press("v")  # no row is chosen
+    page.keyboard.press("j")
+    page.keyboard.press("v")
+    page.wait_for_url(pair)
+    page = open_page(f"/runs/{runs[1].pk}/", user)  # of no family: one is chosen
+    page.keyboard.press("v")
+    expect(page.locator(".compare-choices a")).to_have_count(2)
 
 
 def test_two_selected_rows_can_be_compared(open_page, runs):

@@ -141,6 +141,11 @@ def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("Space")
     preview = page.locator("#list-preview")
     expect(preview).to_contain_text("Look at gitlab")
+    expect(preview).to_contain_text("No reference verdict yet.")
+    table, pane = page.locator(".table-wrap").bounding_box(), preview.bounding_box()
+    assert table
+    assert pane
+    assert table["x"] + table["width"] <= pane["x"]
     page.keyboard.press("x")
     for _ in range(2):
         page.keyboard.press("j")
@@ -148,7 +153,7 @@ def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("Escape")
     expect(preview).to_be_hidden()
     page.keyboard.press("x")
-    page.keyboard.press("c")
+    page.keyboard.press("v")
     page.wait_for_url("**/runs/compare/?a=*&b=*")
 
 

@@ -39,13 +39,21 @@ def run(transactional_db) -> Run:
 
 @pytest.fixture
 def page(open_page: OpenPage, run: Run) -> Page:
-    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    page = open_page(f"/runs/{run.pk}/#step-0", make_user("engineer"))
     expect(page.locator("[data-shot]")).to_be_visible()
     return page
 
 
 def chosen(page: Page) -> str:
     return page.locator(".step[aria-selected=true] .n").inner_text()
+
+
+def test_it_opens_at_the_end(open_page, run):
+    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    expect(page.locator('[data-text="answer"]')).to_have_text("The hose")
+    assert chosen(page) == "15"
+    last = run.steps.get(index=15).screenshot_id
+    expect(page.locator("[data-image]")).to_have_attribute("src", f"/runs/{run.pk}/blobs/{last}/")
 
 
 def test_keys_move_through_the_steps(page):
@@ -214,7 +222,7 @@ def test_hostile_texts_stay_texts(open_page, transactional_db):
     page = open_page(f"/runs/{run.pk}/", make_user("admin"))
     expect(page.locator("[data-shot]")).to_be_visible()
     page.keyboard.press("d")
-    expect(page.locator("[data-details]")).to_contain_text("Step 0")
+    expect(page.locator("[data-details]")).to_contain_text("Step 1")
     assert page.locator('[data-text="url"]').get_attribute("href") is None
     for path in ("", *(f"/{room}/" for room in ROOMS), f"/studies/{study.pk}/"):
         page.goto(path or page.url)
@@ -228,10 +236,9 @@ def test_hostile_texts_stay_texts(open_page, transactional_db):
 def test_what_changed_since_the_step_before_is_outlined(open_page, transactional_db):
     words = ("empty", "empty", "filled in")
     run = make_run(steps=[{"screenshot": make_picture(each)} for each in words])
-    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    page = open_page(f"/runs/{run.pk}/#step-0", make_user("engineer"))
     expect(page.locator("[data-shot]")).to_be_visible()
     found = page.locator("[data-changes-found]")
-    page.keyboard.press("e")
     expect(page.locator("[data-changes]")).to_have_attribute("aria-pressed", "true")
     expect(found).to_be_empty()  # the first has none before it
     page.keyboard.press("j")

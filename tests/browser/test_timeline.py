@@ -27,7 +27,7 @@ def run(transactional_db) -> Run:
 
 @pytest.fixture
 def page(open_page: OpenPage, run: Run) -> Page:
-    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    page = open_page(f"/runs/{run.pk}/#step-0", make_user("engineer"))
     expect(page.locator("[data-shot]")).to_be_visible()
     return page
 
@@ -108,7 +108,7 @@ def test_steps_that_changed_something_are_marked_and_one_key_apart(open_page, tr
             {"url": "http://shop.local/cart", "kind": "message"},
         ]
     )
-    page = open_page(f"/runs/{run.pk}/", make_user("engineer"))
+    page = open_page(f"/runs/{run.pk}/#step-0", make_user("engineer"))
     expect(page.locator("[data-shot]")).to_be_visible()
     found = {
         row.locator(".n").inner_text(): row.locator(".effect").inner_text()

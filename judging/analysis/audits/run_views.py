@@ -52,7 +52,7 @@ from runs.interface.paging import TablePaginator
 from runs.launching.reruns.results import RerunResult, results_of
 from runs.models import Run, User
 from runs.models.parsing import read_number
-from runs.viewer.comparison import Choice, lineage_of, result_between
+from runs.viewer.comparison import Choice, lineage_of
 
 PER_PAGE = 100
 MOST_LEFT_OUT = 1000
@@ -213,13 +213,14 @@ def run_judgements(request: AppRequest, run_id: UUID) -> HttpResponse:
 def _silent_last(
     lines: Sequence[EvaluatorLine], opened: str
 ) -> list[tuple[bool, list[EvaluatorLine]]]:
-    """Those with a verdict or opened, then those without one (True), folded; no empty group."""
+    """The opened one, those with a verdict, and those without (True), folded; no empty group."""
     groups: dict[bool, list[EvaluatorLine]] = {False: [], True: []}
     for line in lines:
         said = line.evaluation
-        groups[said.verdict not in PASSED_BY_VERDICT and str(said.evaluator_id) != opened].append(
-            line
-        )
+        if str(said.evaluator_id) == opened:
+            groups[False].insert(0, line)
+        else:
+            groups[said.verdict not in PASSED_BY_VERDICT].append(line)
     return [(silent, group) for silent, group in groups.items() if group]
 
 
@@ -230,10 +231,12 @@ def _lineage(
     run, kin = judgements.run, lineage_of(judgements.run, user)
     runs = [run, *(each.run for each in kin)]
     results = results_of(runs, user) if kin and judgements.reads_audits else {}
-    return [
-        (each, result_between(run, each.run, results), result_between(each.run, run, results))
-        for each in kin
-    ]
+
+    def between(rerun: Run, original: Run) -> RerunResult | None:
+        found = results.get(rerun.pk)
+        return found if found and found.result and found.original == original.pk else None
+
+    return [(each, between(run, each.run), between(each.run, run)) for each in kin]
 
 
 def _read_walk(query: Mapping[str, str], current_url: str) -> Walk:

@@ -192,7 +192,7 @@ def dispute_context(
         else [],
         "guideline": guideline,
         "guideline_html": render_markdown(guideline.text) if guideline else "",
-        **timeline_context(run, user, starts_at_end=True),
+        **timeline_context(run, user),
     }
 
 

@@ -222,7 +222,7 @@ def annotate_context(
         "given": given.just_given,
         "saved_at": assignment.draft_saved_at or given.latest_at,
         "comments": comments,
-        **timeline_context(run, user, starts_at_end=True),
+        **timeline_context(run, user),
     }
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import TextChoices
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,15 +29,17 @@ class Result(TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class RerunResult:
-    """The result, the run that was repeated, and whose verdicts tell."""
+    """The run that was repeated; where some source judges both, the result and whose verdicts."""
 
-    result: Result
     original: UUID
-    sources: str
+    result: Result | None = None
+    sources: str = ""
 
     @property
-    def badge(self) -> SafeString:
-        """The result in a word; on hover, whose verdicts were compared."""
+    def badge(self) -> str:
+        """The result in a word, if there is one; on hover, whose verdicts were compared."""
+        if self.result is None:
+            return ""
         title = _("Compared by %(sources)s") % {"sources": self.sources}
         return format_html(
             '<span class="result {}" title="{}">{}</span>', self.result, title, self.result.label
@@ -46,7 +47,7 @@ class RerunResult:
 
 
 def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
-    """By rerun, for those of which some source judges both runs. A constant number of queries.
+    """By rerun that has ended. A constant number of queries.
 
     Args:
         runs: of `visible_to`. Those on which the person is blind are left out, and so are reruns
@@ -57,20 +58,29 @@ def results_of(runs: Iterable[Run], user: User) -> dict[UUID, RerunResult]:
         return {}
     keys = [run.rerun_of_id for run in reruns if run.rerun_of_id]
     originals = {run.pk: run for run in Run.objects.visible_to(user, keys).not_blind()}
-    judged = [*reruns, *originals.values()]
-    verdicts = evaluations_of(judged, user)
-    for run in judged:
-        outcome = OUTCOMES.get(run.shown_outcome or "")
-        if outcome is not None:
-            verdicts[run.pk][_("outcome")] = outcome
-    found = {}
-    for run in reruns:
-        if run.rerun_of_id in originals:
-            then, now = verdicts[run.rerun_of_id], verdicts[run.pk]
-            if both := sorted(then.keys() & now.keys()):
-                result = compare([(then[name], now[name]) for name in both])
-                found[run.pk] = RerunResult(result, run.rerun_of_id, listed(both))
-    return found
+    verdicts = evaluations_of([*reruns, *originals.values()], user)
+    return {
+        run.pk: result_of(run, originals[run.rerun_of_id], verdicts)
+        for run in reruns
+        if run.rerun_of_id in originals
+    }
+
+
+def result_of(
+    rerun: Run, original: Run, verdicts: Mapping[UUID, Mapping[str, bool]]
+) -> RerunResult:
+    """By verdicts of evaluators and outcomes of both; the person is blind on neither."""
+    then, now = ({**verdicts[run.pk], **_outcome_of(run)} for run in (original, rerun))
+    both = sorted(then.keys() & now.keys())
+    if not both:
+        return RerunResult(original.pk)
+    result = compare([(then[name], now[name]) for name in both])
+    return RerunResult(original.pk, result, listed(both))
+
+
+def _outcome_of(run: Run) -> dict[str, bool]:
+    outcome = OUTCOMES.get(run.shown_outcome or "")
+    return {} if outcome is None else {_("outcome"): outcome}
 
 
 def compare(pairs: Iterable[tuple[bool, bool]]) -> Result:

@@ -61,26 +61,22 @@ _TEXTS = ("index", "thought", "action", "url", "title", "error")
 _COSTS = ("input_tokens", "output_tokens", "cost")
 
 
-def timeline_context(run: Run, user: User, *, starts_at_end: bool = False) -> dict[str, Any]:
+def timeline_context(run: Run, user: User) -> dict[str, Any]:
     """Everything `runs/viewer/_timeline.html` needs, as {"timeline": ...}; three queries at most.
 
     For a viewer who is blind or to whom agent and model are hidden there is no reward, no end
     flag, no name, no prompt, no token count and no cost in it.
-
-    Args:
-        starts_at_end: the last step is shown first, unless the address names another.
     """
     shown = _shown(run, user)
     steps, texts = _steps_and_texts(shown)
     events = events_shown(shown)
     marks = marks_of(shown, events, steps)
     n_given_up = sum(step["state"] == Step.State.SUPERSEDED for step in steps)
-    first = steps[-1 if starts_at_end else 0] if steps else None
+    first = steps[-1] if steps else None  # unless the address names another
     return {
         "timeline": {
             "run": shown,
-            "data": timeline_data(shown, steps, texts, events, marks)
-            | {"starts_at_end": starts_at_end},
+            "data": timeline_data(shown, steps, texts, events, marks),
             "modules": MODULES,
             "first_picture": first
             and first["image"]

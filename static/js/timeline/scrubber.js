@@ -210,15 +210,18 @@ function lanesOf(data) {
 function bandOf(band, y, from, to) {
   const className = `band ${QUIET.has(band.kind) ? "branch" : ""} ${band.kind}`;
   const end = Math.max(to, from + 2);
-  const parts = [drawn("path", { class: className, d: `M${from} ${y}H${end}` })];
-  if (band.to !== undefined) {
-    // An arrow from where it went back to the step that it went back to.
-    parts.push(drawn("path", { class: `${className} arrow`, d: `M${end} ${y - 4}V${y + 4}M${from + 5} ${y - 4}L${from} ${y}L${from + 5} ${y + 4}` }));
+  const isArrow = band.to !== undefined;
+  const line = isArrow ? y + 2 : y; // its ends reach over it, and may touch no words above
+  const parts = [drawn("path", { class: className, d: `M${from} ${line}H${end}` })];
+  if (isArrow) {
+    // From where it went back to the step that it went back to.
+    parts.push(drawn("path", { class: `${className} arrow`, d: `M${end} ${y - 1}V${y + 5}M${from + 4} ${y - 1}L${from} ${line}L${from + 4} ${y + 5}` }));
   }
   const words = `${band.sign} ${band.label}`;
-  const fits = Math.floor((end - from) / 5.8);
+  const left = isArrow ? from + 7 : from;
+  const fits = Math.floor((end - left) / 5.8);
   if (fits < 2) return parts;
-  const label = drawn("text", { class: `band-label ${QUIET.has(band.kind) ? "branch" : ""}`, x: from, y: y + 12 });
+  const label = drawn("text", { class: `band-label ${QUIET.has(band.kind) ? "branch" : ""}`, x: left, y: y + 12 });
   label.textContent = fits < 6 ? band.sign : cut(words, fits);
   return [...parts, label];
 }

@@ -16,7 +16,7 @@ export class Stage {
     this.changesButton = part("changes");
     this.changesFound = part("changes-found");
     // What changed at the end is part of the evidence, unless somebody put it away.
-    this.outlinesChanges = (localStorage.getItem(OUTLINES_CHANGES) ?? (data.starts_at_end ? "yes" : "no")) === "yes";
+    this.outlinesChanges = localStorage.getItem(OUTLINES_CHANGES) !== "no";
     this.changesButton.setAttribute("aria-pressed", String(this.outlinesChanges));
     this.picture = new Picture(part("stage"), data, part("whole"));
     this.tree = new Tree(part("tree"), data);

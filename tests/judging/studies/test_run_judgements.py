@@ -107,8 +107,10 @@ def test_what_was_too_long_to_compare_is_said(
 
 def test_evaluator_of_the_address_is_open(item: StudyItem) -> None:
     judge = audited.evaluator("strict").pk
+    audited.evaluation(item.run, audited.evaluator("a first one"), "passed")
     page = pane(audited.auditor(), item.run, audit=judge)
     assert page.count('<details class="evaluator" open>') == 1
+    assert page.index('<details class="evaluator" open>') < page.index("a first one")
     page = fetch(
         audited.auditor("other"), item.run, current=f"http://testserver/runs/x/?audit={judge}"
     ).content.decode()

@@ -67,6 +67,13 @@ def test_evaluators_tell_where_the_benchmark_says_nothing() -> None:
     assert "Compared by webarena-strict" in page
 
 
+def test_where_no_source_judges_both_they_can_still_be_compared() -> None:
+    again = rerun(make_run(outcome="unknown", pictures=False), outcome="unknown")
+    page = client_of(make_user("engineer")).get(reverse("runs:rerun_list")).content.decode()
+    assert f"?a={again.rerun_of_id}&amp;b={again.pk}" in page
+    assert "Compared by" not in page
+
+
 @pytest.mark.parametrize("hidden", ["original", "rerun"])
 def test_whoever_is_blind_on_either_learns_nothing(hidden: str) -> None:
     original = make_run(outcome="failure", pictures=False)
@@ -74,7 +81,7 @@ def test_whoever_is_blind_on_either_learns_nothing(hidden: str) -> None:
     user = make_user("engineer")
     study = make_study(runs=[original if hidden == "original" else again], annotators=[user])
     assert study.members.filter(user=user, part=StudyMember.Part.ANNOTATOR).exists()
-    assert result(again, user) is None
+    assert results_of(Run.objects.visible_to(user), user) == {}
 
 
 def test_the_list_costs_as_many_queries_for_many_reruns() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judging.extension import RerunFacts
 from runs.models import Run, User
 from runs.viewer.comparison import align, first_difference, what_was_done
 from tests.judging.analysis import audited
@@ -187,6 +189,15 @@ def test_what_evaluators_said_and_what_came_of_a_rerun(engineer):
         shown = compare(user, a, b).content.decode()
         assert 'class="result' not in shown
         assert "verdict passed" not in shown
+
+
+def test_evaluators_are_asked_once_for_a_rerun_and_its_original(engineer, monkeypatch):
+    a = make_run(outcome="success", pictures=False)
+    b = make_run(task=a.task, rerun_of=a, ended_at=timezone.now(), pictures=False)
+    of = mock.Mock(side_effect=RerunFacts().of)
+    monkeypatch.setattr(RerunFacts, "of", of)
+    assert 'class="result' in compare(engineer, a, b).content.decode()
+    of.assert_called_once()
 
 
 def blinded_to(run: Run) -> User:
