@@ -107,6 +107,7 @@ GROWING = {
         ("api:list_runs", "q"): PLANNED,
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
+        ("judging:dispute_list", "study"): PLANNED,
         ("runs:knowledge_list", "run"): PLANNED,
     },
 }
