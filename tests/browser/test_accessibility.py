@@ -195,6 +195,8 @@ def show(page: Page, traffic: Traffic, screen: Screen) -> str:
     theme, width, height, _ = screen
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": height})
+    # Where a page stands after that is chance, and whatever is under its head then counts as small.
+    page.evaluate("window.scrollTo(0, 0)")
     traffic.wait_until_quiet()
     return f"{page.url}, {width} wide, {theme}"
 
