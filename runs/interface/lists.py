@@ -68,6 +68,16 @@ class ListPage:
         ]
 
 
+def columns_of(table: type[Any], *always: str) -> Callable[[], Mapping[str, Any]]:
+    """The columns of a table, with their words, but for those that it always shows."""
+
+    def columns() -> Mapping[str, Any]:
+        named = table.base_columns.items()
+        return {name: column.verbose_name for name, column in named if name not in always}
+
+    return columns
+
+
 _lists: dict[str, ListPage] = {}
 
 

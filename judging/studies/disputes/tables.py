@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Dispute, StudyItem
 from judging.models.labels import DisputeQuerySet
-from runs.interface.lists import ListPage, declared
+from runs.interface.lists import ListPage, columns_of, declared
 from runs.interface.words import age, moment, verdict
 from runs.models import User
 
@@ -95,10 +95,4 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         return format_html("{} · {}", moment(value), by) if by else moment(value)
 
 
-def _columns() -> dict[str, Any]:
-    """Columns that may be shown or not, with their words."""
-    named = DisputeTable.base_columns.items()
-    return {name: column.verbose_name for name, column in named if name != "goal"}
-
-
-DISPUTES = declared(ListPage("dispute", "judging:dispute_list", _columns))
+DISPUTES = declared(ListPage("dispute", "judging:dispute_list", columns_of(DisputeTable, "goal")))

@@ -1,5 +1,6 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -39,15 +40,16 @@ from runs.interface.table_rows import menu_items
 @require_safe
 @vary_on_headers("HX-Request")
 def dispute_list(request: AppRequest) -> HttpResponse:
-    """Disputes that wait, then decided ones; those that the person may open."""
+    """Disputes that wait, then, behind the last of these, the latest decided ones."""
     if own := default_address(request, DISPUTES):
         return redirect(own)
     found = DisputeFilter(request.GET, user=request.user)
     page: Any = BoundedPaginator(found.waiting, PER_PAGE).get_page(request.GET.get("page"))
+    decided: Iterable[Dispute] = () if page.has_next() else found.decided
     context = {
         "page": page,
         "filter": found,
-        "table": DisputeTable([*page.object_list, *found.decided], request.user),
+        "table": DisputeTable([*page.object_list, *decided], request.user),
         "n_overruled": overruled_labels(request.user).count(),
         **list_context(request, DISPUTES),
     }

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
 from runs.interface.listing import listed
-from runs.interface.lists import ListPage, declared
+from runs.interface.lists import ListPage, columns_of, declared
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, User
 from runs.models.tasks import TaskQuerySet
@@ -119,13 +119,7 @@ class TaskTable(tables.Table):
         return str(CATEGORIES.get(record.shown_category or "", ""))
 
 
-def _columns() -> dict[str, Any]:
-    """Columns that may be shown or not, with their words."""
-    named = TaskTable.base_columns.items()
-    return {name: column.verbose_name for name, column in named if name != "goal"}
-
-
-TASKS = declared(ListPage("task", "runs:task_list", _columns))
+TASKS = declared(ListPage("task", "runs:task_list", columns_of(TaskTable, "goal")))
 
 
 def _visible_runs(user: User) -> Coalesce:
