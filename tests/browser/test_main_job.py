@@ -102,7 +102,7 @@ def adjudicator_settles_one(page: Page) -> None:
     body = page.locator("body").inner_text()
     assert "annotator1" not in body
     assert "annotator2" not in body
-    page.get_by_label("Failure").last.check()
+    page.locator("label", has=page.get_by_role("radio", name="Failure")).click()
     page.get_by_label("Reason").fill("The page shows another value.")
     page.get_by_role("button", name="Decide").click()
     expect(page.get_by_text("Decision").first).to_be_visible()

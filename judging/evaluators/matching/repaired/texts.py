@@ -21,7 +21,7 @@ _LOOK_ALIKES = str.maketrans(
 )
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n`]*$\n?", re.MULTILINE)
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+|^[ \t]{0,3}>[ \t]?", re.MULTILINE)
-_LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\((https?://[^)\s]{1,2000})\)")
+_LINK = re.compile(r"!?\[([^\]\n]{0,500}+)\]\((https?://[^)\s]{1,2000}+)\)")
 _CODE = re.compile(r"(?<!`)`++([^`\n]{1,2000}+)`++")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)([^\n]{1,500}?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^\n*_]{1,500}?)(?<=\S)\1(?![\w*])")
