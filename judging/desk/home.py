@@ -72,7 +72,7 @@ def home_context(user: User) -> dict[str, Any]:
     rows = study_rows(user, studies[:STUDIES], own)
     return {
         "rows": rows,
-        "table": StudyTable(rows, user),
+        "table": StudyTable.of(rows, user),
         "has_more_studies": len(studies) > STUDIES,
         "waiting": _waiting_disputes(user, disputes)
         | {"to_label": [(study, own[study.pk]) for study in to_label if own[study.pk].left]},

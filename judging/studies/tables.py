@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Self
 
 import django_tables2 as tables
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
+from django_tables2.data import TableQuerysetData
 
 from judging.models import Study, StudyItem, StudyMember
 from judging.studies.access import AUDIT
 from judging.studies.labels.pages import Progress
-from judging.studies.pages import StudyRow
+from judging.studies.pages import StudyRow, study_rows
+from runs.interface.lists import ListPage, declared
 from runs.interface.paging import RowCount
-from runs.interface.words import time_left
+from runs.interface.words import moment, time_left
 from runs.models import User
 
 COUNTS = ("total", *StudyItem.Status.values)
+OWN = ("part", "own")
+ALWAYS = ("name", "action")
+ORDERS = {"name": ("name",), "created": ("created_at", "pk")}
+"""What each column that sorts is ordered by; an index reads it."""
 
 
 class CountColumn(tables.Column):  # type: ignore[misc]  # the library has no types
@@ -50,8 +58,29 @@ def study_link(study: Study, page: str) -> SafeString:
     is_marked = {gettext("demo"): study.is_demo, gettext("closed"): not study.is_open}
     marks = [(mark,) for mark, holds in is_marked.items() if holds]
     address = reverse(page, args=[study.pk])
-    link = format_html('<a href="{}" hx-disable>{}</a>', address, study.name)
+    link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, study.name)
     return link + format_html_join("", ' <span class="badge">{}</span>', marks)
+
+
+class StudyData(TableQuerysetData):  # type: ignore[misc]  # the library has no types
+    """Studies, of which only a page's become `StudyRow`."""
+
+    data: Any
+
+    def __init__(self, studies: QuerySet[Study], user: User) -> None:
+        super().__init__(studies)
+        self.user = user
+
+    def order_by(self, aliases: Any) -> None:
+        """By a column that sorts, through open and closed ones."""
+        if aliases:
+            falls = "-" if str(aliases[0]).startswith("-") else ""
+            order = ORDERS[str(aliases[0]).removeprefix("-")]
+            self.data = self.data.order_by(*(falls + name for name in order))
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return study_rows(self.user, list(found)) if isinstance(key, slice) else found
 
 
 class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no types
@@ -74,12 +103,16 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
         orderable = False
         attrs = {"class": "table list", "aria-label": _("studies")}
 
-    def __init__(self, rows: Sequence[StudyRow], user: User) -> None:
+    def __init__(
+        self, rows: Sequence[StudyRow] | StudyData, user: User, left_out: Sequence[str] = ()
+    ) -> None:
         self.audits = user.has_perm(AUDIT)
-        left_out = [] if user.has_perm("judging.view_study") else list(COUNTS)
-        if not any(row.part for row in rows):
-            left_out += ["part", "own"]
         super().__init__(rows, exclude=left_out)
+
+    @classmethod
+    def of(cls, rows: Sequence[StudyRow], user: User) -> Self:
+        """These rows, with every column that says something to the person."""
+        return cls(rows, user, _silent(user, has_part=any(row.part for row in rows)))
 
     def render_name(self, value: Study) -> SafeString:
         return study_link(value, "judging:study_detail")
@@ -105,3 +138,56 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
                 link, "", reverse("judging:audit", args=[value.pk]), gettext("Audit")
             )
         return ""
+
+
+class StudyListTable(StudyTable):
+    """The page of studies: its columns are chosen, two of them sort."""
+
+    name = tables.Column(
+        verbose_name=_("study"),
+        accessor="study",
+        attrs={"td": {"class": "first wide"}},
+        orderable=True,
+    )
+    created = tables.Column(
+        verbose_name=_("Created"),
+        accessor="study__created_at",
+        attrs={"td": {"class": "nowrap desk"}},
+        orderable=True,
+    )
+
+    class Meta(StudyTable.Meta):
+        row_attrs = {
+            "data-preview": lambda record: reverse("judging:study_preview", args=[record.study.pk]),
+        }
+        sequence = ("...", "created", "action")
+
+    is_partial = True
+    """Its links swap the table by htmx."""
+    leaves_pages_out = True
+    """The page draws its pages itself."""
+
+    def __init__(self, studies: QuerySet[Study], user: User) -> None:
+        super().__init__(StudyData(studies, user), user, STUDIES.left_out(user))
+
+    def render_created(self, value: datetime) -> SafeString | str:
+        return moment(value)
+
+
+def _silent(user: User, *, has_part: bool) -> list[str]:
+    """The columns that say nothing to the person."""
+    counts = () if user.has_perm("judging.view_study") else COUNTS
+    return [*counts, *(() if has_part else OWN)]
+
+
+def _columns() -> dict[str, Any]:
+    """Columns that may be shown or not, with their words."""
+    named = StudyListTable.base_columns.items()
+    return {name: column.verbose_name for name, column in named if name not in ALWAYS}
+
+
+def _hidden(user: User) -> list[str]:
+    return _silent(user, has_part=user.study_parts.filter(left_at=None).exists())
+
+
+STUDIES = declared(ListPage("study", "judging:study_list", _columns, hides=_hidden))

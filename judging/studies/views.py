@@ -8,15 +8,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
+from django_tables2 import RequestConfig
 
 from judging.models import Study, StudyItem, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
+from judging.studies.listing import StudyFilter
 from judging.studies.pages import (
     MANAGE,
     item_counts,
     items_page,
-    listed_studies,
     member_rows,
     own_labels,
     own_progress,
@@ -37,10 +38,13 @@ from judging.studies.services import (
     run_filter,
     set_member,
 )
-from judging.studies.tables import StudyTable
+from judging.studies.tables import STUDIES, StudyListTable
+from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest
-from runs.interface.paging import BoundedPaginator, count_rows
+from runs.interface.paging import CappedPaginator, count_rows
 from runs.interface.permissions import demand, needs
+from runs.interface.saved_views import default_address, list_context
+from runs.interface.table_rows import menu_items
 from runs.models import User
 from runs.models.parsing import read_choice
 from runs.operations.error_views import bad_queries
@@ -50,13 +54,44 @@ PROTOCOL = "protocol"
 
 
 @require_safe
+@vary_on_headers("HX-Request")
 def study_list(request: AppRequest) -> HttpResponse:
     """Studies of which the person is a member; all of them for who manages studies."""
-    page = BoundedPaginator(listed_studies(request.user), PER_PAGE).get_page(
-        request.GET.get("page")
-    )
-    table = StudyTable(study_rows(request.user, list(page.object_list)), request.user)
-    return render(request, "judging/studies/study_list.html", {"page": page, "table": table})
+    if own := default_address(request, STUDIES):
+        return redirect(own)
+    found = StudyFilter(request.GET, user=request.user)
+    table = StudyListTable(found.qs, request.user)
+    RequestConfig(
+        request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
+    ).configure(table)
+    context = {"table": table, "filter": found, **list_context(request, STUDIES)}
+    return render(request, "judging/studies/study_list.html", context)
+
+
+@require_safe
+def study_menu(request: AppRequest) -> HttpResponse:
+    """The choices of a filter, and how many studies each of them finds beside other filters."""
+    query = request.GET.copy()
+    name = query.pop(MENU, [""])[-1]
+    options = StudyFilter(query, user=request.user).options(name)
+    query.pop(name, None)
+    beside = StudyFilter(query, user=request.user)
+    return HttpResponse(menu_items(name, options, beside.counts(name)))
+
+
+@require_safe
+def study_preview(request: AppRequest, study_id: int) -> HttpResponse:
+    """What the pane beside the list shows of a study."""
+    study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
+    newest = study.newest_guideline
+    context = {
+        "study": study,
+        "row": study_rows(request.user, [study])[0],
+        "causes": cause_choices(study.taxonomy),
+        "guideline": newest,
+        "guideline_html": render_markdown(newest.text) if newest else "",
+    }
+    return render(request, "judging/studies/_study_preview.html", context)
 
 
 @require_safe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,12 +26,14 @@ class ListPage:
         columns: gives the columns that may be shown or not, with their words, in their order.
         first: those that are shown to who has chosen none, in this order before all others; all
             columns where it is empty.
+        hides: gives the columns that this person is neither offered nor shown.
     """
 
     name: str
     address: str
     columns: Callable[[], Mapping[str, Any]]
     first: tuple[str, ...] = ()
+    hides: Callable[[User], Collection[str]] = lambda _user: ()
 
     @property
     def url(self) -> str:
@@ -49,7 +51,7 @@ class ListPage:
 
     def chosen_columns(self, user: User) -> list[str]:
         """The columns this person wants, in the table's order."""
-        known = self.columns()
+        known = self._offered(user)
         wanted = user.preferences.get(self.chosen_as, self.first or known)
         first = [name for name in self.first if name in known]
         return [name for name in dict.fromkeys((*first, *known)) if name in wanted]
@@ -64,8 +66,12 @@ class ListPage:
         chosen = self.chosen_columns(user)
         return [
             {"name": name, "words": words, "is_chosen": name in chosen}
-            for name, words in self.columns().items()
+            for name, words in self._offered(user).items()
         ]
+
+    def _offered(self, user: User) -> dict[str, Any]:
+        hidden = self.hides(user)
+        return {name: words for name, words in self.columns().items() if name not in hidden}
 
 
 def columns_of(table: type[Any], *always: str) -> Callable[[], Mapping[str, Any]]:

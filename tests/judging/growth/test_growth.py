@@ -28,6 +28,7 @@ from judging.analysis.experiments import sources as experiment_sources
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import writing as hint_forms
 from judging.portability.label_imports import views as label_import_views
+from judging.studies import listing as study_listing
 from judging.studies.disputes import listing as dispute_listing
 from judging.studies.disputes import pages as dispute_pages
 from judging.studies.disputes import views as dispute_views
@@ -147,6 +148,7 @@ BOUNDS = (
     (knowledge_forms, "MOST_OFFERED", 40),
     (acts, "DOWNLOADED", 100),
     (rerun_page, "MOST_LISTED", 60),
+    (study_listing, "COUNTED", 20),
     (dispute_listing, "MOST_WAITING", 5),
     (dispute_pages, "LOOKED_THROUGH", 1),
     (dispute_listing, "PER_PAGE", 20),

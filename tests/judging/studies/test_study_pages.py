@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -163,6 +164,107 @@ def test_each_sees_their_own_studies_and_engineers_all() -> None:
     assert stranger.get(url("study_detail", study.pk)).status_code == 404
     assert stranger.get(url("guidelines", study.pk)).status_code == 404
     assert Client().get(address).status_code == 302
+
+
+@pytest.fixture
+def three() -> list[Study]:
+    """Studies in the order in which they were made; the engineer `eve` annotates the second."""
+    eve = make_user("engineer", "eve")
+    people = [make_user("annotator", "ann"), make_user("annotator")]
+    shop, closed, forum = (
+        make_study(runs=1, name=name, annotators=members)
+        for name, members in (
+            ("Shop", people),
+            ("Closed shop", [people[0], eve]),
+            ("A forum", [make_user("annotator"), people[1]]),
+        )
+    )
+    close_study(study=closed)
+    return [shop, closed, forum]
+
+
+def listed(user: User, query: str = "") -> list[str]:
+    """The names of the studies in the list, in its order."""
+    page = client_of(user).get(url("study_list") + query).content.decode()
+    return re.findall(r'class="row-link"[^>]*>([^<]+)<', page)
+
+
+def test_studies_are_filtered_and_sorted(three: list[Study]) -> None:
+    eve, ann = (User.objects.get(username=name) for name in ("eve", "ann"))
+    newest_first = ["A forum", "Shop", "Closed shop"]
+    assert listed(eve) == newest_first
+    for query, names in {
+        "?q=SHOP": ["Shop", "Closed shop"],
+        "?state=closed": ["Closed shop"],
+        "?state=open&state=closed": newest_first,
+        "?state=x": [],
+        "?part=annotator": ["Closed shop"],
+        "?part=adjudicator": [],
+        "?sort=name": ["A forum", "Closed shop", "Shop"],
+        "?sort=-name": ["Shop", "Closed shop", "A forum"],
+        "?sort=created": ["Shop", "Closed shop", "A forum"],
+        "?sort=-created&state=open": ["A forum", "Shop"],
+        "?sort=part": newest_first,
+    }.items():
+        assert listed(eve, query) == names, query
+    assert listed(ann, "?part=annotator&sort=name") == ["Closed shop", "Shop"]
+    assert listed(ann, "?q=forum") == []
+
+
+def test_choices_count_the_studies_that_the_person_may_open(
+    three: list[Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def menu(name: str, query: str) -> list[tuple[str, str]]:
+        client = client_of(User.objects.get(username=name))
+        shown = client.get(f"{url('study_menu')}?{query}").content.decode()
+        return re.findall(r'<a class="item"[^>]*>([^<]+)(?:<span class="[^"]*">([^<]*))?', shown)
+
+    assert menu("eve", "menu=state") == [("open", "2"), ("closed", "1")]
+    assert menu("ann", "menu=state") == [("open", "1"), ("closed", "1")]
+    assert menu("ann", "menu=state&state=open&q=closed") == [("open", "0"), ("closed", "1")]
+    assert menu("eve", "menu=part") == [("annotator", "1"), ("adjudicator", "0")]
+    assert menu("ann", "menu=part&state=open") == [("annotator", "1"), ("adjudicator", "0")]
+    assert client_of(three[0].members.earliest("pk").user).get(url("study_menu")).status_code == 404
+    monkeypatch.setattr("judging.studies.listing.COUNTED", 1)
+    assert menu("eve", "menu=state") == [("open", "1+"), ("closed", "")]
+
+
+def test_a_person_chooses_among_columns_that_say_something_to_them(three: list[Study]) -> None:
+    def offered(name: str) -> tuple[list[str], list[str]]:
+        page = client_of(User.objects.get(username=name)).get(url("study_list")).content.decode()
+        shown = re.findall(r'<th scope="col"[^>]*>(?:<a[^>]*>)?([^<]+)<', page)
+        return re.findall(r'name="column" value="(\w+)"', page), shown
+
+    counts = ["total", "settled", "disputed", "open"]
+    assert offered("eve")[0] == ["part", "own", *counts, "created"]
+    assert offered("ann")[0] == ["part", "own", "created"]
+    make_user("engineer", "new")
+    assert offered("new")[0] == [*counts, "created"]
+    sent = {"list": "study", "column": ["own", "created"], "next": url("study_list")}
+    client_of(User.objects.get(username="eve")).post(reverse("runs:list_columns"), sent)
+    assert offered("eve")[1] == ["Study", "Your progress", "Created"]
+
+
+def test_a_study_is_previewed_with_what_its_list_shows() -> None:
+    study = make_study(runs=3, guidelines=f"**Look** <i>well</i>. {'word ' * 80}end", name="Mine")
+    first, second = annotators_of(study)
+    label_next(study, first)
+
+    def preview(user: User) -> str:
+        return client_of(user).get(url("study_preview", study.pk)).content.decode()
+
+    own, managed = preview(second), preview(make_user("engineer"))
+    assert "0 of 3 labelled" in own
+    assert "<strong>Look</strong> &lt;i&gt;well&lt;/i&gt;" in own
+    assert "end</p>" not in own
+    assert "disputed" not in own
+    assert "3 · settled 0 · disputed 0 · open 3" in managed
+    assert str(first) not in managed
+    assert "repeats" not in own + managed
+    stranger = client_of(make_user("annotator"))
+    assert stranger.get(url("study_preview", study.pk)).status_code == 404
+    rows = client_of(second).get(url("study_list")).content.decode()
+    assert f'data-preview="{url("study_preview", study.pk)}"' in rows
 
 
 def test_an_annotator_sees_only_their_own_progress() -> None:

@@ -176,7 +176,9 @@ _paths("admin/(?P<url>.*)$", "/admin/judging/label/", "/admin/runs/run/", "/admi
 case("judging:home")
 case("judging:palette", "q=demo", "q=a", "q=agent", "q=success", "q=%00")
 case("judging:demo_load", post=lambda _: {})
-case("judging:study_list")
+case("judging:study_list", "sort=name", "sort=-created", "q=x", "state=closed", "part=annotator")
+case("judging:study_menu", "menu=state", "menu=part&state=open")
+case("judging:study_preview", study_id=STUDIES)
 case(
     "judging:study_create",
     "outcome=success",
