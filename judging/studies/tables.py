@@ -19,14 +19,13 @@ from judging.models import Study, StudyItem, StudyMember
 from judging.studies.access import AUDIT
 from judging.studies.labels.pages import Progress
 from judging.studies.pages import StudyRow, study_rows
-from runs.interface.lists import ListPage, declared
+from runs.interface.lists import ListPage, columns_of, declared
 from runs.interface.paging import RowCount
 from runs.interface.words import moment, time_left
 from runs.models import User
 
 COUNTS = ("total", *StudyItem.Status.values)
 OWN = ("part", "own")
-ALWAYS = ("name", "action")
 ORDERS = {"name": ("name",), "created": ("created_at", "pk")}
 """What each column that sorts is ordered by; an index reads it."""
 
@@ -180,14 +179,12 @@ def _silent(user: User, *, has_part: bool) -> list[str]:
     return [*counts, *(() if has_part else OWN)]
 
 
-def _columns() -> dict[str, Any]:
-    """Columns that may be shown or not, with their words."""
-    named = StudyListTable.base_columns.items()
-    return {name: column.verbose_name for name, column in named if name not in ALWAYS}
-
-
 def _hidden(user: User) -> list[str]:
     return _silent(user, has_part=user.study_parts.filter(left_at=None).exists())
 
 
-STUDIES = declared(ListPage("study", "judging:study_list", _columns, hides=_hidden))
+STUDIES = declared(
+    ListPage(
+        "study", "judging:study_list", columns_of(StudyListTable, "name", "action"), hides=_hidden
+    )
+)

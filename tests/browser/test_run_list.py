@@ -6,6 +6,7 @@ from playwright.sync_api import Page, Route, expect
 
 from runs.models import Run, RunStatus
 from tests.browser.conftest import OpenPage
+from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
 
 pytestmark = pytest.mark.browser
@@ -171,6 +172,26 @@ def test_tasks_have_the_same_keys_and_preview(open_page: OpenPage) -> None:
     page.keyboard.press("Escape")
     page.locator("tr", has_text="Find 1").click()
     page.wait_for_url("**/tasks/*/")
+
+
+def test_studies_have_them_too(open_page: OpenPage) -> None:
+    people = [make_user("annotator"), make_user("annotator")]
+    for name in ("Garden", "Kitchen"):
+        make_study(runs=1, name=name, annotators=people, guidelines=f"Rules of {name}")
+    page = open_page("/studies/", people[0])
+    for key in ("j", "Space", "j"):
+        page.keyboard.press(key)
+    expect(page.locator("#list-preview")).to_contain_text("Rules of Garden")
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("kit")
+    expect(page.locator("tr[data-preview]")).to_have_count(1)
+    page.locator("th a", has_text="Created").click()
+    page.wait_for_url("**/studies/?q=kit&sort=created")
+    for key in ("j", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/studies/*/")
+    expect(page.locator("h1")).to_have_text("Kitchen")
 
 
 def test_rows_of_ended_reruns_stay_while_the_page_asks_again(open_page, transactional_db):

@@ -29,7 +29,7 @@ ROOMS: Mapping[str, str] = {
 }
 """Names of addresses, and what their room asks for before it looks at anything."""
 
-STUDY = r"judging:(study_detail|guidelines)"
+STUDY = r"judging:(study_detail|study_preview|guidelines)"
 PARTS: Mapping[str, str] = {
     "stranger": r"",
     "annotator": rf"{STUDY}|judging:(annotate|annotate_run|label_examples|run_judgements)"

@@ -29,6 +29,7 @@ from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import writing as hint_forms
 from judging.portability.label_imports import views as label_import_views
 from judging.studies import listing as study_listing
+from judging.studies import views as study_views
 from judging.studies.disputes import listing as dispute_listing
 from judging.studies.disputes import pages as dispute_pages
 from judging.studies.disputes import views as dispute_views
@@ -97,6 +98,7 @@ GROWING = {
         ("runs:task_list", "q"): WORDS,
         ("api:list_tasks", "q"): WORDS,
         ("judging:palette", "q"): NAMES,
+        ("judging:study_list", "q"): NAMES,
         ("runs:run_list", "task_set"): BY_TASK,
         ("runs:run_list", "site"): BY_TASK,
         ("runs:task_list", "site"): SORTED,
@@ -109,6 +111,7 @@ GROWING = {
         ("judging:home", ""): PLANNED,
         ("judging:dispute_list", ""): PLANNED,
         ("judging:dispute_list", "study"): PLANNED,
+        ("judging:study_list", "q"): NAMES,
         ("runs:knowledge_list", "run"): PLANNED,
     },
 }
@@ -149,6 +152,7 @@ BOUNDS = (
     (acts, "DOWNLOADED", 100),
     (rerun_page, "MOST_LISTED", 60),
     (study_listing, "COUNTED", 20),
+    (study_views, "PER_PAGE", 2),
     (dispute_listing, "MOST_WAITING", 5),
     (dispute_pages, "LOOKED_THROUGH", 1),
     (dispute_listing, "PER_PAGE", 20),
