@@ -1,5 +1,7 @@
 """Studies: the list, one study, its creation, its members and its guidelines."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -11,9 +13,9 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.models import Study, StudyItem, StudyMember
+from judging.studies.filters import StudyFilter
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
-from judging.studies.listing import StudyFilter
 from judging.studies.pages import (
     MANAGE,
     item_counts,
@@ -39,12 +41,11 @@ from judging.studies.services import (
     set_member,
 )
 from judging.studies.tables import STUDIES, StudyListTable
-from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import CappedPaginator, count_rows
 from runs.interface.permissions import demand, needs
 from runs.interface.saved_views import default_address, list_context
-from runs.interface.table_rows import menu_items
+from runs.interface.table_rows import menu_of
 from runs.models import User
 from runs.models.parsing import read_choice
 from runs.operations.error_views import bad_queries
@@ -71,12 +72,8 @@ def study_list(request: AppRequest) -> HttpResponse:
 @require_safe
 def study_menu(request: AppRequest) -> HttpResponse:
     """The choices of a filter, and how many studies each of them finds beside other filters."""
-    query = request.GET.copy()
-    name = query.pop(MENU, [""])[-1]
-    options = StudyFilter(query, user=request.user).options(name)
-    query.pop(name, None)
-    beside = StudyFilter(query, user=request.user)
-    return HttpResponse(menu_items(name, options, beside.counts(name)))
+    of = partial(StudyFilter, user=request.user)
+    return HttpResponse(menu_of(request.GET, of, StudyFilter.counts))
 
 
 @require_safe

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from html import escape
 from inspect import signature
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import template
 from django.core.exceptions import ObjectDoesNotExist
@@ -191,6 +191,22 @@ def _menu(name: str, label: str, address: str, words: str) -> str:
         f' hx-swap="outerHTML" hx-target="this" hx-push-url="false">{words}</span>'
         "</div></details>\n"
     )
+
+
+F = TypeVar("F", bound="AddressFilter")
+
+
+def menu_of(
+    query: QueryDict,
+    filter_of: Callable[[QueryDict], F],
+    counts_of: Callable[[F, str], Callable[[str], str]],
+) -> SafeString:
+    """The choices of the filter that the query names, counted beside the other filters."""
+    query = query.copy()
+    name = query.pop(MENU, [""])[-1]
+    options = filter_of(query).options(name)
+    query.pop(name, None)
+    return menu_items(name, options, counts_of(filter_of(query), name))
 
 
 def menu_items(

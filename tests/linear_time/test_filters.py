@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django_filters import FilterSet
 
-from judging.studies.disputes.listing import DisputeFilter
+from judging.studies.disputes.filters import DisputeFilter
+from judging.studies.filters import StudyFilter
 from runs.catalogue.tasks.filters import TaskFilter
 from runs.interface.filters import AddressFilter
 from runs.models import Run, Task, User
@@ -53,10 +54,15 @@ def _disputes(query: QueryDict, user: User) -> FilterSet:
     return DisputeFilter(query, user=user)
 
 
+def _studies(query: QueryDict, user: User) -> FilterSet:
+    return StudyFilter(query, user=user)
+
+
 FILTERS: dict[type[FilterSet], Callable[[QueryDict, User], FilterSet]] = {
     RunFilter: _runs,
     TaskFilter: _tasks,
     DisputeFilter: _disputes,
+    StudyFilter: _studies,
 }
 SEARCHED = [kind for kind in FILTERS if "q" in kind.base_filters]
 
@@ -64,7 +70,8 @@ SEARCHED = [kind for kind in FILTERS if "q" in kind.base_filters]
 def _rows(found: Any) -> Iterable[object]:
     if isinstance(found, DisputeFilter):
         return [*found.waiting, *found.decided]
-    return found.qs[:10]
+    rows: Iterable[object] = found.qs[:10]
+    return rows
 
 
 def test_every_set_of_filters_is_tried():

@@ -1,6 +1,7 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.models import Dispute
 from judging.studies.access import record_unblinding, record_unblindings
 from judging.studies.blinding import disputes_open_to
-from judging.studies.disputes.listing import PER_PAGE, DisputeFilter
+from judging.studies.disputes.filters import PER_PAGE, DisputeFilter
 from judging.studies.disputes.pages import (
     DecisionForm,
     MessageForm,
@@ -30,11 +31,10 @@ from judging.studies.disputes.services import (
     decide,
 )
 from judging.studies.disputes.tables import DISPUTES, DisputeTable
-from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest
 from runs.interface.paging import BoundedPaginator
 from runs.interface.saved_views import default_address, list_context
-from runs.interface.table_rows import menu_items
+from runs.interface.table_rows import menu_of
 
 
 @require_safe
@@ -59,12 +59,8 @@ def dispute_list(request: AppRequest) -> HttpResponse:
 @require_safe
 def dispute_menu(request: AppRequest) -> HttpResponse:
     """The choices of a filter, and how many disputes each of them finds beside other filters."""
-    query = request.GET.copy()
-    name = query.pop(MENU, [""])[-1]
-    options = DisputeFilter(query, user=request.user).options(name)
-    query.pop(name, None)
-    beside = DisputeFilter(query, user=request.user)
-    return HttpResponse(menu_items(name, options, beside.counts()))
+    of = partial(DisputeFilter, user=request.user)
+    return HttpResponse(menu_of(request.GET, of, DisputeFilter.counts))
 
 
 @never_cache

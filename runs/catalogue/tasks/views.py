@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -27,12 +28,11 @@ from runs.catalogue.tasks.reading import (
     start_addresses,
 )
 from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskTable
-from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import PER_PAGE, CappedPaginator
 from runs.interface.permissions import needs
 from runs.interface.saved_views import default_address, list_context
-from runs.interface.table_rows import menu_items
+from runs.interface.table_rows import menu_of
 from runs.models import Run, Task, TaskRevision, TaskSet, User
 
 RUNS_PER_PAGE = 50
@@ -205,12 +205,8 @@ def task_list(request: AppRequest) -> HttpResponse:
 @needs("runs.view_task")
 def task_menu(request: AppRequest) -> HttpResponse:
     """The choices of a filter, and how many tasks each of them finds beside other filters."""
-    query = request.GET.copy()
-    name = query.pop(MENU, [""])[-1]
-    options = TaskFilter(query, queryset=Task.objects.visible_to(request.user)).options(name)
-    query.pop(name, None)
-    beside = TaskFilter(query, queryset=Task.objects.visible_to(request.user))
-    return HttpResponse(menu_items(name, options, beside.counts(name)))
+    of = partial(TaskFilter, queryset=Task.objects.visible_to(request.user))
+    return HttpResponse(menu_of(request.GET, of, TaskFilter.counts))
 
 
 @require_safe

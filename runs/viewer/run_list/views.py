@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +16,11 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
-from runs.interface.filters import MENU
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.keyset import KeyPage, read_cursor
 from runs.interface.paging import count_rows, counts_by_choice
 from runs.interface.saved_views import default_address, list_context
-from runs.interface.table_rows import menu_items
+from runs.interface.table_rows import menu_of
 from runs.models import Run
 from runs.models.extension import extension
 from runs.models.steps import last_screenshot
@@ -118,15 +118,11 @@ def run_facets(request: AppRequest) -> HttpResponse:
     """The choices of a filter, and how many runs each of them finds beside other filters."""
     visibility = visibility_of(request.user)
     query = request.GET.copy()
-    name = query.pop(MENU, [""])[-1]
-    of = Run.objects.visible_with(visibility)
+    runs = Run.objects.visible_with(visibility)
     if query.pop(JUDGEABLE, None):
-        of = of.judgeable()
-    runs = RunFilter(query, queryset=of, visibility=visibility)
-    options = runs.options(name)
-    query.pop(name, None)
-    beside = RunFilter(query, queryset=of, visibility=visibility)
-    return HttpResponse(menu_items(name, options, _counts(beside, visibility, name)))
+        runs = runs.judgeable()
+    of = partial(RunFilter, queryset=runs, visibility=visibility)
+    return HttpResponse(menu_of(query, of, partial(_counts, visibility=visibility)))
 
 
 @require_safe
@@ -146,7 +142,7 @@ def _page(found: RunFilter, visibility: Visibility, size: int) -> KeyPage:
     return newest.page(None, size)
 
 
-def _counts(found: RunFilter, visibility: Visibility, name: str) -> Callable[[str], str]:
+def _counts(found: RunFilter, name: str, visibility: Visibility) -> Callable[[str], str]:
     """Tells how many of the newest runs that match have a value of a filter; of more, at least.
 
     Nothing of a value that only older ones may have.

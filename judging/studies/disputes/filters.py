@@ -61,7 +61,7 @@ class DisputeFilter(AddressFilter):
             names.update(part.order_by().values_list("item__study", "item__study__name"))
         return sorted(((str(pk), name) for pk, name in names.items()), key=lambda pair: pair[1])
 
-    def counts(self) -> Callable[[str], str]:
+    def counts(self, _name: str) -> Callable[[str], str]:
         """Tells how many of the disputes that are listed are of a study."""
         waiting, decided = (
             list(part.order_by().values_list("item__study", flat=True))
