@@ -16,9 +16,9 @@ from judging.portability.judgements.label_files import import_labels
 from judging.replication.study_parts import StudyFileError
 from judging.studies.imported import Places, StudyNameError
 from runs.catalogue.tasks.rows import note_split
+from runs.imports.bounds import import_bounds
 from runs.imports.storing import import_runs
 from runs.models import Task, User
-from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.files.stubs import same_task, spellings
 from webagent.trajectory.reading import open_runs

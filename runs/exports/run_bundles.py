@@ -14,8 +14,6 @@ from runs.knowledge.hints.writing import hint_records
 from runs.models import AgentConfiguration, Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
-from runs.storage.links import as_uuid
-from runs.storage.stubs import run_of_names
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
@@ -80,28 +78,6 @@ def bundle_of(
         hints=tuple(hints),
         blobs=StoredBlobs(),
     )
-
-
-def stored_run(bundle: RunBundle, content_hash: str) -> Run | None:
-    """The run with this content, if it is here.
-
-    One that a dead worker left has no hash in its row: it is known by its id and compared. A stub
-    is known by its names, though its trajectory may be here by now.
-    """
-    # A key is asked for first: of most runs that come in there is none.
-    if found := Run.objects.filter(content_hash=content_hash).values_list("pk", flat=True)[:1]:
-        return Run.objects.get(pk=found[0])
-    if bundle.run.stub:
-        return run_of_names(bundle.run.stub)
-    own = as_uuid(bundle.run.id)
-    unhashed = Run.objects.ended().filter(content_hash=None)
-    left = unhashed.filter(pk=own).first() if own else None
-    return left if left and bundle_of(left).content_hash == content_hash else None
-
-
-def is_stored(bundle: RunBundle) -> bool:
-    """Whether a run with this content is here."""
-    return stored_run(bundle, bundle.content_hash) is not None
 
 
 def run_task_record(run: Run) -> TaskRecord:

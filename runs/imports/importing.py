@@ -13,10 +13,11 @@ from celery import shared_task
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
-from runs.exports.run_bundles import is_stored
+from runs.imports.bounds import import_bounds
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
 from runs.imports.reimporting import Became, ReadingAgain, Reimported, remember_runs
 from runs.imports.session import ImportSession
+from runs.imports.stored_runs import is_stored
 from runs.imports.storing import ImportedRun, import_runs
 from runs.imports.thumbnailing import ask_for_thumbnails
 from runs.models import ImportJob
@@ -25,7 +26,6 @@ from runs.models.leased_work import LeasedWork, WorkState
 from runs.queue.leases import WorkLease, WorkLostError, sweep_work
 from runs.queue.sweeping import swept
 from runs.queue.workers import dispatch, is_stopping
-from runs.storage.blobs import import_bounds
 from runs.storage.file_storage import StoreUnavailableError
 from webagent.process.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs

@@ -16,13 +16,14 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from runs.exports.run_bundles import bundle_of, is_stored
+from runs.exports.run_bundles import bundle_of
+from runs.imports.bounds import import_bounds
 from runs.imports.completing import why_kept, with_verdicts
 from runs.imports.session import ImportSession
+from runs.imports.stored_runs import is_stored
 from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
 from runs.models.extension import extension
-from runs.storage.blobs import import_bounds
 from runs.storage.usage import named_deleted
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
 from webagent.trajectory.files.originals import KeptTree, has_original

@@ -70,23 +70,6 @@ def make_thumbnail(content: bytes) -> Thumbnail:
     return Thumbnail(out.getvalue(), *small.size)
 
 
-def import_bounds() -> Bounds:
-    """Bounds with everything that the environment may set; the rest keeps its default."""
-    env = settings.ENV
-    return Bounds(
-        upload_bytes=env.IMPORT_MAX_UPLOAD_BYTES,
-        total_bytes=env.IMPORT_MAX_UNPACKED_BYTES,
-        members=env.IMPORT_MAX_MEMBERS,
-        ratio=env.IMPORT_MAX_RATIO,
-        image_pixels=env.IMPORT_MAX_PIXELS,
-        json_depth=env.IMPORT_MAX_JSON_DEPTH,
-        text_chars=env.IMPORT_MAX_TEXT_CHARS,
-        steps_per_run=env.IMPORT_MAX_STEPS,
-        pickle_bytes=env.IMPORT_MAX_PICKLE_BYTES,
-        pickle_seconds=env.IMPORT_MAX_FILE_SECONDS,
-    )
-
-
 UNKNOWN_TYPE = "application/octet-stream"
 TEXT_TYPES = {"application/json", "application/x-ndjson", "application/xml", "application/har+json"}
 ZSTD_LEVEL = 6
@@ -159,7 +142,7 @@ class BlobBatch:
 
     def __init__(self, *, thumbnails_follow: bool = False) -> None:
         self._thumbnails_follow = thumbnails_follow
-        self._bounds = import_bounds()
+        self._bounds = Bounds(image_pixels=settings.ENV.IMPORT_MAX_PIXELS)
         self.rows: dict[str, Blob] = {}
         """By hash; not saved."""
         self.renewed: list[Blob] = []

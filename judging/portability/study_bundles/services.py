@@ -36,10 +36,10 @@ from judging.portability.study_bundles.storing import BundleStore, StudyReport
 from judging.portability.study_bundles.study import StudyContents, store_study
 from judging.portability.study_bundles.tasks import store_tasks
 from runs.exports.run_bundles import StoredBlobs, bundles_of
+from runs.imports.bounds import import_bounds
 from runs.imports.importing import ImportReport
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import User
-from runs.storage.blobs import import_bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.canonical import canonical_json
 from webagent.trajectory.formats.native.reader import RUNS_OF_BUNDLE

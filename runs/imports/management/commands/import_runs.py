@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.progress import Progress
 
 from runs.accounts.audit_log import record_entry
-from runs.exports.run_bundles import is_stored
+from runs.imports.bounds import import_bounds
 from runs.imports.importing import ImportReport
+from runs.imports.stored_runs import is_stored
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar
 from runs.models.audit_log import RUNS_IMPORTED
-from runs.storage.blobs import import_bounds
 from webagent.trajectory.reading import AUTO, QUESTIONS, format_names, open_runs
 from webagent.trajectory.surveys import survey
 
