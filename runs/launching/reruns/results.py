@@ -96,9 +96,13 @@ def evaluations_of(runs: Iterable[Run], user: User) -> dict[UUID, dict[str, bool
 
     Args:
         runs: of `visible_to`, without those on which the person is blind.
+
+    Empty for whoever may not read what evaluators said.
     """
     runs = list(runs)
     judgements = extension().judgements
+    if not judgements.may_read(user):
+        return {run.pk: {} for run in runs}
     of_success = {name for name, _words in judgements.evaluators()}
     known = judgements.of([run.pk for run in runs], user)
     found: dict[UUID, dict[str, bool]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -72,6 +73,25 @@ def test_where_no_source_judges_both_they_can_still_be_compared() -> None:
     page = client_of(make_user("engineer")).get(reverse("runs:rerun_list")).content.decode()
     assert f"?a={again.rerun_of_id}&amp;b={again.pk}" in page
     assert "Compared by" not in page
+
+
+def test_evaluators_tell_nothing_to_whoever_may_not_read_them() -> None:
+    strict = audited.evaluator("webarena-strict")
+    original, judged = make_run(outcome="unknown", pictures=False), make_run(pictures=False)
+    again = rerun(original, outcome="unknown")
+    for run, said in ((original, "passed"), (again, "failed")):
+        audited.evaluation(run, strict, said)
+    user = make_user("annotator")
+    user.user_permissions.set(
+        Permission.objects.filter(
+            codename__in=("view_run", "rerun_run"), content_type__app_label="runs"
+        )
+    )
+    assert result(again, user) is None
+    assert result(rerun(judged, outcome="failure"), user) == "worse"  # by outcomes, which they see
+    page = client_of(user).get(reverse("runs:rerun_list"))
+    assert page.status_code == 200
+    assert "webarena-strict" not in page.content.decode()
 
 
 @pytest.mark.parametrize("hidden", ["original", "rerun"])
