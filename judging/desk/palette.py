@@ -100,7 +100,7 @@ ACTIONS = (
 
 def found(user: User, typed: str) -> list[Group]:
     """What the person may open that fits the words; without words, all pages and actions."""
-    text = " ".join(typed[:LONGEST].lower().replace("\0", "").split())
+    text = " ".join(typed[:LONGEST].lower().split())
     groups = (
         Group(_("go to"), list(_places(PAGES, user, text))),
         Group(_("Actions"), list(_places(ACTIONS, user, text))),

@@ -9,6 +9,7 @@ from judging.desk.evaluators import evaluators_of, newest_audits, next_step
 from judging.desk.home import home_context
 from judging.desk.palette import found
 from judging.studies.access import AUDIT
+from runs.interface.filters import without_nul
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.permissions import needs
 from runs.operations.health.checks import neglected
@@ -33,8 +34,10 @@ def home(request: AppRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 def palette(request: AppRequest) -> HttpResponse:
     """Pages, actions, studies, experiments and runs that fit what was typed."""
-    groups = found(request.user, request.GET.get("q", ""))
-    return render(request, "judging/desk/palette.html", {"groups": groups})
+    typed = without_nul(request.GET.get("q"))
+    context = {"groups": found(request.user, typed), "typed": typed}
+    context["is_part"] = wants_partial(request)
+    return render(request, "judging/desk/palette.html", context)
 
 
 @require_safe

@@ -88,12 +88,19 @@ class AfterFilter(django_filters.Filter):
         return qs.filter(**{f"{self.field_name}__gt": value}) if value else qs
 
 
+def without_nul(typed: Any) -> str:
+    """What was typed; no text holds a NUL, and PostgreSQL refuses a question with one in it."""
+    return str(typed or "").replace("\0", "")
+
+
 class SearchField(forms.CharField):
     """What is searched for, up to a bound: a search takes its length times the text's."""
 
     def to_python(self, value: Any) -> str:
-        # No text holds a NUL, and PostgreSQL refuses a question with one in it.
-        return str(super().to_python(str(value or "").replace("\0", "")))[:MAX_CHARS]
+        return str(super().to_python(without_nul(value)))[:MAX_CHARS]
+
+    def bound_data(self, data: Any, initial: Any) -> str:
+        return without_nul(data)
 
 
 class SearchFilter(django_filters.CharFilter):
@@ -158,7 +165,8 @@ class AddressFilter(django_filters.FilterSet):
             is_worded = chosen and name in self.choice_lists.keys() - self.own_words
             words = dict(self.choice_lists[name]()) if is_worded else {}
             for value in chosen:
-                shown = self.chip_words(name, str(words.get(value, value)))
+                typed = without_nul(value) if name == SEARCHED else value
+                shown = self.chip_words(name, str(words.get(value, typed)))
                 found.append((str(one.label), shown, self._query_without(name, value)))
         return found
 

@@ -13,7 +13,7 @@ from django.db.models import Count, Prefetch, Q, QuerySet
 
 from runs.catalogue.agents.choices import shown_settings, value_in_words
 from runs.catalogue.tasks.rows import task_set_choices
-from runs.interface.filters import distinct_values
+from runs.interface.filters import distinct_values, without_nul
 from runs.interface.paging import BoundedPaginator
 from runs.knowledge.web.sets import BUDGET, runs_with
 from runs.models import (
@@ -125,7 +125,7 @@ def listed_sets(
 
 def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> dict[str, Any]:
     """What the page of one set shows."""
-    words = query.get("q", "").strip()
+    words = without_nul(query.get("q")).strip()
     mine = knowledge_set.entries.visible_to(user)
     found = mine.holding(words) if words else mine
     if run_id := _id(query.get("run", "")):

@@ -73,6 +73,18 @@ def test_any_text_is_only_looked_for(typed: str) -> None:
     assert answer.status_code == 200
 
 
+def test_as_a_page_of_its_own_it_has_a_field_and_links() -> None:
+    make_experiment("Spring")
+    client, asked = client_of(make_user("engineer")), {"q": "spr\0ing"}
+    page = client.get(reverse("judging:palette"), asked).content.decode()
+    assert 'name="q" value="spring"' in page
+    assert page.count('id="palette-found"') == 1  # the dialog's
+    assert 'role="option"' not in page
+    part = client.get(reverse("judging:palette"), asked, headers={"HX-Request": "true"})
+    assert '<a class="item" role="option"' in part.content.decode()
+    assert "<input" not in part.content.decode()
+
+
 def test_goals_are_escaped() -> None:
     make_run(goal="<script>alert(1)</script> hose", pictures=False)
     client = client_of(make_user("engineer"))

@@ -134,6 +134,14 @@ def test_a_moment_in_the_address_leaves_what_came_later(engineer):
     assert 'title="Remove filter"' in page
 
 
+def test_a_nul_in_the_address_is_not_shown(engineer):
+    run = make_run(pictures=False, goal="Find desk lamps")
+    page = client_of(engineer).get(URL, {"q": "de\0sk"}).content.decode()
+    assert f'data-run="{run.pk}"' in page
+    assert 'name="q" value="desk"' in page
+    assert "\0" not in page.split("<main")[1].split("data-run")[0].replace("%00", "")
+
+
 def test_a_list_that_only_superseded_attempts_would_fill_says_so(engineer):
     make_run(pictures=False, superseded=True, outcome="error")
     make_run(pictures=False)
