@@ -117,6 +117,10 @@ def test_on_a_phone_nothing_is_cut_off(open_page, page):
     phone = open_page("/runs/", make_user("engineer"), width=390, height=844)
     assert rows(phone) == 3
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.evaluate("document.querySelector('.verdict').className = 'verdict unknown'")
+    known, unknown = phone.locator("td:has(> .verdict.success)"), phone.locator(".verdict.unknown")
+    assert known.first.is_visible()
+    assert not unknown.is_visible()  # it says nothing, and takes a line
     phone.click(".menu-button")
     expect(phone.get_by_role("link", name="Runs", exact=True)).to_be_visible()
 

@@ -40,7 +40,9 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
     study = tables.Column(verbose_name=_("study"), accessor="item__study__name")
     state = tables.Column(verbose_name=_("state"), accessor="item__status")
     age = tables.Column(
-        verbose_name=_("Open for"), accessor="opened_at", attrs={"td": {"class": "nowrap"}}
+        verbose_name=_("Open for"),
+        accessor="opened_at",
+        attrs={"td": {"class": "nowrap", "data-label": _("Open for")}},
     )
     n_messages = tables.Column(
         verbose_name=_("Comments"),

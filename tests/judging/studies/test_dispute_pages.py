@@ -162,6 +162,8 @@ def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Disput
     address = reverse("judging:overruled")
     assert "Empty." in client_of(overruled).get(address).content.decode()
     assert "No overruled labels" in client_of(right).get(address).content.decode()
+    listed = client_of(overruled).get(reverse("judging:dispute_list")).content.decode()
+    assert f'href="{address}">Your overruled labels (1)</a>' in listed
     assert (
         "You were overruled:" in client_of(overruled).get(reverse("judging:home")).content.decode()
     )
@@ -177,6 +179,7 @@ def test_the_list_says_how_long_disputes_wait_and_who_decided(dispute: Dispute) 
     waiting = rows()
     assert "3\xa0days" in waiting
     assert '<td class="num" data-label="Comments">2</td>' in waiting
+    assert '<td class="nowrap" data-label="Open for"><time' in waiting
     assert 'class="verdict' not in waiting
     decide(dispute=dispute, adjudicator=judge(dispute), verdict="failure", rationale="w", version=0)
     decided = rows().split("<tbody")[1]
