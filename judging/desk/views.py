@@ -35,8 +35,11 @@ def home(request: AppRequest) -> HttpResponse:
 def palette(request: AppRequest) -> HttpResponse:
     """Pages, actions, studies, experiments and runs that fit what was typed."""
     typed = without_nul(request.GET.get("q"))
-    context = {"groups": found(request.user, typed), "typed": typed}
-    context["is_part"] = wants_partial(request)
+    context = {
+        "groups": found(request.user, typed),
+        "typed": typed,
+        "is_part": wants_partial(request),
+    }
     return render(request, "judging/desk/palette.html", context)
 
 
