@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from django import forms
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -209,12 +209,15 @@ def _own_items(user: User) -> QuerySet[Any, Any]:
     return labelled.order_by().values("item").union(in_judged.order_by().values("item"), all=True)
 
 
-def waiting_disputes(user: User, most: int, studies: Collection[int] = ()) -> DisputeQuerySet:
+def waiting_disputes(
+    user: User, most: int, studies: Collection[int] = (), text: str = ""
+) -> DisputeQuerySet:
     """Disputes that wait and that the person may open, the oldest first.
 
     Args:
         most: so many of the oldest are looked through.
         studies: only of these, where there are any.
+        text: only those whose goal holds it.
     """
     waiting = Dispute.objects.waiting()
     if studies:
@@ -225,14 +228,17 @@ def waiting_disputes(user: User, most: int, studies: Collection[int] = ()) -> Di
     else:
         waiting = waiting.filter(item__in=_own_items(user))
     keys = list(waiting.values_list("pk", flat=True)[:most])
-    return disputes_open_to(user).filter(pk__among=keys).order_by("opened_at")
+    return disputes_open_to(user).filter(_holds(text), pk__among=keys).order_by("opened_at")
 
 
-def decided_disputes(user: User, most: int, studies: Collection[int] = ()) -> DisputeQuerySet:
+def decided_disputes(
+    user: User, most: int, studies: Collection[int] = (), text: str = ""
+) -> DisputeQuerySet:
     """The latest decided ones that the person may open, at most so many.
 
     Args:
         studies: only of these, where there are any.
+        text: only those whose goal holds it.
     """
     looked_through = LOOKED_THROUGH * most
     if not user.has_perm(AUDIT):
@@ -240,16 +246,27 @@ def decided_disputes(user: User, most: int, studies: Collection[int] = ()) -> Di
         if studies:
             own = own.filter(item__study__in=studies)
         keys = list(own.values_list("pk", flat=True)[:looked_through])
-        opened = disputes_open_to(user).filter(pk__among=keys).decided()
+        opened = disputes_open_to(user).filter(_holds(text), pk__among=keys).decided()
         latest_own = list(opened.values_list("pk", flat=True)[:most])
         return Dispute.objects.filter(pk__among=latest_own).decided()
     # Begins with the latest verdicts and asks of each: sorting disputes would read them all.
     of_verdict = disputes_open_to(user).filter(item=OuterRef("item"), item__status=Status.SETTLED)
     latest = ReferenceVerdict.objects.filter(Exists(of_verdict)).order_by("-decided_at", "-pk")
-    asked = latest.values_list("item", "item__study")[: looked_through if studies else most]
-    items = [item for item, study in asked if not studies or study in studies][:most]
-    rows = Dispute.objects.filter(item__among=items)
-    return rows.order_by("-item__verdict__decided_at", "-item__verdict")
+    asked = latest.values_list("item", "item__study")
+    asked = asked[: looked_through if studies or text else most]
+    items = [item for item, study in asked if not studies or study in studies]
+    order = ("-item__verdict__decided_at", "-item__verdict")
+    if text:
+        found = Dispute.objects.filter(_holds(text), item__among=items).order_by(*order)
+        items = list(found.values_list("item", flat=True)[:most])
+    return Dispute.objects.filter(item__among=items[:most]).order_by(*order)
+
+
+def _holds(text: str) -> Q:
+    """Whether what a dispute is listed by holds the text."""
+    own, task = "item__run__goal", "item__run__task__goal"
+    named = Q(**{own: "", task: "", "item__run__task__external_id__icontains": text})
+    return Q(**{f"{own}__icontains": text}) | Q(**{own: "", f"{task}__icontains": text}) | named
 
 
 def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> LabelQuerySet:

@@ -272,7 +272,7 @@ def test_who_labelled_a_run_elsewhere_reads_the_dispute_about_it() -> None:
     assert page(ann, imported)
 
 
-def test_disputes_are_filtered_by_study_and_counted(dispute: Dispute) -> None:
+def test_disputes_are_filtered_and_counted(dispute: Dispute) -> None:
     user = adjudicators_of(dispute.item.study)[0]
     make_dispute(make_study(runs=3, name="Of others"))
     own = dispute.item.study
@@ -285,6 +285,16 @@ def test_disputes_are_filtered_by_study_and_counted(dispute: Dispute) -> None:
     assert menu("study") == [(own.name, "1")]
     assert f"/disputes/{dispute.pk}/" in client.get(f"{address}?study={own.pk}").content.decode()
     assert "Nothing matches" in client.get(f"{address}?study=0").content.decode()
+    assert menu("state") == [("Waiting", "1"), ("Decided", "0")]
+    shown = f"/disputes/{dispute.pk}/"
+    assert shown in client.get(f"{address}?state=waiting").content.decode()
+    assert shown not in client.get(f"{address}?state=decided").content.decode()
+    goal = dispute.item.run.goal or dispute.item.run.task.goal
+    assert shown in client.get(address, {"q": goal[3:9].upper()}).content.decode()
+    assert shown not in client.get(address, {"q": "in no goal"}).content.decode()
+    decide(dispute=dispute, adjudicator=user, verdict="failure", rationale="w", version=0)
+    assert shown in client.get(address, {"q": goal[3:9], "state": "decided"}).content.decode()
+    assert shown not in client.get(address, {"q": goal[3:9], "state": "waiting"}).content.decode()
     preview = reverse("runs:run_preview", args=[dispute.item.run_id])
     assert preview in client.get(address).content.decode()
     assert client.get(preview).status_code == 200

@@ -230,7 +230,7 @@ case(
 )
 
 # Disputes
-case("judging:dispute_list", "study=1")
+case("judging:dispute_list", "study=1", "q=goal&state=decided")
 case("judging:dispute_menu", "menu=study")
 case("judging:overruled")
 case("judging:dispute_detail", dispute_id=DISPUTES)
