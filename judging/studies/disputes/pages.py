@@ -263,7 +263,9 @@ def decided_disputes(
 
 
 def _holds(text: str) -> Q:
-    """Whether what a dispute is listed by holds the text."""
+    """Whether what a dispute is listed by holds the text; without a text, all do."""
+    if not text:
+        return Q()
     own, task = "item__run__goal", "item__run__task__goal"
     named = Q(**{own: "", task: "", "item__run__task__external_id__icontains": text})
     return Q(**{f"{own}__icontains": text}) | Q(**{own: "", f"{task}__icontains": text}) | named
