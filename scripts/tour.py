@@ -25,6 +25,7 @@ SHOWN_MS = 1900
 QUALITY = 72
 LABEL = "1  Annotators label what the agent did, blind to every evaluator"
 MATRIX = "2  The audit shows which evaluator is wrong, on which runs, and why"
+CAREFUL = "resident: serves the tasks of the Larkfield sites"
 RERUN = "3  What failed is run again in a real browser, while you watch"
 
 
@@ -95,24 +96,39 @@ def _label(tour: Tour, page: Page) -> None:
 
 
 def _matrix(tour: Tour, page: Page) -> None:
+    _open_audit(page)
+    tour.show(page, MATRIX)
+    _open_cell(page, "fn")
+    tour.show(page, MATRIX)
+    _open_run(page)
+    tour.show(page, MATRIX)
+
+
+def _open_audit(page: Page) -> None:
     page.goto("/audit/")
     page.get_by_role("link", name="Demo:").first.click()
-    tour.show(page, MATRIX)
-    page.get_by_role("article", name="webarena-strict").locator(
-        "a[href*='/cells/fn/']"
-    ).first.click()
-    page.wait_for_url(re.compile("/cells/fn/"))
-    tour.show(page, MATRIX)
+
+
+def _open_cell(page: Page, cell: str) -> None:
+    strict = page.get_by_role("article", name="webarena-strict")
+    strict.locator(f"a[href*='/cells/{cell}/']").first.click()
+    page.wait_for_url(re.compile(f"/cells/{cell}/"))
+
+
+def _open_run(page: Page) -> None:
     page.locator("main table tbody tr", has_text="copper kettle").locator("a").first.click()
     page.wait_for_url(re.compile(r"/runs/[0-9a-f-]{36}/"))
-    tour.show(page, MATRIX)
 
 
 def _rerun(tour: Tour, page: Page) -> None:
+    _open_audit(page)
+    _open_cell(page, "tn")
+    _open_run(page)
     page.locator("#run-actions > summary").click()
     page.get_by_role("button", name="Rerun", exact=True).click()
     rerun = page.get_by_role("dialog").get_by_role("button", name="Rerun", exact=True)
     rerun.wait_for()
+    page.get_by_label("Agent").select_option(label=CAREFUL)
     tour.show(page, RERUN)
     rerun.click()
     page.get_by_role("link", name="Reruns").first.click()
