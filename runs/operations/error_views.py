@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.template import loader
 from django.urls import ResolverMatch, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.text import capfirst
+from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -123,15 +123,15 @@ def _missing(match: ResolverMatch | None) -> tuple[str, str, str, str]:
 def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     """Which value is wrong, and the way to the page without it."""
     rest = request.GET.copy()
-    rest.pop(error.name, None)
+    given = "&".join(f"{error.name}={value}" for value in rest.pop(error.name, []))
     query = f"?{rest.urlencode()}" if error.name and rest else ""
-    named = _("This page does not know the value of “%(name)s” in the address. %(takes)s")
-    told = named % {"name": error.name, "takes": error.takes}
+    named = _("The page cannot be shown with “%(given)s” in its address. %(takes)s")
+    told = named % {"given": Truncator(given or error.name).chars(80), "takes": error.takes}
     return _message(
         request,
         404,
         _("Unknown value in the address"),
-        told if error.name else _("This page does not know a value in the address."),
+        told if error.name else _("The page cannot be shown with the values in its address."),
         address=request.path + query,
         label=_("Open the page without it"),
     )

@@ -248,10 +248,10 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
     check_permissions(request)
     newest = Experiment.objects.visible_to(request.user)[:MOST_OFFERED]
     offered = [(str(each.pk), each.name) for each in newest]
-    first = request.GET.get("a") or (offered[0][0] if offered else "")
-    second = request.GET.get("b") or next((pk for pk, _name in offered if pk != first), "")
-    context: dict[str, object] = {"offered": offered, "first": first, "second": second}
-    if request.GET.get("a") and request.GET.get("b"):
+    chosen = {letter: request.GET.get(letter, "") for letter in "ab"}
+    context: dict[str, object] = {"offered": [("", _("choose one")), *offered], "chosen": chosen}
+    context["is_choice"] = len(offered) > 1
+    if all(chosen.values()):
         facts, compared = _comparison(request)
         page = compare_page(compared, read_value(request, "cell", PairCell), request.GET)
         listed = [run.run for pair in page["rows"] for run in pair]
@@ -260,6 +260,8 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
         kept = [(key, value) for key, value in request.GET.items() if key in KEPT]
         context |= {"page": page, "comparison": compared, "kept": kept}
         context |= {"facts": facts, "source": facts.source}
+    elif named := [letter for letter in "ab" if chosen[letter]]:
+        context["alone"] = _side(request, named[0]).scope.experiment.name
     return render(request, "judging/analysis/experiments/experiment_compare.html", context)
 
 

@@ -48,8 +48,22 @@ MOST_OFFERED = 300
 class DryRunForm(forms.Form):
     """A policy and the runs it is asked about: of a study, of an experiment, or named by `run`."""
 
-    policy = forms.ChoiceField(label=gettext_lazy("Policy"))
-    source = forms.ChoiceField(label=gettext_lazy("runs"))
+    policy = forms.ChoiceField(
+        label=gettext_lazy("Policy"),
+        error_messages={
+            "required": gettext_lazy("Choose a policy."),
+            "invalid_choice": gettext_lazy("There is no such policy with rerun rules."),
+        },
+    )
+    source = forms.ChoiceField(
+        label=gettext_lazy("runs"),
+        error_messages={
+            "required": gettext_lazy("Choose a study or an experiment."),
+            "invalid_choice": gettext_lazy(
+                "There is no such study or experiment, or you may not see it."
+            ),
+        },
+    )
     token = forms.UUIDField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, data: Any, *, user: User) -> None:
@@ -74,6 +88,14 @@ class DryRunForm(forms.Form):
         sources = self._sources(data.get("source", ""))
         self.has_runs = any(offered for _key, offered in sources)
         offer(self, "source", sources)
+        if any(self._is_unknown(name, data.get(name)) for name in self.initial):
+            data.setdefault("policy", next(iter(self._policies), ""))
+            self.data, self.is_bound = data, True  # to say so
+
+    def _is_unknown(self, name: str, value: str | None) -> bool:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 (mypy)
+        return bool(value) and not field.valid_value(value)
 
     @property
     def has_policies(self) -> bool:

@@ -111,6 +111,10 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     assert "asks no model" in words
     response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
     assert "Invalid seeds" in response.content.decode()
+    nobody = engineer.post(NEW, sent(estimate="1", agents=[]), headers=HTMX).content.decode()
+    assert 'id="launch-problem" role="note">Choose an agent.' in nobody
+    assert 'disabled aria-describedby="launch-problem">Launch' in nobody
+    assert "disabled aria" not in words
     assert not Experiment.objects.exists()
 
 

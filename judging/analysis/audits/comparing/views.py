@@ -37,6 +37,7 @@ from judging.analysis.audits.selection import in_cells
 from judging.analysis.audits.verdict_sources import VerdictSource, sources_of
 from judging.analysis.audits.views import as_part, audit_page
 from judging.analysis.audits.what_if.pages import judged_tasks
+from judging.analysis.audits.what_if.settings import SWITCHED
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
@@ -47,28 +48,28 @@ from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest
 from runs.models import User
-from runs.models.parsing import read_choice, read_number
-from runs.operations.error_views import bad_queries
+from runs.models.parsing import QueryError, read_choice, read_number
+from runs.operations.error_views import BadQueryError, bad_queries
 
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 """Shares of both evaluators that stand beside each other."""
 PAIR = ("first", "second")
+KNOWN = {*PAIR, "evaluator", *SWITCHED}
+"""What the address of the page may name."""
 
 
 @audit_page
 def audit_compare(request: AppRequest, study: Study) -> HttpResponse:
     """What a second evaluator repairs and breaks of a first one, and what switches would."""
+    if unknown := [name for name in request.GET if name not in KNOWN]:
+        raise BadQueryError(QueryError(unknown[0]))
     facts = AuditFacts(study)
     pair = _pair(request, facts)
     context = {"study": study, "sources": facts.sources}
-    if is_switched := "evaluator" in request.GET:
-        found = what_if_context(request, study)
+    if is_switched := any(key in request.GET for key in ("evaluator", *SWITCHED)):
+        found = what_if_context(request, study, opens_on=pair[0].key if pair else "")
         context |= found | {"switches": found["page"]}
-    context |= {
-        "is_switched": is_switched,
-        "page": _page(facts, *pair) if pair else None,
-        "query": urlencode({key: request.GET[key] for key in PAIR if key in request.GET}),
-    }
+    context |= {"is_switched": is_switched, "page": _page(facts, *pair) if pair else None}
     return render(request, "judging/analysis/audits/audit_compare.html", context)
 
 
@@ -95,14 +96,16 @@ def _pair(request: AppRequest, facts: AuditFacts) -> tuple[VerdictSource, Verdic
     """The two evaluators of the address; where it names none, the one that errs most and the one
     that best repairs it.
     """
-    sources = facts.sources
-    if "first" not in request.GET and "second" not in request.GET:
+    named = {key: request.GET[key] for key in PAIR if request.GET.get(key)}
+    if not named:
         return worst_and_its_repair(facts)
-    with bad_queries():
-        first, second = (sources.named(request.GET.get(key, "")) for key in PAIR)
-    if first not in sources.evaluators or second not in sources.evaluators or first == second:
-        raise Http404
-    return first, second
+    others = {source.key: source for source in facts.sources.evaluators}
+    chosen = []
+    for key, value in named.items():
+        if value not in others or len(named) == 1:
+            raise BadQueryError(QueryError(key, _("Choose two different evaluators.")))
+        chosen.append(others.pop(value))
+    return chosen[0], chosen[1]
 
 
 def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dict[str, Any]:

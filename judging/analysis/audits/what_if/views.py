@@ -54,9 +54,8 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
     if "sent" not in request.GET:
         if not wants_partial(request):
             return redirect(_page_address(request, study, request.GET.urlencode()))
-        return render(
-            request, "judging/analysis/audits/_what_if.html", what_if_context(request, study)
-        )
+        context = what_if_context(request, study, opens_on=request.GET.get("first", ""))
+        return render(request, "judging/analysis/audits/_what_if.html", context)
     setting = _setting(request, study, switchable(study))
     if setting is None:
         raise Http404
@@ -75,12 +74,16 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
     return response
 
 
-def what_if_context(request: AppRequest, study: Study) -> dict[str, Any]:
+def what_if_context(request: AppRequest, study: Study, *, opens_on: str) -> dict[str, Any]:
     """What the part shows. Where the address says nothing of the switches, the one is thrown that
     moves most runs.
+
+    Args:
+        opens_on: the key of the first evaluator compared, which is switched unless the address
+            names another.
     """
     versions = switchable(study)
-    setting = _setting(request, study, versions)
+    setting = _setting(request, study, versions, opens_on)
     if setting is None:
         return {"study": study, "page": None}
     stored, opened_on = setting, ""
@@ -104,17 +107,15 @@ def _pair(request: AppRequest) -> dict[str, str]:
 
 
 def _setting(
-    request: AppRequest, study: Study, versions: Sequence[EvaluatorVersion]
+    request: AppRequest, study: Study, versions: Sequence[EvaluatorVersion], opens_on: str = ""
 ) -> Setting | None:
-    """The switches of the evaluator that the address names, or of the one that errs most; None
-    without any. Raises BadQueryError where the address says what there is not.
+    """The switches of the evaluator that the address names, of the one to open on, or of the one
+    that errs most; None without any. Raises BadQueryError where the address says what there is not.
     """
-    if wanted := request.GET.get("evaluator", ""):
-        version = next((each for each in versions if str(each.pk) == wanted), None)
-        if version is None:
-            raise BadQueryError(QueryError("evaluator"))
-    else:
-        version = worst_of(study, versions)
+    by_key = {str(each.pk): each for each in versions}
+    if (wanted := request.GET.get("evaluator", "")) and wanted not in by_key:
+        raise BadQueryError(QueryError("evaluator"))
+    version = by_key.get(wanted or opens_on) or worst_of(study, versions)
     if version is None:
         return None
     query = request.GET.dict()

@@ -237,7 +237,9 @@ def test_a_stub_opens_as_a_repair_only_where_nothing_else_repairs() -> None:
 def test_an_impossible_pair_is_not_found(world: audited.Audited, query: str) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit_compare", args=[world.study.pk])
-    assert client.get(f"{address}?{query}").status_code == 404
+    answer = client.get(f"{address}?{query}")
+    assert answer.status_code == 404
+    assert "Choose two different evaluators." in answer.content.decode()
 
 
 def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:

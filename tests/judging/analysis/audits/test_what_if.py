@@ -431,6 +431,28 @@ class TestPages:
         assert "/audit/what-if/" in plain.content.decode(), "which is fetched after the page"
         assert "would move" not in plain.content.decode()
 
+    def test_it_opens_on_the_first_that_is_compared(self, world: audited.Audited) -> None:
+        strict, repaired = (
+            evaluated(world, f"webarena-{name}") for name in ("strict", "repaired")
+        )
+        client = client_of(audited.auditor())
+        pair = f"first={repaired.pk}&second={strict.pk}"
+        address = reverse("judging:audit_compare", args=[world.study.pk])
+        page = client.get(f"{address}?{pair}").content.decode()
+        assert f"/audit/what-if/?{pair.replace('&', '&amp;')}" in page
+        for first in (strict, repaired):
+            part = self.open(audited.auditor(first.name), world, first=first.pk).content.decode()
+            assert f'name="evaluator" value="{first.pk}"' in part
+
+    @pytest.mark.parametrize("query", ["a=999", "off=nosuch", "stages=x", "evaluator=0"])
+    def test_what_the_page_does_not_know_is_named(
+        self, world: audited.Audited, repaired: EvaluatorVersion, query: str
+    ) -> None:
+        address = reverse("judging:audit_compare", args=[world.study.pk])
+        answer = client_of(audited.auditor()).get(f"{address}?{query}")
+        assert answer.status_code == 404
+        assert f"cannot be shown with “{query}” in its address." in answer.content.decode()
+
     def test_it_opens_on_the_switch_that_moves_most(
         self, world: audited.Audited, repaired: EvaluatorVersion
     ) -> None:

@@ -153,7 +153,14 @@ def test_choosing_nobody_or_something_strange_is_answered(two: Experiment) -> No
     assert "Fewer than two experiments" in alone
     assert "<select" not in alone.partition("<main")[2]
     make_experiment()
-    assert "Choose two experiments" in page(client, "experiment_compare")
+    neither = page(client, "experiment_compare")
+    assert "Choose two experiments" in neither
+    assert "selected" in neither.partition('name="a"')[2].partition("choose one")[0]
+    one = page(client, "experiment_compare", a=two.pk)
+    assert f"Choose what to compare with {two.name}" in one
+    assert f'<option value="{two.pk}" selected>' in one
+    assert "selected" in one.partition('name="b"')[2].partition("choose one")[0]
+    assert client.get(f"{made.address('experiment_compare')}?a=99999").status_code == 404
     for query in ("a=1&b=x", f"a={two.pk}&b=99999", f"a={two.pk}&b={two.pk}&cell=no"):
         assert client.get(f"{made.address('experiment_compare')}?{query}").status_code == 404
     for query in ("verdict=people", "verdict=evaluator:99", "verdict="):
