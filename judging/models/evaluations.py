@@ -23,7 +23,11 @@ def _part(config: dict[str, object], name: str) -> dict[str, object]:
     return inner if isinstance(inner, dict) else {}
 
 
-TITLES = {"before": _("strict + judge"), "after": _("repaired + judge")}
+TITLES = {
+    "before": _("strict + judge"),
+    "after": _("repaired + judge"),
+    "two-stage-judge": _("two-stage-judge"),
+}
 
 
 class EvaluatorVersion(models.Model):

@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
 from judging.analysis.experiments.groups import Placed, placed_tasks
@@ -105,9 +106,11 @@ class Facts:
     @property
     def progress_menu(self) -> list[tuple[str, str]]:
         """The sources of progress by their keys, in words."""
+        versions = filter(None, (each.source.evaluator for each in self.progress_choices))
+        names = short_names(versions)
         found = [
-            (each.source.key, runs_counted(each.source.name, each.runs))
-            for each in self.progress_choices
+            (source.key, runs_counted(names[by.pk] if (by := source.evaluator) else source.name, n))
+            for source, n in self.progress_choices
         ]
         return found or [("", _("Nothing yet"))]
 

@@ -72,7 +72,12 @@ def sent(client: Client, way: str, **more: object):
 def test_a_job_shows_its_hints_by_source_and_each_hint_its_text(job: LearningJob) -> None:
     client = engineer()
 
-    assert "imported reward" in text(client, "runs:hint_list")
+    listed = text(client, "runs:hint_list")
+    assert "imported reward" in listed
+    assert "6 concrete procedures, 6 general insights" in listed
+    assert "spent</td>" in listed
+    LearningJob.objects.update(spent=0)
+    assert "spent</td>" not in text(client, "runs:hint_list")
     page = text(client, "runs:hint_job", job.pk)
     assert "6 sources" in page
     hint = Hint.objects.get(level="concrete", source__task__external_id="levers.rowan")

@@ -81,6 +81,13 @@ class TestMeasuring:
         assert measured.figures["by_kind"]["total"] == referred
         assert referred > measured.stored
 
+    def test_of_nothing_there_is_no_share(self, engineer, client):
+        measure_space()
+        page = client.get("/storage/").content.decode()
+        assert "Unreferenced files" in page
+        assert "that runs refer to" not in page
+        assert 'id="by-kind"' not in page
+
     def test_what_was_measured_wrongly_is_mended(self, experiment):
         measure_space()
         RunSpace.objects.update(total=1)

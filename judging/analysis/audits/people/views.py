@@ -11,6 +11,7 @@ from judging.analysis.audits.people.detectors import KINDS, Detected, Detector, 
 from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
+from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.audits.views import as_part, audit_page, facts_of
 from judging.analysis.experiments.facts import runs_counted
 from judging.analysis.progress.people import TOLERANCES, PeopleFacts, read_people_query
@@ -82,6 +83,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     items, farthest = facts.items, facts.farthest
     shown = StudyItem.objects.filter(pk__in=[pair.ticked.item for pair in farthest])
     record_unblindings(user=request.user, items=[*items, *shown], reason=READ)
+    names = short_names(each.evaluator for each in facts.evaluators)
     context = {
         "study": study,
         "facts": facts,
@@ -94,7 +96,7 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
         "items": items,
         "cell": facts.query.cell.label if facts.query.cell else "",
         "judges": [
-            (each.evaluator.pk, runs_counted(each.evaluator.shown, len(each.pairs)))
+            (each.evaluator.pk, runs_counted(names[each.evaluator.pk], len(each.pairs)))
             for each in facts.evaluators
         ],
         "tolerances": [

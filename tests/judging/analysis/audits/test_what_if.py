@@ -432,9 +432,7 @@ class TestPages:
         assert "would move" not in plain.content.decode()
 
     def test_it_opens_on_the_first_that_is_compared(self, world: audited.Audited) -> None:
-        strict, repaired = (
-            evaluated(world, f"webarena-{name}") for name in ("strict", "repaired")
-        )
+        strict, repaired = (evaluated(world, f"webarena-{name}") for name in ("strict", "repaired"))
         client = client_of(audited.auditor())
         pair = f"first={repaired.pk}&second={strict.pk}"
         address = reverse("judging:audit_compare", args=[world.study.pk])

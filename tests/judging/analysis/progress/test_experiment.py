@@ -293,6 +293,14 @@ def test_whoever_lists_runs_by_progress_is_noted(far: Experiment) -> None:
     assert Unblinding.objects.filter(item__run=run).exists()
 
 
+def test_the_menu_has_short_names_and_the_version_stands_below(far: Experiment) -> None:
+    judge = world.judge()
+    text = page(made.reader(), far)
+    assert f"{judge.title} (" in text
+    assert f"{judge.shown} (" not in text
+    assert f"{judge.title} version {judge.full_version}" in text
+
+
 def test_nonsense_is_not_found() -> None:
     of = made.experiment()
     client = made.reader()
