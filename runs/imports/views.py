@@ -35,7 +35,7 @@ from runs.interface.permissions import needs
 from runs.models import ImportJob
 from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError
-from webagent.trajectory.reading import READERS
+from webagent.trajectory.reading import READERS, without_formats
 
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
@@ -81,12 +81,9 @@ def _got_nothing(job: ImportJob) -> bool:
     return is_through and bool(counts) and not got_any
 
 
-LOOKED_FOR = ". Looked for "
-"""Behind it a reason lists what was looked for, which the page lists by itself."""
-
-
 def _shortly(refused: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each | {"reason": each["reason"].partition(LOOKED_FOR)[0]} for each in refused]
+    """What was looked for the page lists by itself."""
+    return [each | {"reason": without_formats(each["reason"])} for each in refused]
 
 
 def import_context(job: ImportJob, form: AnswerForm) -> dict[str, Any]:

@@ -243,6 +243,14 @@ def _what_is_in(tree: Tree, readers: list[Reader], bounds: Bounds) -> dict[Reade
     return found
 
 
+_LOOKED_FOR = ". Looked for "
+
+
+def without_formats(reason: str) -> str:
+    """Why something was rejected, without the formats that were looked for: where those stand."""
+    return reason.partition(_LOOKED_FOR)[0]
+
+
 def _why_none(
     tree: Tree, wanted: list[Reader], found: dict[Reader, Recognition], bounds: Bounds
 ) -> Rejection | None:
@@ -252,7 +260,7 @@ def _why_none(
             return Rejection(tree.label, tree.label, "JSON", broken)
         of = f"{wanted[0].name} run" if len(wanted) == 1 else "run of a known format"
         signs = "; ".join(f"{reader.name}: {reader.signs}" for reader in wanted)
-        reason = f"no {of} in it. Looked for {signs}"
+        reason = f"no {of} in it{_LOOKED_FOR}{signs}"
         return Rejection(tree.label, tree.label, "format", reason)
     if clashes := claims({reader.name: what for reader, what in found.items()}, tree):
         return clashes[0]

@@ -7,12 +7,11 @@ import pytest
 from django.utils.translation import override
 
 from runs.catalogue.agents.runnable import NotRunnableError, live_agent
-from runs.imports.views import LOOKED_FOR
 from runs.interface.stored_sentences import details_worded, worded
 from runs.models import AgentConfiguration
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
-from webagent.trajectory.reading import READERS, Rejection, open_runs
+from webagent.trajectory.reading import READERS, Rejection, open_runs, without_formats
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +71,7 @@ def test_why_a_file_is_refused(content: bytes, tmp_path: Path) -> None:
     with open_runs(path) as source:
         (refused,) = source
     assert isinstance(refused, Rejection)
-    reason = refused.reason.partition(LOOKED_FOR)[0]
+    reason = without_formats(refused.reason)
     assert worded(reason) != reason
 
 
