@@ -49,14 +49,14 @@ def default_address(request: AppRequest, listed: ListPage) -> str:
 
 def list_context(request: AppRequest, listed: ListPage) -> dict[str, Any]:
     """What the page of a list shows beside its table: its views and columns."""
-    own = _default_view(request, listed)
     partial = wants_partial(request)
+    has_default = request.user.preferences.get(listed.opens_with) is not None
     return {
         "list": listed,
         "list_layout": "part.html" if partial else "list.html",
         "columns": [] if partial else listed.column_choices(request.user),
         "views": [] if partial else _view_choices(request, listed),
-        "all_url": f"{listed.url}?{ALL}=1" if own else listed.url,
+        "all_url": f"{listed.url}?{ALL}=1" if has_default else listed.url,
     }
 
 

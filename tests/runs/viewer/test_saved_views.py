@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from runs.interface.saved_views import MOST, query_of
@@ -61,6 +63,16 @@ def test_a_default_view_opens_instead_of_all_runs(engineer: User) -> None:
     assert client.get(f"{URL}?all=1").status_code == 200
     client.post(default, {"next": URL})
     assert client.get(URL).status_code == 200
+
+
+def test_views_are_asked_for_once(engineer: User) -> None:
+    save(engineer)
+    client = client_of(engineer)
+    client.post(reverse("runs:view_default", args=[engineer.saved_views.get().pk]))
+    with CaptureQueriesContext(connection) as asked:
+        client.get(f"{URL}?outcome=failure")
+    table = SavedView._meta.db_table
+    assert sum(table in query["sql"] for query in asked) == 1
 
 
 def test_a_default_view_without_filters_opens_the_whole_list(engineer: User) -> None:
