@@ -39,7 +39,7 @@ from judging.models import (
     StudyItem,
 )
 from judging.portability.judgements.extension import StoredVerdicts
-from judging.studies.access import AUDIT
+from judging.studies.access import AUDIT, EVALUATE
 from judging.studies.blinding import StudyPolicy, items_with_open_labels, under_judgement
 from judging.studies.integrity import invariants
 from judging.studies.protocols import DEFAULT_CAUSES, cause_choices
@@ -47,6 +47,7 @@ from runs.interface.filters import WordsFilter
 from runs.interface.words import verdict
 from runs.models import Run, User
 from runs.models.extension import Extension, Reason, RunVerdicts
+from runs.models.hooks import LinkedPage
 from runs.viewer.run_list.tables import AGE_ELSEWHERE
 
 if TYPE_CHECKING:
@@ -224,12 +225,34 @@ def address(page: str, args: Sequence[object]) -> str:
     return reverse(f"judging:{page}", args=args)
 
 
+_FIGURES = ("runs.view_experiment", AUDIT)
+TAKES: Mapping[str, Sequence[str]] = {
+    LinkedPage.LOAD_DEMO: ("runs.import_run", "judging.add_study"),
+    LinkedPage.NEW_STUDY: ("judging.add_study",),
+    LinkedPage.AUDITS: (AUDIT,),
+    LinkedPage.EVALUATE_RUNS: (AUDIT, EVALUATE),
+    LinkedPage.REPLICATIONS: _FIGURES,
+    LinkedPage.EXPERIMENT: _FIGURES,
+    LinkedPage.HINT_REPORT: _FIGURES,
+    LinkedPage.WRITE_HINTS: (*_FIGURES, "runs.add_hint"),
+    LinkedPage.IMPORT_LABELS: ("runs.import_run", "judging.change_study"),
+    LinkedPage.MILESTONE_PROPOSALS: ("runs.change_task", AUDIT, EVALUATE),
+}
+"""The permissions that a page takes, where it takes any."""
+
+
+def may_open(user: User, page: str) -> bool:
+    """Whether the person has them."""
+    return user.has_perms(TAKES.get(page, ()))
+
+
 EXTENSION = Extension(
     policy=StudyPolicy(),
     verdicts=StoredVerdicts(),
     run_list=ReferenceVerdictColumn(),
     judgements=RerunFacts(),
     address=address,
+    may_open=may_open,
     deletion_reasons=deletion_reasons,
     invariants=invariants,
 )

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from runs.interface.listing import listed
 from runs.interface.stored_sentences import details_worded, worded
 from runs.models import Run
-from runs.models.hooks import LinkedPage, address_above
+from runs.models.hooks import LinkedPage, address_above, is_offered
 
 register = template.Library()
 
@@ -187,6 +187,12 @@ def _cell(name: str, language: str | None) -> SafeString:
 def extension_url(page: str, *args: object) -> str:
     """The address of a `LinkedPage`, such as `{% extension_url 'hint_report' experiment.pk %}`."""
     return address_above(LinkedPage(page), *args)
+
+
+@register.simple_tag(takes_context=True)
+def offered_url(context: template.Context, page: str, *args: object) -> str:
+    """The same for whoever has the permissions that the page takes; empty for others."""
+    return extension_url(page, *args) if is_offered(context["user"], LinkedPage(page)) else ""
 
 
 @register.simple_tag(takes_context=True)

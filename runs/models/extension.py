@@ -159,6 +159,8 @@ class Extension:
     """Verdicts that retry policies ask for, and the studies that gather runs."""
     address: Callable[[str, Sequence[object]], str]
     """Where a page lies to which pages of runs link, by its name and the arguments of its view."""
+    may_open: Callable[[User, str], bool]
+    """Whether the person has the permissions that a page of that name takes."""
     deletion_reasons: Callable[[], Iterable[Reason]]
     """Why runs may not be archived and deleted."""
     invariants: Callable[[], Iterable[Invariant]]

@@ -59,6 +59,11 @@ def address_above(page: LinkedPage, *args: object) -> str:
     return str(registered().address(page, args))
 
 
+def is_offered(user: Any, page: LinkedPage) -> bool:
+    """Whether the person may open that page of the app above."""
+    return bool(registered().may_open(user, page))
+
+
 runs_ended = Signal()
 """Runs have ended or were imported. Sent after commit with `run_ids: Sequence[UUID]`, once for
 some that come together. It may come again for the same runs: twice is to be as good as once."""

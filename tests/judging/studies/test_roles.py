@@ -9,8 +9,11 @@ from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from judging.extension import TAKES, address, may_open
 from judging.studies.access import ENGINEER, TAG_FAILURES, Role, sync_roles
 from runs.models import User
+from runs.models.hooks import LinkedPage
+from tests.runs.factories import client_of, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +63,27 @@ def test_what_a_person_may_do_is_their_groups_and_their_own_and_asked_once(
     person = User.objects.get(username="eve")
     person.groups.clear()
     assert User.objects.get(username="eve").get_all_permissions() == {"runs.view_run"}
+
+
+@pytest.mark.sqlite_only("tests what pages show")
+@pytest.mark.parametrize("page", TAKES)
+def test_a_page_is_offered_to_whom_it_opens(page: str) -> None:
+    of_something = (LinkedPage.EXPERIMENT, LinkedPage.HINT_REPORT, LinkedPage.MILESTONE_PROPOSALS)
+    path = address(page, [1] if page in of_something else [])
+
+    def opens(*names: str) -> bool:
+        user = make_user("annotator")
+        user.groups.clear()
+        codes = [name.partition(".")[2] for name in names]
+        user.user_permissions.set(Permission.objects.filter(codename__in=codes))
+        ask = client_of(user).post if page == LinkedPage.EVALUATE_RUNS else client_of(user).get
+        answer = ask(path).status_code != 403
+        assert may_open(user, page) is answer
+        return answer
+
+    assert opens(*TAKES[page])
+    for lacking in TAKES[page]:
+        assert not opens(*(name for name in TAKES[page] if name != lacking))
 
 
 def test_a_generated_password_is_printed_and_works() -> None:
