@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
+from runs.viewer.timeline.ends import end_of
 from runs.viewer.timeline.marks import (
     ANOMALIES,
     SIGNS,
     Mark,
-    end_of,
     events_shown,
     marks_of,
     switched_to,
