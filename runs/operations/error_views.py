@@ -126,7 +126,8 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     given = "&".join(f"{error.name}={value}" for value in rest.pop(error.name, []))
     query = f"?{rest.urlencode()}" if error.name and rest else ""
     named = _("The page cannot be shown with “%(given)s” in its address. %(takes)s")
-    told = named % {"given": Truncator(given or error.name).chars(80), "takes": error.takes}
+    given = Truncator(given or error.name).chars(80).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    told = named % {"given": given, "takes": error.takes}
     return _message(
         request,
         404,

@@ -154,6 +154,11 @@ def splits_of(study: Study) -> list[str]:
     return sorted(found.distinct())
 
 
+def unknown_split(study: Study, split: str) -> str:
+    """The split if no task of the study is of it; else nothing."""
+    return split if split and split not in splits_of(study) else ""
+
+
 def counted_items(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> QuerySet[StudyItem]:
     """The items that every figure is computed on."""
     items = items_of(study, split).filter(verdict__verdict__in=[SUCCESS, FAILURE])

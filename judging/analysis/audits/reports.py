@@ -24,7 +24,7 @@ from judging.analysis.audits.population import (
     Shown,
     counted_items,
     items_in_cells,
-    splits_of,
+    unknown_split,
 )
 from judging.analysis.audits.repairs import repairs
 from judging.analysis.audits.verdict_sources import stubs_of
@@ -218,7 +218,7 @@ def check_known_split(study: Study, split: str) -> None:
     """Raises QueryError where no task of the study is of that split: for files, which cannot say
     it beside their figures as pages do.
     """
-    if split and split not in splits_of(study):
+    if unknown_split(study, split):
         words = gettext("No task of this study has the split “%(name)s”.")
         raise QueryError("split", words % {"name": split})
 

@@ -24,6 +24,7 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.reports.report import Cell
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
+from runs.models.parsing import QueryError
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -116,7 +117,7 @@ class Selection:
 def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
     """The selection of an address.
 
-    Raises ValueError where it names somebody who says nothing here, or what is no cell.
+    Raises QueryError where it names somebody who says nothing here, or what is no cell.
     """
     differ = query.get("differ", "")
     pair = differ.split(AGAINST)
@@ -124,29 +125,39 @@ def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
     shown = [source for source in sources.evaluators if source.key in query.getlist("show")]
     return Selection(
         cells=[_in_cells(text, sources) for text in query.getlist("cell") if text],
-        differ=(sources.named(pair[0]), sources.named(pair[1])) if len(pair) == 2 else None,
+        differ=_differing(pair, sources) if len(pair) == 2 else None,
         spread=_spread(differ) if len(pair) != 2 else "",
-        groups={name: _group(value) for name in GROUPINGS if (value := query.get(name))},
+        groups={name: _group(name, value) for name in GROUPINGS if (value := query.get(name))},
         evaluators=shown if len(shown) < len(sources.evaluators) else (),
         sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
     )
 
 
-def _group(text: str) -> str:
+def _group(name: str, text: str) -> str:
     if "\0" in text:  # PostgreSQL refuses it in a question
-        raise ValueError("no group has a NUL in its name")
+        raise QueryError(name)
     return text
 
 
 def _spread(text: str) -> str:
     if text not in ("", ANY, PEOPLE):
-        raise ValueError(f"{text} says not who differs")
+        raise QueryError("differ")
     return text
+
+
+def _differing(pair: Sequence[str], sources: VerdictSources) -> tuple[VerdictSource, VerdictSource]:
+    try:
+        return sources.named(pair[0]), sources.named(pair[1])
+    except ValueError as error:
+        raise QueryError("differ") from error
 
 
 def _in_cells(text: str, sources: VerdictSources) -> InCells:
     key, _, cells = text.partition(BETWEEN)
-    return InCells(sources.named(key), read_cells(cells))
+    try:
+        return InCells(sources.named(key), read_cells(cells))
+    except ValueError as error:
+        raise QueryError("cell") from error
 
 
 def selected_items(

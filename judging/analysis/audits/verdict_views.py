@@ -21,7 +21,7 @@ from judging.analysis.audits.population import (
     GROUPINGS,
     Shown,
     counted_items,
-    splits_of,
+    unknown_split,
 )
 from judging.analysis.audits.reports import AUDIT, check_known_split
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
@@ -61,10 +61,9 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     ).configure(table)
     shown = [row.record for row in table.paginated_rows]
     record_unblindings(user=request.user, items=shown, reason="all verdicts of an audit")
-    split = selection.groups.get("split", "")
     context = {
         "study": study,
-        "unknown_split": split if split and split not in splits_of(study) else "",
+        "unknown_split": unknown_split(study, selection.groups.get("split", "")),
         "table": table,
         "selection": selection,
         "filters": filters,

@@ -24,6 +24,7 @@ from judging.analysis.audits.population import (
     SUCCESS,
     counted_items,
     splits_of,
+    unknown_split,
 )
 from judging.analysis.audits.query import read_audit_query
 from judging.analysis.audits.repairs import before_and_after, findings, next_steps
@@ -66,7 +67,6 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
     audit = facts.audit
     population = audit.population
     origins = dict(ReferenceVerdict.Origin.choices)
-    splits = splits_of(study)
     context = {
         "study": study,
         "audit": audit,
@@ -79,8 +79,8 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         ],
         "query": facts.query,
         "findings": findings(facts),
-        "splits": facts.query.split_choices(splits),
-        "is_unknown_split": facts.query.split and facts.query.split not in splits,
+        "splits": facts.query.split_choices(splits_of(study)),
+        "unknown_split": unknown_split(study, facts.query.split),
         "is_first": True,
         "awaits_repairs": not facts.query.split,
         "tables": {

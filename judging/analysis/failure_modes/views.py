@@ -45,8 +45,8 @@ from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.permissions import demand, needs
 from runs.models import AgentConfiguration, Run
-from runs.models.parsing import ids_of, read_number
-from runs.operations.error_views import bad_queries
+from runs.models.parsing import QueryError, ids_of, read_number
+from runs.operations.error_views import BadQueryError, bad_queries
 from webagent.trajectory.verdict_records import Mode
 
 PER_PAGE = 100
@@ -217,22 +217,23 @@ class FailureSelection:
 
 
 def read_selection(query: Mapping[str, str]) -> FailureSelection:
-    """The selection of an address. Raises ValueError where a value is none that runs could have."""
+    """The selection of an address. Raises BadQueryError for a value that no runs could have."""
     chosen = {key: query[key] for key in ("agent", "mode", "by") if key in query}
     if "agent" in chosen and read_number(chosen["agent"]) is None:
-        raise ValueError(f"{chosen['agent']} is no number")
+        raise BadQueryError(QueryError("agent"))
     if "mode" in chosen:
-        mode_words(chosen["mode"])
+        with bad_queries("mode"):
+            mode_words(chosen["mode"])
     if "by" in chosen:
-        ModeSource(chosen["by"])
+        with bad_queries("by"):
+            ModeSource(chosen["by"])
     return FailureSelection(chosen)
 
 
 @audit_page
 def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     """The runs behind a number of that page."""
-    with bad_queries():
-        selection = read_selection(request.GET)
+    selection = read_selection(request.GET)
     page = Paginator(selection.runs(study), PER_PAGE).get_page(request.GET.get("page"))
     listed = with_failure_modes(page.object_list)
     items = StudyItem.objects.filter(study=study, run__in=[run.pk for run in listed])

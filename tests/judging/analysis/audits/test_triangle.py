@@ -85,7 +85,10 @@ def test_filters_by_hand(world: audited.Audited) -> None:
 def test_an_address_that_means_nothing_is_not_found(world: audited.Audited, query: str) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit_triangle", args=[world.study.pk])
-    assert client.get(f"{address}?{query}").status_code == 404
+    answer = client.get(f"{address}?{query}")
+    assert answer.status_code == 404
+    given = query.replace("%00", "\N{REPLACEMENT CHARACTER}")
+    assert f"cannot be shown with “{given}” in its address." in answer.content.decode()
 
 
 def test_a_selection_is_its_address(world: audited.Audited) -> None:
