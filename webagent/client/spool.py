@@ -115,10 +115,11 @@ class Sender:
         """
         if self.run_id is None:
             self._open()
+        # It is kept after the last step: read after the steps, it could end the run before that.
+        ending = self.run.read("end.json")
         while (step := self.run.step(self.next_step)) is not None:
             if not self._push(step):
                 return self.send_all()
-        ending = self.run.read("end.json")
         if ending is not None and not self.is_whole:
             try:
                 self._note(self.client.end_run(str(self.run_id), ending))

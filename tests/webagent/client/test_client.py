@@ -359,6 +359,27 @@ def spooled(tmp_path: Path, steps: int, **ending: Any) -> Spooled:
     return run
 
 
+class LateEnd(Spooled):
+    """A run whose last step and end are kept right after the step was looked for in vain."""
+
+    def step(self, index: int) -> Any:
+        found = super().step(index)
+        if found is None and self.read("end.json") is None:
+            self.keep_step(index, {"action": "late"})
+            self.write("end.json", {"outcome": "success", "end_reason": "task_ended"})
+        return found
+
+
+def test_a_step_that_is_kept_while_the_end_is_looked_for_is_not_lost(tmp_path: Path) -> None:
+    site = Site()
+    run = LateEnd(spooled(tmp_path, 2).folder)
+    sender = Sender(site, run)  # type: ignore[arg-type]
+    assert not sender.send_all()
+    assert sender.send_all()
+    assert [step["action"] for step in site.runs["run-0"].values()][-1] == "late"
+    assert len(site.runs["run-0"]) == 3
+
+
 def test_a_killed_recorder_leaves_a_run_that_ends_as_killed(tmp_path: Path) -> None:
     site, run = Site(), spooled(tmp_path, 2)
     held = run.hold()
