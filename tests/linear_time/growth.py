@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 # Quadratic work grows sixteen-fold per character from a length to the other.
 SHORT, LONG = 250, 4_000
 # The second look: beyond the bounds of a pattern, `{0,500}`.
-TWICE_SHORT, TWICE_LONG = 2 * SHORT, 2 * LONG
+FAR_SHORT, FAR_LONG = 4 * SHORT, 4 * LONG
 # The third look: beyond the bounds up to which functions may do more than linear work.
 SHORTER, LONGER = 12_500, 200_000
 # Cost per character may grow this much.
@@ -73,7 +73,7 @@ def grows_too_fast(
     Args:
         up_to_a_bound: more than linear work is allowed on texts shorter than `SHORTER`.
     """
-    looks = [(SHORT, LONG, 1), (TWICE_SHORT, TWICE_LONG, 5)]
+    looks = [(SHORT, LONG, 1), (FAR_SHORT, FAR_LONG, 5)]
     if up_to_a_bound:
         looks += [(SHORTER, LONGER, 1), (SHORTER, LONGER, 3)]
     for text in _noticed(work, texts):
@@ -102,21 +102,27 @@ def size_grows_too_fast(
 
 def _noticed(work: Work, texts: Iterable[Hostile]) -> Iterator[Hostile]:
     """Those texts that are work enough to be measured at two lengths: most are not."""
-    negligible = NEGLIGIBLE_S / AT_A_GLANCE
     with _hard_bound(HARD_BOUND_S):
         for text in texts:
             given = text.of_length(LONG // AT_A_GLANCE)
             try:
-                signal.setitimer(signal.ITIMER_VIRTUAL, negligible + CLOCK_TICKS_S)
-                begun = _processor_time()
-                work(given)
-                noticed = _processor_time() - begun >= negligible
+                noticed = _is_noticed(work, given)
             except TooMuchWorkError:
                 noticed = True
-            finally:
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             if noticed:
                 yield text
+
+
+def _is_noticed(work: Work, given: str) -> bool:
+    """Raises TooMuchWorkError, also where the time is up just as the work ends."""
+    negligible = NEGLIGIBLE_S / AT_A_GLANCE
+    signal.setitimer(signal.ITIMER_VIRTUAL, negligible + CLOCK_TICKS_S)
+    try:
+        begun = _processor_time()
+        work(given)
+        return _processor_time() - begun >= negligible
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def _growth(work: Work, text: Hostile, shorter: int, longer: int, tries: int) -> float:
