@@ -51,7 +51,9 @@ class ListPage:
 
     def chosen_columns(self, user: User) -> list[str]:
         """The columns this person wants, in the table's order."""
-        known = self._offered(user)
+        return self._chosen(user, self._offered(user))
+
+    def _chosen(self, user: User, known: Mapping[str, Any]) -> list[str]:
         wanted = user.preferences.get(self.chosen_as, self.first or known)
         first = [name for name in self.first if name in known]
         return [name for name in dict.fromkeys((*first, *known)) if name in wanted]
@@ -63,10 +65,11 @@ class ListPage:
 
     def column_choices(self, user: User) -> list[dict[str, Any]]:
         """All columns, and whether the person wants them."""
-        chosen = self.chosen_columns(user)
+        offered = self._offered(user)
+        chosen = self._chosen(user, offered)
         return [
             {"name": name, "words": words, "is_chosen": name in chosen}
-            for name, words in self._offered(user).items()
+            for name, words in offered.items()
         ]
 
     def _offered(self, user: User) -> dict[str, Any]:

@@ -266,9 +266,15 @@ def _holds(text: str) -> Q:
     """Whether what a dispute is listed by holds the text; without a text, all do."""
     if not text:
         return Q()
-    own, task = "item__run__goal", "item__run__task__goal"
-    named = Q(**{own: "", task: "", "item__run__task__external_id__icontains": text})
-    return Q(**{f"{own}__icontains": text}) | Q(**{own: "", f"{task}__icontains": text}) | named
+    return (
+        Q(item__run__goal__icontains=text)
+        | Q(item__run__goal="", item__run__task__goal__icontains=text)
+        | Q(
+            item__run__goal="",
+            item__run__task__goal="",
+            item__run__task__external_id__icontains=text,
+        )
+    )
 
 
 def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> LabelQuerySet:
