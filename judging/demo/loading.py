@@ -31,19 +31,21 @@ LOAD = "judging.tasks.load_demo"
 NEEDED = ("judging.add_study", "runs.import_run")
 ASKED = kind("demo.asked", gettext_lazy("asked for the demo"))
 FAILED = kind("demo.failed", gettext_lazy("could not load the demo"))
+LOADED = kind("demo.loaded", gettext_lazy("loaded the demo"))
 PATIENCE = timedelta(minutes=15)
 """Whoever waits longer may ask again: the worker is gone."""
 
 
 @shared_task(name=LOAD)
 def load_asked_demo() -> None:
-    """Load the demo unless it is here; why it cannot be loaded stands in the audit log."""
-    if is_loaded():
-        return
+    """Load the demo unless it is here; the audit log says that it is, or why it cannot be."""
     try:
-        load_demo()
+        if not is_loaded():
+            load_demo()
     except DemoError as error:
         record_entry(FAILED, after=str(error))
+    else:
+        record_entry(LOADED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class DemoProgress:
 
 def demo_progress() -> DemoProgress:
     """How far the demo is, from the last that was said of it and the runs that are here."""
-    last = AuditEntry.objects.filter(kind__in=[ASKED.name, FAILED.name]).first()
+    last = AuditEntry.objects.filter(kind__in=[ASKED.name, FAILED.name, LOADED.name]).first()
     failed = last is not None and last.kind == FAILED.name
-    is_busy = last is not None and not failed and last.at > timezone.now() - PATIENCE
+    asked = last if last is not None and last.kind == ASKED.name else None
+    runs = Run.objects.filter(experiment__name__in=SHIPPED, superseded=False)
+    is_busy = asked is not None and asked.at > timezone.now() - PATIENCE
     return DemoProgress(
-        n_done=Run.objects.filter(experiment__name__in=SHIPPED).count() if is_busy else 0,
+        n_done=runs.count() if is_busy else 0,
         n_total=n_shipped(),
         is_busy=is_busy,
         problem=last.after if last and failed else "",
@@ -73,12 +77,15 @@ def demo_progress() -> DemoProgress:
 @vary_on_headers("HX-Request")
 @needs(*NEEDED)
 def demo_load(request: AppRequest) -> HttpResponse:
-    """The button that loads the demo, and then how far that is; the home page once it is here."""
+    """The button that loads the demo, and then how far that is; the home page once all is here.
+
+    The study is there before what evaluators say of it: that it is there does not end the loading.
+    """
     if not settings.ALLOWS_DEMO:
         raise Http404
-    if is_loaded():
-        return redirect_whole(request, "/")
     progress = demo_progress()
+    if is_loaded() and not progress.is_busy:
+        return redirect_whole(request, "/")
     if request.method == "POST" and not progress.is_busy:
         if ask_for(LOAD):
             record_entry(ASKED)

@@ -57,9 +57,22 @@ def test_it_is_asked_for_once_and_counts_the_runs_that_are_here(
         assert "every 1s" in part(client, "post")
     assert asked == [loading.LOAD]
     assert '<progress value="1"' in part(client)
+
+
+def test_home_opens_once_all_is_here_and_not_with_the_study(client: Client) -> None:
+    part(client, "post")
     make_study(runs=1)
     Study.objects.update(is_demo=True)
+    assert "every 1s" in part(client), "evaluators, tags and hints are still to come"
+    loading.load_asked_demo()
     assert client.get(URL, headers=PART)["HX-Redirect"] == reverse("judging:home")
+
+
+def test_what_a_command_loaded_is_not_asked_for(client: Client, asked: list[str]) -> None:
+    make_study(runs=1)
+    Study.objects.update(is_demo=True)
+    assert client.post(URL, headers=PART)["HX-Redirect"] == reverse("judging:home")
+    assert asked == []
 
 
 def test_whoever_waited_long_may_ask_again(client: Client, asked: list[str]) -> None:
