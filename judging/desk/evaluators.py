@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.matrices import EvaluatorAudit
-from judging.analysis.audits.population import Shown
 from judging.analysis.audits.views import listed_studies
 from judging.analysis.causes.sums import UNTAGGED
 from judging.models import Study
@@ -53,7 +52,10 @@ class EvaluatorRow:
     @property
     def got_worse(self) -> bool:
         """Whether it errs more often than the version before it."""
-        return bool(self.earlier) and _errors(self.newest) > _errors(self.earlier[-1])
+        if not self.earlier:
+            return False
+        now, before = self.newest.matrix.error_rate, self.earlier[-1].matrix.error_rate
+        return now.count * before.total > before.count * now.total
 
 
 class StudyEvaluators(NamedTuple):
@@ -115,11 +117,5 @@ def _explain(each: EvaluatorAudit, n: int) -> NextStep:
     return NextStep(
         text % {"evaluator": each.evaluator.title, "n": n},
         reason,
-        f"{each.url(Shown.FN, Shown.FP)}?tag={UNTAGGED}",
+        f"{each.errors_url}?tag={UNTAGGED}",
     )
-
-
-def _errors(each: EvaluatorAudit) -> float:
-    """The share of its verdicts that are wrong; 0 without any."""
-    decided = each.matrix.decided
-    return each.matrix.wrong / decided if decided else 0.0

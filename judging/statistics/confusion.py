@@ -166,6 +166,11 @@ class ConfusionMatrix:
         return Share(self.tp + self.tn, self.decided, Reason.NO_VERDICTS)
 
     @property
+    def error_rate(self) -> Share:
+        """(FN + FP) / decided."""
+        return Share(self.wrong, self.decided, Reason.NO_VERDICTS)
+
+    @property
     def pass_rate(self) -> Share:
         """(TP + FP) / decided: the success rate as the evaluator sees it."""
         return Share(self.tp + self.fp, self.decided, Reason.NO_VERDICTS)

@@ -90,6 +90,10 @@ class EvaluatorAudit:
         return reverse("judging:audit_cells", args=place) + query
 
     @property
+    def errors_url(self) -> str:
+        return self.url(Shown.FN, Shown.FP)
+
+    @property
     def missed_url(self) -> str:
         return self.url(Shown.FN)
 

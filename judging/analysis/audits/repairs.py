@@ -61,12 +61,11 @@ class Finding:
     audit: EvaluatorAudit
     causes: CauseAudit | None = None
     correction: Correction | None = None
+    """By the evaluator that corrects most; one that asks a stub only where no other does."""
     after: EvaluatorAudit | None = None
-    """The audit of the evaluator that corrects it."""
-    without_stub: Correction | None = None
-    """The best correction by an evaluator that asks no stub, where the best of all asks one."""
-    drawn: EvaluatorAudit | None = None
-    """The audit of the evaluator that is drawn as its repair: of a stub where all others fail."""
+    """The audit of that evaluator."""
+    with_stub: Correction | None = None
+    """By one that asks a stub and corrects more."""
 
     @property
     def places(self) -> list[tuple[int, Any, str]]:
@@ -78,22 +77,18 @@ class Finding:
             (self.causes.untagged, gettext("untagged"), UNTAGGED),
         ]
         return [
-            (n.total, words, f"{self.errors_url}?{urlencode({'tag': tag})}")
+            (n.total, words, f"{self.audit.errors_url}?{urlencode({'tag': tag})}")
             for n, words, tag in found
             if n.total
         ]
-
-    @property
-    def errors_url(self) -> str:
-        return self.audit.url(Shown.FN, Shown.FP)
 
     @property
     def compare_url(self) -> str:
         return self.url_beside(self.correction) if self.correction else ""
 
     @property
-    def without_stub_url(self) -> str:
-        return self.url_beside(self.without_stub) if self.without_stub else ""
+    def with_stub_url(self) -> str:
+        return self.url_beside(self.with_stub) if self.with_stub else ""
 
     def url_beside(self, correction: Correction) -> str:
         """Where the evaluator and the one that corrects it are compared."""
@@ -111,22 +106,15 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
     if not repaired:
         return [Finding(audit=each) for each in facts.audit.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
-    corrections, without_stub = best_corrections(facts)
-    repairs_by = corrections | without_stub
-    audits = {each.evaluator.pk: each for each in facts.audit.evaluators}
-
-    def repaired_by(correction: Correction | None) -> EvaluatorAudit | None:
-        by = correction.by.evaluator if correction else None
-        return audits[by.pk] if by else None
-
+    corrections, with_stub = best_corrections(facts)
+    audits = {str(each.evaluator.pk): each for each in facts.audit.evaluators}
     return [
         Finding(
             audit=each,
             causes=causes[each.evaluator.pk],
-            correction=corrections.get(each.evaluator.pk),
-            after=repaired_by(corrections.get(each.evaluator.pk)),
-            without_stub=without_stub.get(each.evaluator.pk),
-            drawn=repaired_by(repairs_by.get(each.evaluator.pk)),
+            correction=(correction := corrections.get(each.evaluator.pk)),
+            after=audits[correction.by.key] if correction else None,
+            with_stub=with_stub.get(each.evaluator.pk),
         )
         for each in facts.audit.by_errors
     ]
@@ -155,13 +143,14 @@ def repairs(facts: AuditFacts) -> Report:
 
 
 def _row(found: Finding) -> list[object]:
-    causes, correction, matrix = found.causes, found.correction, found.audit.matrix
+    causes, matrix = found.causes, found.audit.matrix
     if causes is None:
         raise ValueError("the causes were not looked up")
-    named = Cell(correction.by, found.compare_url) if correction else DASH
+    correction = found.with_stub or found.correction
+    named = Cell(correction.by, found.url_beside(correction)) if correction else DASH
     return [
         found.audit.evaluator,
-        Cell(matrix.wrong, found.errors_url),
+        Cell(matrix.wrong, found.audit.errors_url),
         *(causes.by_repair[place].total for place in Repair),
         causes.untagged.total,
         named,
@@ -171,8 +160,8 @@ def _row(found: Finding) -> list[object]:
 
 
 def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int, Correction]]:
-    """By evaluator, who corrects more of its verdicts than it breaks, and most of all; the second
-    names, where that one asks a stub, the best that asks none.
+    """By evaluator, who corrects more of its verdicts than it breaks, and most of all: one that
+    asks a stub only where no other does. The second names who asks a stub and corrects more.
 
     Only evaluators that speak of enough runs to be ranked; of equals one of the same kind, else
     the first in their order.
@@ -189,17 +178,16 @@ def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int
                 held = found.get(version.pk)
                 if held is None or _rank(version, correction) > _rank(version, held):
                     found[version.pk] = correction
-    return best, {key: each for key, each in real.items() if each is not best[key]}
+    return best | real, {key: each for key, each in best.items() if real.get(key, each) != each}
 
 
 def worst_and_its_repair(facts: AuditFacts) -> tuple[VerdictSource, VerdictSource] | None:
     """Of the evaluators that another one corrects the one that errs most, and its best repair; the
     first two where nobody corrects any. None without two.
     """
-    best, without_stub = best_corrections(facts)
-    repaired = best | without_stub
+    corrections, _ = best_corrections(facts)
     for each in facts.audit.by_errors:
-        if correction := repaired.get(each.evaluator.pk):
+        if correction := corrections.get(each.evaluator.pk):
             return facts.sources.named(str(each.evaluator.pk)), correction.by
     evaluators = facts.sources.evaluators
     return (evaluators[0], evaluators[1]) if len(evaluators) > 1 else None
@@ -225,17 +213,17 @@ def before_and_after(found: Iterable[Finding]) -> SafeString | None:
 
     None where nobody corrects any.
     """
-    drawn = [each for each in found if each.audit.matrix.fn and each.drawn][:MOST_DRAWN]
+    drawn = [each for each in found if each.audit.matrix.fn and each.after][:MOST_DRAWN]
     if not drawn:
         return None
     kind = BY_KEY["fn_share"]
-    shown = [version for each in drawn for version in (each.audit, each.drawn) if version]
+    shown = [version for each in drawn for version in (each.audit, each.after) if version]
     names = short_names({each.evaluator.pk: each.evaluator for each in shown}.values())
     rows = []
     for each in drawn:
         rows.append(_drawn(each, Measured(each.audit, kind), names))
-        if each.drawn is not None:
-            rows.append(_drawn(each, Measured(each.drawn, kind), names, is_after=True))
+        if each.after is not None:
+            rows.append(_drawn(each, Measured(each.after, kind), names, is_after=True))
     label = gettext("FN share before and after the repair")
     return interval_picture(rows, label=label, meaning="fn")
 
@@ -251,7 +239,7 @@ def _drawn(
         share.value,
         share.interval,
         counted=share.share,
-        url=(found.without_stub_url or found.compare_url) if is_after else share.url,
+        url=found.compare_url if is_after else share.url,
         meaning="evaluator" if is_after else "fn",
     )
 
@@ -344,4 +332,4 @@ def _what_decides(worst: Finding, errors: int) -> NextStep:
         return NextStep(gettext("See the causes of its errors"), url)
     words = gettext("See what decides most: %(rule)s (%(n)s of %(total)s)")
     figures = {"rule": most.name, "n": most.total, "total": errors}
-    return NextStep(words % figures, f"{worst.errors_url}?{urlencode({'rule': most.key})}")
+    return NextStep(words % figures, f"{worst.audit.errors_url}?{urlencode({'rule': most.key})}")

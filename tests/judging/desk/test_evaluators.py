@@ -26,9 +26,10 @@ def test_every_share_opens_its_runs() -> None:
     audited.judged(world, bad, ["tp", "tp", "fn", "fp", "tn", "?s"])
     page = client_of(audited.auditor()).get(reverse("judging:audit_newest")).content.decode()
     words = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "2 of 5 40.0 % (11.8–76.9)" in words, "errors of the runs that it judged"
     assert "1 of 3 33.3 % (6.1–79.2)" in words
     assert "1 of 2 50.0 % (9.5–90.5)" in words
-    for cell in ("fn", "fp", "none"):
+    for cell in ("fn-fp", "fn", "fp", "none"):
         assert reverse("judging:audit_cells", args=[world.study.pk, bad.pk, cell]) in page
 
 

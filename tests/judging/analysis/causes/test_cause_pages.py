@@ -232,7 +232,7 @@ def test_the_sums_link_to_their_runs(world: audited.Audited, tagger: User) -> No
     cells = address(world, "audit_cells", "fn")
     for tag, n in (("cause.output_format", 1), ("repair.task_data", 1), ("none", 2)):
         assert f'href="{cells}?tag={tag}">{n}</a>' in page
-    assert "1 of 3 FN can be repaired: 1 by task data, 0 by evaluation logic" in page
+    assert "1 of 4 errors can be repaired: 1 by task data, 0 by evaluation logic" in page
     assert 'class="bar fn"' in page
     picture = client.get(address(world, "audit_causes_picture"))
     assert picture["Content-Type"] == "image/svg+xml"
