@@ -75,7 +75,7 @@ class LabelImport(SentFile):
     )
     study_name = models.CharField(max_length=200)
     makes_stubs = models.BooleanField(default=False)
-    """Whether rows of runs that are not here are taken: see `runs.imports.stubs`."""
+    """Whether rows of runs that are not here are taken: see `runs.imports.rows`."""
     only_looks = models.BooleanField(default=True)
 
     class Meta(SentFile.Meta):

@@ -8,7 +8,6 @@ the row of the run, so that of two at a time the second sees what the first did.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -108,9 +107,7 @@ def open_run(*, opening: Opening, user: User) -> Run:
     )
 
 
-def append_step(
-    *, run: Run, index: int, sent: PushedStep, files: Mapping[str, bytes] | None = None
-) -> PushState:
+def append_step(*, run: Run, index: int, sent: PushedStep) -> PushState:
     """Keep a step of a pushed run; one that was kept already is kept once.
 
     Its files are written before the transaction, so that a process which dies between leaves a
@@ -132,7 +129,6 @@ def append_step(
         goal=run.goal,
         model=run.agent.model or None,
         bounds=bounds,
-        files=files,
     )
     batch = BlobBatch()
     is_next = run.is_active and index == run.n_steps

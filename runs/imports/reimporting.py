@@ -19,8 +19,8 @@ from django.db.models import ProtectedError
 from runs.exports.run_bundles import bundle_of
 from runs.imports.bounds import import_bounds
 from runs.imports.completing import why_kept, with_verdicts
+from runs.imports.rows import is_stored
 from runs.imports.session import ImportSession
-from runs.imports.stored_runs import is_stored
 from runs.imports.storing import ImportedRun, StoringError, import_bundle
 from runs.models import ImportJob, Run, RunOfImport
 from runs.models.extension import extension

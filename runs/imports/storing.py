@@ -14,10 +14,18 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from runs.imports.completing import make_way, with_verdicts
 from runs.imports.reading_ahead import ReadingAhead, ReadRun, can_read_ahead
-from runs.imports.rows import columns_of, insert_parts, n_bytes, parts_of, problems_with
+from runs.imports.rows import (
+    columns_of,
+    insert_parts,
+    is_stored,
+    made_whole,
+    n_bytes,
+    new_attachments,
+    parts_of,
+    problems_with,
+    stored_run,
+)
 from runs.imports.session import ImportSession, write_files
-from runs.imports.stored_runs import is_stored, stored_run
-from runs.imports.stubs import made_whole, new_attachments
 from runs.imports.together import REFUSALS, companions, store_together
 from runs.models import Experiment, Run, User
 from runs.models.extension import extension

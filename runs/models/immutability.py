@@ -1,7 +1,7 @@
 """Finished runs, policies and hints never change, and entries never go: the database refuses it.
 
 It does so on SQLite and PostgreSQL. One change is permitted, once: a stub becomes whole
-(`runs.imports.stubs`).
+(`runs.imports.rows`).
 
 The triggers are made anew after every `migrate`, because SQLite forgets them whenever a
 migration rebuilds a table, and because they name the columns of the models as they are now.

@@ -8,16 +8,13 @@ it is.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from django.db import IntegrityError, transaction
-from pydantic import JsonValue
 
 from judging.models import Study
 from judging.portability.study_bundles.judged import store_evaluators
@@ -31,7 +28,6 @@ from judging.portability.study_bundles.kinds import (
     file_of,
 )
 from judging.portability.study_bundles.reading import BundleError, StudyBundle, holds_bundle
-from judging.portability.study_bundles.records import Line
 from judging.portability.study_bundles.storing import BundleStore, StudyReport
 from judging.portability.study_bundles.study import StudyContents, store_study
 from judging.portability.study_bundles.tasks import store_tasks
@@ -46,6 +42,7 @@ from webagent.trajectory.formats.native.reader import RUNS_OF_BUNDLE
 from webagent.trajectory.formats.native.schema import blob_name
 from webagent.trajectory.formats.native.writer import (
     PRODUCER,
+    LineFileWriter,
     PrefixSink,
     Sink,
     ZipSink,
@@ -72,47 +69,29 @@ def write_study(file: BinaryIO, study: Study, *, on_run: Callable[[], None] | No
 
 
 def _write_lines(sink: Sink, contents: StudyContents) -> Head:
-    spools: dict[str, IO[bytes]] = {}
-    files: dict[str, dict[str, JsonValue]] = {}
+    files: dict[str, LineFileWriter] = {}
     blobs: dict[str, str] = {}
     try:
         for name, lines in contents.lines().items():
-            spools[name] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 (closed below)
-            files[file_of(name)] = _spool(spools[name], _noted(lines(), blobs))
-        head = Head(format=FORMAT, version=VERSION, producer=PRODUCER.model_dump(), files=files)
+            file = files[file_of(name)] = LineFileWriter()
+            for line in lines():
+                if isinstance(line, AttachmentLine):
+                    blobs.setdefault(line.sha256, line.media_type)
+                file.add(line)
+        told = {name: file.summary().model_dump() for name, file in files.items()}
+        head = Head(format=FORMAT, version=VERSION, producer=PRODUCER.model_dump(), files=told)
         # What names the rest comes first.
         content = canonical_json(head)
         sink.add(HEAD, content, len(content))
-        for name, spool in spools.items():
-            size = spool.tell()
-            spool.seek(0)
-            sink.add(file_of(name), spool, size)
+        for name, file in files.items():
+            file.write(sink, name)
     finally:
-        for spool in spools.values():
-            spool.close()
+        for file in files.values():
+            file.spool.close()
     for sha256, media_type in blobs.items():
         stored = StoredBlobs().read(sha256)
         sink.add(blob_name(sha256, media_type), stored, len(stored))
     return head
-
-
-def _noted(lines: Iterable[Line], blobs: dict[str, str]) -> Iterator[Line]:
-    """The lines; files that they name are noted on the way."""
-    for line in lines:
-        if isinstance(line, AttachmentLine):
-            blobs.setdefault(line.sha256, line.media_type)
-        yield line
-
-
-def _spool(spool: IO[bytes], lines: Iterable[Line]) -> dict[str, JsonValue]:
-    digest = hashlib.sha256()
-    count = 0
-    for line in lines:
-        written = canonical_json(line)
-        spool.write(written)
-        digest.update(written)
-        count += 1
-    return {"count": count, "bytes": spool.tell(), "sha256": digest.hexdigest()}
 
 
 def _without_judgements(

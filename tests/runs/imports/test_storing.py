@@ -16,8 +16,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 
 from runs.imports import session as import_session
 from runs.imports import storing
+from runs.imports.rows import stored_run
 from runs.imports.session import ImportSession
-from runs.imports.stored_runs import stored_run
 from runs.imports.storing import ImportedRun, StoringError, import_bundle, import_runs
 from runs.models import AgentConfiguration, Attachment, Blob, Event, Run, RunStatus, Step, Task
 from runs.models.hooks import announce_ends, runs_ended

@@ -46,13 +46,11 @@ def kept_pictures(
 ) -> None:
     """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
     for sha256 in hashes_in(value) - pictures.keys():
-        if kept := kept_picture(tree, files, place, sha256, "screenshot"):
+        if kept := kept_picture(tree, files, place, sha256):
             pictures[sha256] = kept
 
 
-def kept_picture(
-    tree: Tree, files: BlobFiles, place: str, sha256: str, role: str
-) -> BlobRecord | None:
+def kept_picture(tree: Tree, files: BlobFiles, place: str, sha256: str) -> BlobRecord | None:
     """A picture that an original names by its hash, from a tree of originals; None elsewhere.
 
     Args:
@@ -64,7 +62,7 @@ def kept_picture(
     try:
         content = read_file(tree, name, files.bounds.image_bytes)
         is_same = hashlib.sha256(content).hexdigest() == sha256
-        return files.stashed_picture(content, role) if is_same else None
+        return files.stashed_picture(content, "screenshot") if is_same else None
     except (BoundError, ImageError, TreeError):
         return None
 

@@ -14,7 +14,7 @@ from rich.progress import Progress
 from runs.accounts.audit_log import record_entry
 from runs.imports.bounds import import_bounds
 from runs.imports.importing import ImportReport
-from runs.imports.stored_runs import is_stored
+from runs.imports.rows import is_stored
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             after=f"{len(report.imported)} new, {len(report.rejected)} rejected",
         )
         if json:
-            self.stdout.write(_as_json(report))
+            self.stdout.write(_as_json(report.to_json()))
         else:
             self._print(report)
         if report.rejected:
@@ -89,7 +89,7 @@ class Command(BaseCommand):
             ) as source:
                 surveys[str(path)] = survey(source, is_known=is_stored).to_json()
         if as_json:
-            self.stdout.write(json.dumps(surveys, ensure_ascii=False, indent=2))
+            self.stdout.write(_as_json(surveys))
         else:
             for name, found in surveys.items():
                 self.stdout.write("\n".join(survey_lines(name, found)))
@@ -150,8 +150,8 @@ def _import(
             progress.update(bar, completed=report.n_done - before)
 
 
-def _as_json(report: ImportReport) -> str:
-    return json.dumps(report.to_json(), ensure_ascii=False, indent=2)
+def _as_json(told: object) -> str:
+    return json.dumps(told, ensure_ascii=False, indent=2)
 
 
 def _line(problem: Mapping[str, Any], *, of_file: bool = False) -> str:

@@ -27,7 +27,7 @@ from webagent.trajectory.formats.native.schema import (
     Producer,
     blob_name,
 )
-from webagent.trajectory.records import TaskRecord
+from webagent.trajectory.records import Record, TaskRecord
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _STORED_ENDINGS = (".png", ".jpg", ".webp", ".gif", ".webm", ".mp4")
@@ -128,22 +128,29 @@ def write_folder(
     return write_native(FolderSink(target), bundles, blinding=blinding)
 
 
-class _LineFileWriter:
+class LineFileWriter:
     """One JSON Lines file on its way: spooled, counted and hashed."""
 
     def __init__(self) -> None:
-        self.spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 write_native closes
+        self.spool: IO[bytes] = tempfile.TemporaryFile(prefix="crosscheck-")  # noqa: SIM115 (whoever writes it closes it)
         self._digest = hashlib.sha256()
-        self._count = self._bytes = 0
+        self._count = 0
 
-    def add(self, line: bytes) -> None:
+    def add(self, record: Record) -> None:
+        line = canonical_json(record)
         self.spool.write(line)
         self._digest.update(line)
         self._count += 1
-        self._bytes += len(line)
 
     def summary(self) -> LineFile:
-        return LineFile(count=self._count, bytes=self._bytes, sha256=self._digest.hexdigest())
+        size, sha256 = self.spool.tell(), self._digest.hexdigest()
+        return LineFile(count=self._count, bytes=size, sha256=sha256)
+
+    def write(self, sink: Sink, name: str) -> None:
+        """Put it under its name, once all of it is there."""
+        size = self.spool.tell()
+        self.spool.seek(0)
+        sink.add(name, self.spool, size)
 
 
 class _TaskIds:
@@ -169,7 +176,7 @@ def write_native(
     blinding: Blinding | None = None,
 ) -> Manifest:
     """Write the runs to wherever the sink puts them; otherwise as `write_zip`."""
-    files = {name: _LineFileWriter() for name in LINE_FILES}
+    files = {name: LineFileWriter() for name in LINE_FILES}
     blobs: dict[str, tuple[str, int, BlobSource]] = {}
     task_ids = _TaskIds()
     try:
@@ -178,7 +185,7 @@ def write_native(
             task, new = task_ids.place(bundle.task)
             bundle = replace(bundle, task=task)
             if new:
-                files[TASKS].add(canonical_json(task))
+                files[TASKS].add(task)
             _add_lines(bundle, files)
             for blob in bundle.blob_records():
                 name = blob_name(blob.sha256, blob.media_type)
@@ -193,8 +200,7 @@ def write_native(
         head = canonical_json(manifest)
         sink.add(MANIFEST, head, len(head))
         for name, file in files.items():
-            file.spool.seek(0)
-            sink.add(name, file.spool, manifest.files[name].bytes)
+            file.write(sink, name)
     finally:
         for file in files.values():
             file.spool.close()
@@ -203,9 +209,9 @@ def write_native(
     return manifest
 
 
-def _add_lines(bundle: RunBundle, files: dict[str, _LineFileWriter]) -> None:
+def _add_lines(bundle: RunBundle, files: dict[str, LineFileWriter]) -> None:
     run = bundle.run.model_copy(update={"task_id": bundle.task.id, N_STEPS: len(bundle.steps)})
-    files[RUNS].add(canonical_json(run))
+    files[RUNS].add(run)
     for file, name in {STEPS: "steps", **SAID_FILES}.items():
         for record in getattr(bundle, name):
-            files[file].add(canonical_json(record))
+            files[file].add(record)

@@ -61,19 +61,17 @@ def recorded_step(
     goal: str,
     model: str | None,
     bounds: Bounds,
-    files: Mapping[str, bytes] | None = None,
 ) -> Recorded:
     """The record of a step that was sent.
 
     Args:
         goal: what the run was told; what stands in it is no secret.
         model: the run's own, for steps that name none.
-        files: pictures that were sent as files, by their field (`observation.screenshot`).
 
     Raises:
         InputError: a picture is none, or too large, or something is nested too deeply.
     """
-    pictures = _pictures(sent, files or {})
+    pictures = _pictures(sent)
     redactor = Redactor(goal)
     for secret in _typed_passwords(sent):
         redactor.learn(secret)
@@ -104,18 +102,15 @@ def recorded_step(
     return Recorded(record, blobs, {kind: n for kind, n in redactor.counts.items() if n})
 
 
-def _pictures(sent: PushedStep, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Every picture of the step by its field, from its text or from a file."""
-    found = dict(files)
+def _pictures(sent: PushedStep) -> dict[str, bytes]:
+    """Every picture of the step by its field (`observation.screenshot`)."""
+    found = {}
     for side in SIDES:
         seen: PushedObservation | None = getattr(sent, side)
         for name in PICTURES if seen else ():
             words, field = getattr(seen, name), f"{side}.{name}"
-            if words is None:
-                continue
-            if field in found:
-                raise InputError(field, "sent twice, as text and as a file")
-            found[field] = _decoded(words, field)
+            if words is not None:
+                found[field] = _decoded(words, field)
     return found
 
 
@@ -158,14 +153,12 @@ def _observation(
     blobs: Blobs,
     bounds: Bounds,
 ) -> Observation | None:
-    named = {name: pictures.get(f"{side}.{name}") for name in PICTURES}
-    if seen is None and not any(named.values()):
+    if seen is None:
         return None
-    seen = seen or PushedObservation()
     kept = {
-        name: _picture(content, f"{side}.{name}", number, blobs, bounds)
-        for name, content in named.items()
-        if content is not None
+        name: _picture(pictures[field], field, number, blobs, bounds)
+        for name in PICTURES
+        if (field := f"{side}.{name}") in pictures
     }
     return Observation(
         at=seen.at,

@@ -109,7 +109,7 @@ class _Run:
         if logged is None:
             files.note("outcome", self.path, "no log says whether the task passed")
         files.run_id = bounded_name(self.folder.place(self.path)) or task.external_id
-        kept = partial(kept_picture, self.tree, files, self.folder.place(""), role="screenshot")
+        kept = partial(kept_picture, self.tree, files, self.folder.place(""))
         steps = tuple(step_records(files, rendered.steps, self.path, kept))
         end = ending(steps, logged)
         original = self._kept(content)
