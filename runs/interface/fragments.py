@@ -48,12 +48,11 @@ _ROOMS = (
     ("experiments", re.compile(r"^/studies/\d+/audit/(?:progress|detectors|failures)/")),
     ("audit", re.compile(r"^/audit/|^/studies/\d+/audit/")),
     ("studies", re.compile(r"^/studies/|^/disputes/")),
-    ("runs", re.compile(r"^/runs/|^/imports/")),
+    ("runs", re.compile(r"^/runs/|^/imports/|^/reruns/|^/policies/")),
     (
         "experiments",
         re.compile(r"^/experiments/|^/hints/|^/knowledge/|^/learning/|^/replications/"),
     ),
-    ("reruns", re.compile(r"^/reruns/|^/policies/")),
     ("tasks", re.compile(r"^/tasks/")),
 )
 
