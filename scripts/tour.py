@@ -131,7 +131,7 @@ def _rerun(tour: Tour, page: Page) -> None:
     page.get_by_label("Agent").select_option(label=CAREFUL)
     tour.show(page, RERUN)
     rerun.click()
-    page.get_by_role("link", name="Reruns").first.click()
+    page.wait_for_url(re.compile(r"/reruns/$"))
     newest = page.locator("main table tbody tr").first
     expect(newest).to_contain_text("running", timeout=60_000)
     tour.show(page, RERUN)
