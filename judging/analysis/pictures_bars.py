@@ -10,7 +10,7 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from runs.interface.pictures import LINE, as_picture, canvas, write
+from runs.interface.pictures import LINE, as_picture, block, canvas, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,19 +25,8 @@ def _draw(
     axes: Axes, left: float, top: float, width: float, height: float, *, kind: str, url: str
 ) -> None:
     """A bar of a kind (`fn`, or `fn.fixed`), which leads to the runs that it counts."""
-    # As `canvas` does: Matplotlib is loaded by those who draw.
-    from matplotlib.patches import Rectangle
-
-    bar = Rectangle(
-        (left, top),
-        width,
-        height,
-        color=_MEANING[kind.partition(".")[0]],
-        linewidth=0,
-        url=url or None,
-        gid=f".bar.{kind}",
-    )
-    axes.add_patch(bar)
+    paint = {"color": _MEANING[kind.partition(".")[0]], "linewidth": 0}
+    block(axes, (left, top), width, height, url=url, gid=f".bar.{kind}", **paint)
 
 
 Count = tuple[int, str]

@@ -6,7 +6,7 @@ from ninja import Router
 from pydantic import BaseModel, Field
 
 from judging.analysis.audits.figures import MEASURES, Measured
-from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
+from judging.analysis.audits.matrices import Audit, EvaluatorAudit
 from judging.analysis.audits.population import Group
 from judging.api.figures import FigureOut, figure_out
 from judging.api.studies import READS, EvaluatorOut, audited_study, evaluator_out
@@ -81,7 +81,7 @@ def read_matrices(request: ApiRequest, study_id: RowId) -> Any:
     intervals: what the page of the audit shows.
     """
     known_only(request)
-    return _matrices(audit_of(audited_study(request, study_id)))
+    return _matrices(Audit(audited_study(request, study_id)))
 
 
 def _matrices(audit: Audit) -> MatricesOut:

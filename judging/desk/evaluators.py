@@ -83,13 +83,13 @@ def newest_audits(user: User) -> list[AuditFacts]:
     studies = Study.objects.order_by("-created_at", "-pk")[:LOOKED_AT]
     rows = listed_studies(user, list(studies))
     facts = [AuditFacts(row.study) for row in rows if row.counted][:NEWEST]
-    return [each for each in facts if each.audit.speaking]
+    return [each for each in facts if each.speaking]
 
 
 def evaluators_of(facts: AuditFacts) -> StudyEvaluators:
     """The rows of one study: versions of one name that ask the same model are one evaluator."""
     by_name: defaultdict[tuple[str, str], list[EvaluatorAudit]] = defaultdict(list)
-    for each in facts.audit.by_errors:
+    for each in facts.by_errors:
         by_name[each.evaluator.name, each.evaluator.model].append(each)
     rows = []
     for versions in by_name.values():

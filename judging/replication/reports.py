@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from django.utils import formats
@@ -79,12 +78,6 @@ class ReplicationFacts:
         """
         made = [self.report(name) for name in self.registry.entries if name != PLAN]
         return write_document(self.replication.name, made, ending)
-
-    def files(self, ending: str) -> Iterator[tuple[Path, str]]:
-        """A file for each, and all but CSV as a whole."""
-        yield from self.registry.files(self, ending)
-        if ending != "csv":
-            yield Path(f"report.{ending}"), self.document(ending)
 
 
 def _named(table: Table) -> str:

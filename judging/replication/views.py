@@ -20,7 +20,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.experiments.access import PERMISSIONS
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, attached
+from judging.analysis.reports.registry import as_file, attached
 from judging.analysis.reports.writing import FORMATS
 from judging.models import Replication
 from judging.replication.pages import progress_of

@@ -176,15 +176,9 @@ def why(measured: Measured | Agreed) -> str:
 
 
 @register.filter
-def p_of(test: McNemar) -> str:
-    """The p-value of a test, or that there is nothing to test."""
-    return showing.p_words(test.tested_p)
-
-
-@register.filter
 def p_in_words(test: McNemar) -> str:
-    """The same as it stands in a sentence: p = 0.03, p < 0.001."""
-    words = p_of(test)
+    """The p-value of a test as it stands in a sentence: p = 0.03, p < 0.001."""
+    words = showing.p_words(test.tested_p)
     if test.tested_p is None:
         return words
     return f"p {words}" if words.startswith("<") else f"p = {words}"

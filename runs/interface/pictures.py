@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from io import BytesIO
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from django.conf import settings
@@ -87,6 +87,23 @@ def write(
     """Words of a kind: `axis`, `name` or `words`."""
     colour = INK if kind == "name" else MUTED
     axes.text(x, y, text, ha=ha, size=size or _SIZES[kind], color=colour, gid=f".{kind}")
+
+
+def block(
+    axes: Axes,
+    corner: tuple[float, float],
+    width: float,
+    height: float,
+    *,
+    gid: str,
+    url: str,
+    **paint: Any,
+) -> None:
+    """A rectangle from its left and top corner, which leads to an address if there is one."""
+    # As above: Matplotlib is loaded by those who draw.
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle(corner, width, height, url=url or None, gid=gid, **paint))
 
 
 def as_picture(figure: Figure, label: str, links: Mapping[str, str] | None = None) -> SafeString:

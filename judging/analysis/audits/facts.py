@@ -9,32 +9,20 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.matrices import (
-    Audit,
-    Corrected,
-    Resampled,
-    audit_of,
-    corrected_rates,
-    resampled,
-)
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.people.agreement import Agreement, agreement_of
 from judging.analysis.audits.people.detectors import Detected, detectors_of
 from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
-from judging.analysis.audits.query import AuditQuery, Pairing, Unsure
+from judging.analysis.audits.query import Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
-from judging.analysis.reports.columns import figure_values, why
+from judging.analysis.reports.columns import figure_values, parted, why
 from judging.analysis.reports.report import Column
 from judging.analysis.reports.showing import DASH, Shown
-from judging.models import Study
 
 
-class AuditFacts:
-    """The audit of a study, counted as a query says. Everything is read once."""
-
-    def __init__(self, study: Study, query: AuditQuery | None = None) -> None:
-        self.study = study
-        self.query = query or AuditQuery()
+class AuditFacts(Audit):
+    """The same with everything else that reports of an audit are made of."""
 
     def title(self, about: str) -> str:
         name = f"{self.study.name} ({self.query.split})" if self.query.split else self.study.name
@@ -43,18 +31,6 @@ class AuditFacts:
     @property
     def notes(self) -> list[str]:
         return []
-
-    @cached_property
-    def audit(self) -> Audit:
-        return audit_of(self.study, self.query)
-
-    @cached_property
-    def resampled(self) -> Resampled:
-        return resampled(self.audit)
-
-    @cached_property
-    def corrected(self) -> list[Corrected]:
-        return corrected_rates(self.audit)
 
     @cached_property
     def sources(self) -> VerdictSources:
@@ -78,7 +54,7 @@ class AuditFacts:
 
     @cached_property
     def causes(self) -> Sequence[CauseAudit]:
-        return causes_of(self.study, self.audit)
+        return causes_of(self)
 
 
 EVALUATOR = Column(
@@ -110,13 +86,8 @@ UNDEFINED = "undefined_because"
 
 def estimated(name: Promise, show: Callable[[Any], Shown]) -> Column:
     """A figure: in files its value, its interval, how that was found, and why there is none."""
-    return Column(
-        "value",
-        name,
-        parts=[*ESTIMATE, UNDEFINED],
-        spread=lambda each: [*figure_values(each), why(each.value)],
-        show=show,
-    )
+    parts = [*ESTIMATE, UNDEFINED]
+    return parted(parts, name, spread=lambda it: [*figure_values(it), why(it.value)], show=show)
 
 
 RUNS = Column("runs", _("runs"))

@@ -17,12 +17,12 @@ from judging.analysis.audits.matrices import (
     Audit,
     Corrected,
     EvaluatorAudit,
-    Resampled,
+    Intervals,
 )
 from judging.analysis.audits.query import NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
-from judging.analysis.reports.columns import ends, figure_values, number, why
+from judging.analysis.reports.columns import ends, figure_values, number, parted, why
 from judging.analysis.reports.report import Column, Field, Report, Value, report_of
 from judging.analysis.reports.showing import Shown, estimate, percent, percent_ends
 from judging.statistics.confusion import ConfusionMatrix
@@ -135,12 +135,11 @@ class Measured:
     """
 
     def __init__(
-        self, audit: EvaluatorAudit, measure: Measure, resampled: Resampled | None = None
+        self, audit: EvaluatorAudit, measure: Measure, intervals: Intervals | None = None
     ) -> None:
         self.audit, self.measure = audit, measure
         found = measure.of(audit.matrix if measure.key == COVERAGE else audit.scored)
-        intervals = resampled.intervals.get(audit.evaluator.pk, {}) if resampled else {}
-        bootstrapped = intervals.get(measure.key)
+        bootstrapped = (intervals or {}).get(measure.key)
         self.share: Share | None = None
         self.interval: Interval | Undefined | None = bootstrapped
         self.by_task: Interval | Undefined | None = None
@@ -170,18 +169,17 @@ class Measured:
         return self.share is not None or self.measure.key == "f1"
 
 
-def figures_of(
-    audit: Audit, resampled: Resampled | None = None
-) -> list[tuple[Measure, list[Measured]]]:
+def measured(audit: Audit, each: EvaluatorAudit, kind: Measure) -> Measured:
+    """The figure of one of the audit's evaluators, with its bootstrapped interval."""
+    return Measured(each, kind, audit.intervals.get(each.evaluator.pk))
+
+
+def figures_of(audit: Audit) -> list[tuple[Measure, list[Measured]]]:
     """All figures of the evaluators that speak, side by side."""
-    return [
-        (kind, [Measured(each, kind, resampled) for each in audit.speaking]) for kind in MEASURES
-    ]
+    return [(kind, [measured(audit, each, kind) for each in audit.speaking]) for kind in MEASURES]
 
 
-def draw(
-    audit: Audit, key: str, resampled: Resampled, url: Callable[[Measured], str] | None = None
-) -> SafeString:
+def draw(audit: Audit, key: str, url: Callable[[Measured], str] | None = None) -> SafeString:
     """The picture of one of `QUESTIONS` over all evaluators.
 
     Args:
@@ -199,7 +197,7 @@ def draw(
             url=url(found) if url else found.url,
         )
         for each in audit.speaking
-        for found in [Measured(each, kind, resampled)]
+        for found in [measured(audit, each, kind)]
     ]
     label = f"{QUESTIONS[key]} {kind.name} = {kind.formula}"
     if audit.query.counts_silence:
@@ -225,7 +223,7 @@ def matrices(facts: AuditFacts) -> Report:
         return Column(name, name.upper()), lambda each: getattr(each.matrix, name)
 
     return report_of(
-        facts.audit.evaluators,
+        facts.evaluators,
         [
             (EVALUATOR, lambda each: each.evaluator),
             (Column("runs", "N"), lambda each: each.matrix.runs),
@@ -235,7 +233,7 @@ def matrices(facts: AuditFacts) -> Report:
             (Column("no_verdict_because", _("no verdict because")), reasons),
             (LITTLE_COVERAGE, lambda each: "yes" if each.has_little_coverage else None),
         ],
-        notes=[_population_note(facts.audit), *_coverage_notes(facts.audit)],
+        notes=[_population_note(facts), *_coverage_notes(facts)],
     )
 
 
@@ -267,16 +265,14 @@ def _population_note(audit: Audit) -> str:
 
 def figures(facts: AuditFacts) -> Report:
     """One row a figure of an evaluator, with its intervals and what it was computed from."""
-    by_task = ("by_task_low", "by_task_high")
     return Report(
         columns=[
             EVALUATOR,
             Column("figure", _("figure")),
             Column("formula", _("formula")),
-            Column(
-                "value",
+            parted(
+                (*ESTIMATE, "by_task_low", "by_task_high", "count", "total", UNDEFINED),
                 _("value"),
-                parts=[*ESTIMATE, *by_task, "count", "total", UNDEFINED],
                 spread=_spread_measured,
             ),
             Column("no_verdict", _("a run without a verdict")),
@@ -284,14 +280,14 @@ def figures(facts: AuditFacts) -> Report:
         ],
         rows=[
             [
-                *(each.evaluator, kind.key, kind.formula, Measured(each, kind, facts.resampled)),
+                *(each.evaluator, kind.key, kind.formula, measured(facts, each, kind)),
                 facts.query.no_verdict.value,
                 "yes" if each.has_little_coverage else None,
             ]
-            for each in facts.audit.evaluators
+            for each in facts.evaluators
             for kind in MEASURES
         ],
-        notes=[_population_note(facts.audit), *rule_notes(facts.audit)],
+        notes=[_population_note(facts), *rule_notes(facts)],
     )
 
 
@@ -311,17 +307,15 @@ def _spread_measured(found: Measured) -> list[Value]:
 
 def corrected(facts: AuditFacts) -> Report:
     """One row an evaluator: the success rate of the runs without a reference verdict."""
-    passed, rate = _("passed"), _("success rate behind it")
     return Report(
         columns=[
             EVALUATOR,
-            Column(
-                "passed",
-                passed,
-                parts=["passed", "total", "pass_rate"],
+            parted(
+                ("passed", "total", "pass_rate"),
+                _("passed"),
                 spread=lambda share: [share.count, share.total, number(share.value)],
             ),
-            estimated(rate, _show_corrected),
+            estimated(_("success rate behind it"), _show_corrected),
         ],
         rows=[[each.audit.evaluator, each.passed, each] for each in facts.corrected],
         notes=[

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 
-from django.db.models import Case, Count, F, Value, When
+from django.db.models import Case, Count, F, Q, Value, When
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
@@ -130,15 +130,61 @@ class EvaluatorAudit:
         return [(each, Share(getattr(self.matrix, each), self.matrix.runs)) for each in cells]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What the audit page of a study shows of its evaluators."""
+    """The evaluators of a study against its reference verdicts, counted as a query says.
 
-    study: Study
-    population: Population
-    evaluators: Sequence[EvaluatorAudit]
-    """Those with little coverage after the others."""
-    query: AuditQuery
+    The matrices take six queries, however many runs there are. Everything is read once.
+    """
+
+    def __init__(self, study: Study, query: AuditQuery | None = None) -> None:
+        self.study = study
+        self.query = query or AuditQuery()
+
+    @cached_property
+    def _infeasible(self) -> Q:
+        return infeasible_items()
+
+    @cached_property
+    def population(self) -> Population:
+        return Population(self.study, self.query.split, self._infeasible)
+
+    @cached_property
+    def evaluators(self) -> Sequence[EvaluatorAudit]:
+        """Those with little coverage after the others."""
+        references = self.population.references
+        counted = counted_items(self.study, self.query.split, self._infeasible)
+        cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
+        for reference in (SUCCESS, FAILURE):
+            runs = counted.filter(verdict__verdict=reference).order_by().values("run")
+            # Runs are passed as a list, not joined: the database answers from one index alone.
+            said = Evaluation.objects.filter(run__in=runs, is_current=True)
+            for (evaluator, verdict), n in tally(said, "evaluator", "verdict").items():
+                cells[evaluator][cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict))] += n
+        reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        if any(not each.has_verdict for found in cells.values() for each in found):
+            runs = counted.order_by().values("run")
+            said = Evaluation.objects.filter(run__in=runs, is_current=True, reason__gt="")
+            silent = said.annotate(told=_WHY_NO_VERDICT)
+            for (evaluator, reason), n in tally(silent, "evaluator", "told").items():
+                if reason:
+                    reasons[evaluator][reason] += n
+        audits = []
+        for version in in_order(of_success().filter(pk__in=cells)):
+            matrix = matrix_of(cells[version.pk], references)
+            missing = matrix.runs - cells[version.pk].total()
+            told = reasons[version.pk]
+            untold = matrix.no_verdict - missing - told.total()
+            because = Counter({NO_REASON: untold}) + told + Counter({NOT_EVALUATED: missing})
+            audits.append(
+                EvaluatorAudit(
+                    study=self.study,
+                    evaluator=version,
+                    matrix=matrix,
+                    reasons=because.most_common(),
+                    query=self.query,
+                )
+            )
+        return sorted(audits, key=lambda each: each.has_little_coverage)
 
     @property
     def speaking(self) -> Sequence[EvaluatorAudit]:
@@ -163,49 +209,69 @@ class Audit:
         """Evaluators without a verdict on any of these runs; they have no figures."""
         return [each for each in self.evaluators if not each.matrix.decided]
 
+    @cached_property
+    def corrected(self) -> list[Corrected]:
+        """For each evaluator that says something of runs without a reference verdict, in one query.
 
-def audit_of(study: Study, query: AuditQuery | None = None) -> Audit:
-    """The audit of a study in six queries, however many runs it has."""
-    query = query or AuditQuery()
-    infeasible = infeasible_items()
-    population = Population(study, query.split, infeasible)
-    counted = counted_items(study, query.split, infeasible)
-    cells: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
-    for reference in (SUCCESS, FAILURE):
-        runs = counted.filter(verdict__verdict=reference).order_by().values("run")
-        # Runs are passed as a list, not joined, so that the database answers from one index alone.
-        said = Evaluation.objects.filter(run__in=runs, is_current=True)
-        for (evaluator, verdict), n in tally(said, "evaluator", "verdict").items():
-            cells[evaluator][cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict))] += n
-    reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    if any(not each.has_verdict for found in cells.values() for each in found):
-        said = Evaluation.objects.filter(run__in=counted.order_by().values("run"), is_current=True)
-        silent = said.filter(reason__gt="").annotate(told=_WHY_NO_VERDICT)
-        for (evaluator, reason), n in tally(silent, "evaluator", "told").items():
-            if reason:
-                reasons[evaluator][reason] += n
-    audits = []
-    for version in in_order(of_success().filter(pk__in=cells)):
-        matrix = matrix_of(cells[version.pk], population.references)
-        missing = matrix.runs - cells[version.pk].total()
-        told = reasons[version.pk]
-        untold = matrix.no_verdict - missing - told.total()
-        because = Counter({NO_REASON: untold}) + told + Counter({NOT_EVALUATED: missing})
-        audits.append(
-            EvaluatorAudit(
-                study=study,
-                evaluator=version,
-                matrix=matrix,
-                reasons=because.most_common(),
-                query=query,
-            )
+        Its rates are measured on the runs that have one, so that the two are independent.
+        """
+        items = items_of(self.study, self.query.split)
+        unsettled = items.filter(verdict__isnull=True).exclude(INFEASIBLE)
+        said = Evaluation.objects.filter(
+            run__in=unsettled.order_by().values("run"),
+            is_current=True,
+            verdict__in=list(PASSED_BY_VERDICT),
         )
-    return Audit(
-        study=study,
-        population=population,
-        evaluators=sorted(audits, key=lambda each: each.has_little_coverage),
-        query=query,
-    )
+        counts = tally(said, "evaluator", "verdict")
+        found = []
+        for each in self.speaking:
+            passed, failed = (counts[each.evaluator.pk, verdict] for verdict in PASSED_BY_VERDICT)
+            if passed + failed:
+                share = Share(passed, passed + failed, Reason.NO_VERDICTS)
+                found.append(Corrected(audit=each, passed=share))
+        return found
+
+    @cached_property
+    def shares_tasks(self) -> bool:
+        """Whether some task has several runs, so that runs are not independent."""
+        counted = counted_items(self.study, self.query.split)
+        tasks: int = counted.aggregate(n=Count("run__task", distinct=True))["n"]
+        return tasks < self.population.runs
+
+    @cached_property
+    def intervals(self) -> Mapping[int, Intervals]:
+        """Bootstrap intervals by evaluator, in at most three queries: of shares only where runs
+        share tasks.
+        """
+        by_evaluator = self._by_task() if self.shares_tasks else {}
+        return {
+            each.evaluator.pk: evaluator_intervals(
+                _scored(
+                    each,
+                    by_evaluator[each.evaluator.pk] if self.shares_tasks else single_trials(each),
+                ),
+                BOOTSTRAPPED if self.shares_tasks else NO_SHARES,
+                seed=self.study.sample_seed,
+            )
+            for each in (self.evaluators if self.query.counts_silence else self.speaking)
+        }
+
+    def _by_task(self) -> Mapping[int, Tasks]:
+        counts: defaultdict[int, defaultdict[int, Counter[Cell]]] = defaultdict(
+            lambda: defaultdict(Counter)
+        )
+        counted = counted_items(self.study, self.query.split)
+        said = counted.filter(run__evaluations__is_current=True)
+        of = "run__evaluations"
+        columns = (f"{of}__evaluator", f"{of}__verdict", "verdict__verdict", "run__task")
+        for (evaluator, verdict, reference, task), n in tally(said, *columns).items():
+            passed = PASSED_BY_VERDICT.get(verdict)
+            counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
+        references = references_by_task(self.study, self.query.split)
+        return {
+            evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())
+            for evaluator, tasks in counts.items()
+        }
 
 
 def matrix_of(cells: Mapping[Cell, int], references: References) -> ConfusionMatrix:
@@ -240,58 +306,12 @@ class Corrected:
         return rogan_gladen_interval(self.passed, matrix.recall, matrix.specificity)
 
 
-def corrected_rates(audit: Audit) -> list[Corrected]:
-    """For each evaluator that says something of runs without a reference verdict, in one query.
-
-    Its rates are measured on the runs that have one, so that the two are independent.
-    """
-    items = items_of(audit.study, audit.query.split)
-    unsettled = items.filter(verdict__isnull=True).exclude(INFEASIBLE)
-    said = Evaluation.objects.filter(
-        run__in=unsettled.order_by().values("run"),
-        is_current=True,
-        verdict__in=list(PASSED_BY_VERDICT),
-    )
-    counts = tally(said, "evaluator", "verdict")
-    found = []
-    for each in audit.speaking:
-        passed, failed = (counts[each.evaluator.pk, verdict] for verdict in PASSED_BY_VERDICT)
-        if passed + failed:
-            share = Share(passed, passed + failed, Reason.NO_VERDICTS)
-            found.append(Corrected(audit=each, passed=share))
-    return found
-
-
 NO_SHARES = ("f1", "kappa")
 """Figures without an interval of Wilson's."""
 Tasks = Mapping[ConfusionMatrix, int]
 """How many tasks have such counts of runs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resampled:
-    """Bootstrap intervals by evaluator and figure: of shares only where runs share tasks."""
-
-    shares_tasks: bool
-    """Whether some task has several runs, so that runs are not independent."""
-    intervals: Mapping[int, Mapping[str, Interval | Undefined]]
-
-
-def resampled(audit: Audit) -> Resampled:
-    """The intervals of all evaluators that speak, in at most three queries."""
-    counted = counted_items(audit.study, audit.query.split)
-    tasks = counted.aggregate(n=Count("run__task", distinct=True))["n"]
-    shares_tasks = tasks < audit.population.runs
-    by_evaluator = _by_task(audit) if shares_tasks else {}
-    intervals = {
-        each.evaluator.pk: evaluator_intervals(
-            _scored(each, by_evaluator[each.evaluator.pk] if shares_tasks else single_trials(each)),
-            BOOTSTRAPPED if shares_tasks else NO_SHARES,
-            seed=audit.study.sample_seed,
-        )
-        for each in (audit.evaluators if audit.query.counts_silence else audit.speaking)
-    }
-    return Resampled(shares_tasks=shares_tasks, intervals=intervals)
+Intervals = Mapping[str, Interval | Undefined]
+"""By figure."""
 
 
 def single_trials(audit: EvaluatorAudit) -> Tasks:
@@ -310,20 +330,3 @@ def _scored(audit: EvaluatorAudit, tasks: Tasks) -> Tasks:
     for matrix, n in tasks.items():
         found[matrix.with_silence_as_error()] += n
     return found
-
-
-def _by_task(audit: Audit) -> Mapping[int, Tasks]:
-    counts: defaultdict[int, defaultdict[int, Counter[Cell]]] = defaultdict(
-        lambda: defaultdict(Counter)
-    )
-    said = counted_items(audit.study, audit.query.split).filter(run__evaluations__is_current=True)
-    of = "run__evaluations"
-    columns = (f"{of}__evaluator", f"{of}__verdict", "verdict__verdict", "run__task")
-    for (evaluator, verdict, reference, task), n in tally(said, *columns).items():
-        passed = PASSED_BY_VERDICT.get(verdict)
-        counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
-    references = references_by_task(audit.study, audit.query.split)
-    return {
-        evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())
-        for evaluator, tasks in counts.items()
-    }

@@ -135,6 +135,17 @@ class Population:
         """N: runs with a reference verdict of success or failure."""
         return self.references.runs
 
+    @property
+    def left_out(self) -> list[tuple[Group, Any, int]]:
+        """The groups that no figure counts, in words, with how many runs they have."""
+        return [(each, words, n) for each, words in LEFT_OUT.items() if (n := self.groups[each])]
+
+    @property
+    def settled_by(self) -> list[tuple[Any, int]]:
+        """How the reference verdicts of the counted runs came about, in words."""
+        words = dict(ReferenceVerdict.Origin.choices)
+        return [(words[key], n) for key, n in sorted(self.origins.items()) if n]
+
 
 def items_of(study: Study, split: str = "") -> QuerySet[StudyItem]:
     """The items of a study: of all its tasks, or of those in that split."""

@@ -104,10 +104,10 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
         repaired: with where errors belong and who corrects them, in three queries more.
     """
     if not repaired:
-        return [Finding(audit=each) for each in facts.audit.by_errors]
+        return [Finding(audit=each) for each in facts.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
     corrections, with_stub = best_corrections(facts)
-    audits = {str(each.evaluator.pk): each for each in facts.audit.evaluators}
+    audits = {str(each.evaluator.pk): each for each in facts.evaluators}
     return [
         Finding(
             audit=each,
@@ -116,7 +116,7 @@ def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
             after=audits[correction.by.key] if correction else None,
             with_stub=with_stub.get(each.evaluator.pk),
         )
-        for each in facts.audit.by_errors
+        for each in facts.by_errors
     ]
 
 
@@ -166,7 +166,7 @@ def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int
     Only evaluators that speak of enough runs to be ranked; of equals one of the same kind, else
     the first in their order.
     """
-    ranked = {each.evaluator.pk for each in facts.audit.speaking if not each.has_little_coverage}
+    ranked = {each.evaluator.pk for each in facts.speaking if not each.has_little_coverage}
     best: dict[int, Correction] = {}
     real: dict[int, Correction] = {}
     for pair in compare_all(facts.study, facts.sources):
@@ -186,7 +186,7 @@ def worst_and_its_repair(facts: AuditFacts) -> tuple[VerdictSource, VerdictSourc
     first two where nobody corrects any. None without two.
     """
     corrections, _ = best_corrections(facts)
-    for each in facts.audit.by_errors:
+    for each in facts.by_errors:
         if correction := corrections.get(each.evaluator.pk):
             return facts.sources.named(str(each.evaluator.pk)), correction.by
     evaluators = facts.sources.evaluators

@@ -20,7 +20,6 @@ from judging.analysis.audits.figures import QUESTIONS, corrected, draw, figures,
 from judging.analysis.audits.people.reports import agreement, detectors, people
 from judging.analysis.audits.population import (
     FAILURE,
-    LEFT_OUT,
     Shown,
     counted_items,
     items_in_cells,
@@ -44,7 +43,7 @@ from runs.models.parsing import QueryError
 
 def protocol(facts: AuditFacts) -> Report:
     """What must be known of the study to read the other reports."""
-    study, population = facts.study, facts.audit.population
+    study, population = facts.study, facts.population
     guideline = Guideline.objects.filter(study=study).order_by("-version").first()
     rows: list[list[Value]] = [
         ["counted", gettext("runs with a reference verdict"), population.runs],
@@ -59,9 +58,8 @@ def protocol(facts: AuditFacts) -> Report:
         ],
     ]
     rows += [
-        [f"left_out_{group}", gettext("left out: %(why)s") % {"why": why}, population.groups[group]]
-        for group, why in LEFT_OUT.items()
-        if population.groups.get(group)
+        [f"left_out_{group}", gettext("left out: %(why)s") % {"why": why}, n]
+        for group, why, n in population.left_out
     ]
     if stubs := stubs_of(study):
         names = ", ".join(map(str, stubs))
@@ -255,5 +253,5 @@ def report_files(facts: AuditFacts, ending: str) -> Iterator[tuple[Path, str]]:
     if ending != "csv":
         whole = [made[name] for name, entry in _WHOLE.entries.items() if not entry.lists_runs]
         yield Path(f"report.{ending}"), _document(facts, whole, ending)
-    for key in QUESTIONS if facts.audit.speaking else ():
-        yield Path("pictures") / f"{key}.svg", str(draw(facts.audit, key, facts.resampled))
+    for key in QUESTIONS if facts.speaking else ():
+        yield Path("pictures") / f"{key}.svg", str(draw(facts, key))

@@ -44,7 +44,7 @@ from judging.analysis.causes.sums import read_tag, tag_words, with_tags
 from judging.analysis.counting import tally
 from judging.analysis.failure_modes.pages import failure_beside
 from judging.analysis.miniwob.causes import walked_failure
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest, wants_partial

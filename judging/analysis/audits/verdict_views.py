@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
@@ -28,7 +27,8 @@ from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selec
 from judging.analysis.audits.tables import TriangleTable
 from judging.analysis.audits.verdict_sources import VerdictSources
 from judging.analysis.audits.views import audit_page
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.counting import tally
+from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest
@@ -37,14 +37,11 @@ from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100
 SPREADS = {ANY: gettext_lazy("any verdict differs"), PEOPLE: gettext_lazy("annotators differ")}
-_OFFERED: dict[str, str | Promise] = {
-    "fn-fp": gettext_lazy("wrong: FN or FP"),
-    "fn": "FN",
-    "fp": "FP",
-    "tp": "TP",
-    "tn": "TN",
-    "none": gettext_lazy("no verdict"),
-}
+_OFFERED = (
+    ("fn-fp", gettext_lazy("wrong: FN or FP")),
+    *((cell, cell.upper()) for cell in ("fn", "fp", "tp", "tn")),
+    ("none", gettext_lazy("no verdict")),
+)
 MOST_GROUPS = 300
 
 
@@ -89,14 +86,6 @@ def _selection(request: AppRequest, sources: VerdictSources) -> Selection:
         return read_selection(request.GET, sources)
 
 
-class Choice(NamedTuple):
-    """Something that can be chosen."""
-
-    value: str
-    words: str
-    is_chosen: bool = False
-
-
 def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dict[str, Any]:
     """The filters that hold, and those that there could be, in one query."""
     shown = selection.evaluators or sources.speaking
@@ -107,14 +96,18 @@ def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dic
         # Cells that hold are sent along when one more is chosen.
         "kept": [each.address for each in selection.cells],
         "cells": [
-            (each.shown, [Choice(f"{each.key}_{cells}", str(it)) for cells, it in _OFFERED.items()])
-            for each in sources.columns(sources.evaluators)
+            ("", _("any")),
+            *(
+                (
+                    each.shown,
+                    [(f"{each.key}_{cells}", f"{it} · {each.shown}") for cells, it in _OFFERED],
+                )
+                for each in sources.columns(sources.evaluators)
+            ),
         ],
-        "spreads": [
-            Choice(key, str(name), selection.spread == key) for key, name in SPREADS.items()
-        ],
+        "spreads": [("", _("any")), *SPREADS.items()],
         "groups": list(_groups(study, selection)),
-        "evaluators": [Choice(each.key, each.shown, each in shown) for each in sources.evaluators],
+        "evaluators": [(each.key, each.shown, each in shown) for each in sources.evaluators],
     }
 
 
@@ -141,23 +134,21 @@ def _cell_words(cells: Sequence[Shown]) -> str:
 
 def _groups(
     study: Study, selection: Selection
-) -> Iterable[tuple[str, str | Promise, Sequence[Choice]]]:
+) -> Iterable[tuple[str, str | Promise, str, list[tuple[str, str]]]]:
     """The values that occur, of each grouping with more than one; the most frequent first."""
     items = counted_items(study).annotate(
         **{f"of_{name}": expression for name, expression in GROUPINGS.items()}
     )
-    rows = list(
-        items.order_by().values_list(*(f"of_{name}" for name in GROUPINGS)).annotate(n=Count("*"))
-    )
+    counts = tally(items, *(f"of_{name}" for name in GROUPINGS))
     for place, (name, words) in enumerate(GROUP_NAMES.items()):
-        counts: Counter[str] = Counter()
-        for row in rows:
-            counts[row[place]] += row[-1]
+        of_group: Counter[str] = Counter()
+        for values, n in counts.items():
+            of_group[values[place]] += n
         chosen = selection.groups.get(name, "")
         choices = [
-            Choice(value, f"{value[:80]} ({n})", value == chosen)
-            for value, n in counts.most_common(MOST_GROUPS)
+            (value, f"{value[:80]} ({n})")
+            for value, n in of_group.most_common(MOST_GROUPS)
             if value
         ]
         if len(choices) > 1 or chosen:
-            yield name, words, choices
+            yield name, words, chosen, [("", _("any")), *choices]

@@ -20,7 +20,6 @@ from judging.analysis.audits.figures import BY_KEY, QUESTIONS, draw, figures_of,
 from judging.analysis.audits.population import (
     FAILURE,
     INFEASIBLE,
-    LEFT_OUT,
     SUCCESS,
     counted_items,
     splits_of,
@@ -36,9 +35,9 @@ from judging.analysis.audits.reports import (
     document,
 )
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, as_picture, attached, check_address
+from judging.analysis.reports.registry import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
-from judging.models import ReferenceVerdict, Study, StudyItem
+from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT as READS
 from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
 from judging.studies.tables import study_link
@@ -64,19 +63,11 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
     after it.
     """
     facts = facts_of(request, study)
-    audit = facts.audit
-    population = audit.population
-    origins = dict(ReferenceVerdict.Origin.choices)
+    population = facts.population
     context = {
         "study": study,
-        "audit": audit,
+        "audit": facts,
         "population": population,
-        "origins": [(origins[key], n) for key, n in sorted(population.origins.items()) if n],
-        "left_out": [
-            (group, name, n)
-            for group, name in LEFT_OUT.items()
-            if (n := population.groups.get(group))
-        ],
         "query": facts.query,
         "findings": findings(facts),
         "splits": facts.query.split_choices(splits_of(study)),
@@ -97,11 +88,10 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
 def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
     """The pictures of the page, which take longer than all its figures."""
     facts = facts_of(request, study)
-    intervals = facts.resampled
     drawn = [
-        (BY_KEY[key], question, draw(facts.audit, key, intervals))
+        (BY_KEY[key], question, draw(facts, key))
         for key, question in QUESTIONS.items()
-        if facts.audit.speaking
+        if facts.speaking
     ]
     return as_part(
         request,
@@ -133,11 +123,11 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "query": facts.query,
-        "audit": facts.audit,
+        "audit": facts,
         "choices": facts.query.choices("no_verdict"),
-        "notes": rule_notes(facts.audit),
-        "figures": figures_of(facts.audit, facts.resampled),
-        "shares_tasks": facts.resampled.shares_tasks,
+        "notes": rule_notes(facts),
+        "figures": figures_of(facts),
+        "shares_tasks": facts.shares_tasks,
         "corrected": html_tables(AUDIT.make("corrected", facts)) if facts.corrected else [],
     }
     return as_part(request, "audits/_audit_figures", context, part="matrices")
@@ -224,7 +214,7 @@ def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
     if name not in QUESTIONS:
         raise Http404
     facts = facts_of(request, study, in_file=True)
-    return as_picture(draw(facts.audit, name, facts.resampled), name)
+    return as_picture(draw(facts, name), name)
 
 
 PER_PAGE = 50

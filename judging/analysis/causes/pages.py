@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.explanations import decided_by, expected_by
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.population import (
     JudgedItem,
     Shown,
@@ -185,7 +186,7 @@ class CausePanel:
 
 def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
-    found = [each for each in causes_of(study) if each.errors.total]
+    found = [each for each in causes_of(Audit(study)) if each.errors.total]
     decided = deciders(study, [each.audit.evaluator for each in found])
     return [CausePanel(each, decided.get(each.audit.evaluator.pk, ())) for each in found]
 

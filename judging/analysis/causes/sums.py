@@ -12,7 +12,7 @@ from django.db.models import F, FilteredRelation, Q, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from judging.analysis.audits.matrices import Audit, EvaluatorAudit, audit_of
+from judging.analysis.audits.matrices import Audit, EvaluatorAudit
 from judging.analysis.audits.population import FAILURE, SUCCESS, Shown
 from judging.models import Cause, CauseTag, Evaluation, EvaluatorVersion, Repair, Study, StudyItem
 from judging.statistics.confusion import ConfusionMatrix
@@ -116,11 +116,10 @@ class CauseAudit:
         )
 
 
-def causes_of(study: Study, audit: Audit | None = None) -> list[CauseAudit]:
+def causes_of(audit: Audit) -> list[CauseAudit]:
     """The causes of every evaluator that has a verdict, in one query more than the audit."""
-    audit = audit or audit_of(study)
     sums: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for evaluator, error, causes, repair in _tags(study):
+    for evaluator, error, causes, repair in _tags(audit.study):
         tags = (*(f"cause.{cause}" for cause in causes), f"repair.{repair}", TAGGED)
         sums[evaluator].update((tag, error) for tag in tags)
     return [CauseAudit(each, sums[each.evaluator.pk]) for each in audit.speaking]

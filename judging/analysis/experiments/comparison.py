@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.facts import Facts
-from judging.analysis.experiments.figures import Configuration, figures_of
+from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.pairs import FLIPPED, By, Cell, Paired, Pairing, Side, pair_up
 from judging.analysis.experiments.sources import Source
 from judging.analysis.gate.reading import command_line, side_words
@@ -107,7 +107,7 @@ class Comparison:
 
 
 def _accuracy(side: Side, source: Source) -> Share:
-    configurations = figures_of(side.scope, source).configurations
+    configurations = ExperimentFigures(side.scope, source).configurations
     chosen = [each for each in configurations if side.agent in (None, each.agent)]
     return Share(sum(each.successes for each in chosen), sum(each.decided for each in chosen))
 

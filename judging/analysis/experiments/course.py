@@ -12,7 +12,7 @@ from django.db.models.functions import Cast, Coalesce, Greatest
 
 from judging.analysis.counting import tally
 from judging.analysis.experiments.figures import Configuration, ExperimentFigures
-from judging.analysis.experiments.population import DECIDED, RunResult, Scope
+from judging.analysis.experiments.population import DECIDED, RunResult
 from judging.statistics.figures import Share
 from runs.launching.policies.words import Saving, saving_in
 from runs.models import Event, Run
@@ -39,9 +39,9 @@ class Length(NamedTuple):
         return str(self.first) if self.first == self.last else f"{self.first}–{self.last}"
 
 
-def lengths_of(figures: ExperimentFigures, scope: Scope) -> list[Length]:
+def lengths_of(figures: ExperimentFigures) -> list[Length]:
     """All configurations in one query; the ranges are the same for all of them."""
-    counts = scope.counts(figures.source, "agent", "n_steps", "standing", among=DECIDED)
+    counts = figures.scope.counts(figures.source, "agent", "n_steps", "standing", among=DECIDED)
     most = max((steps for _agent, steps, _standing in counts), default=0)
     width = next((each for each in WIDTHS if most <= each * MOST_BINS), -(-most // MOST_BINS))
     runs: Counter[tuple[int, int]] = Counter()
@@ -132,9 +132,9 @@ def with_detections(runs: QuerySet[Any]) -> QuerySet[Any]:
     return counted
 
 
-def detections_of(figures: ExperimentFigures, scope: Scope) -> list[Detections]:
+def detections_of(figures: ExperimentFigures) -> list[Detections]:
     """All configurations, in one query: runs without any mark are what is left of the others."""
-    marked = scope.standing(figures.source).filter(standing__in=DECIDED, has_anomaly=True)
+    marked = figures.scope.standing(figures.source).filter(standing__in=DECIDED, has_anomaly=True)
     counts = tally(with_detections(marked), "agent", "standing", "detections", "recoveries")
     return [Detections(each, counts) for each in figures.configurations]
 
@@ -153,9 +153,9 @@ class Looped(NamedTuple):
     not_looked_at: int
 
 
-def loops_of(figures: ExperimentFigures, scope: Scope) -> list[Looped]:
+def loops_of(figures: ExperimentFigures) -> list[Looped]:
     """All configurations, in one query. What retry policies noticed has no part in it."""
-    counts = scope.counts(figures.source, "agent", "loop")
+    counts = figures.scope.counts(figures.source, "agent", "loop")
     found = []
     for each in figures.configurations:
         of = {loop: n for (agent, loop), n in counts.items() if agent == each.pk}
@@ -172,9 +172,11 @@ class StoppedEarly(NamedTuple):
     saved: Saving = Saving(0, None)
 
 
-def stopped_early(scope: Scope, figures: ExperimentFigures) -> Mapping[int, StoppedEarly]:
+def stopped_early(figures: ExperimentFigures) -> Mapping[int, StoppedEarly]:
     """By configuration, of the runs that count; in one query."""
-    stopped = scope.counted(figures.source).filter(end_reason=Run.EndReason.HARNESS_LOOP_STOP)
+    stopped = figures.scope.counted(figures.source).filter(
+        end_reason=Run.EndReason.HARNESS_LOOP_STOP
+    )
     found: dict[int, StoppedEarly] = {}
     rows = stopped.values_list("agent", "n_steps", "cost", "record__extra__recovery")
     for agent, n_steps, cost, recovery in rows:

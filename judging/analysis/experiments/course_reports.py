@@ -46,7 +46,7 @@ from webagent.trajectory.verdict_records import Mode
 def recovery(facts: Facts) -> Report:
     """One row a configuration: success without recovery, and rescued by one."""
     found, won = facts.detections, RunResult.SUCCESS
-    stopped_by = stopped_early(facts.scope, facts.figures)
+    stopped_by = stopped_early(facts.figures)
     has_any = any(each.most or each.recovered for each in found) or any(
         each.by_actions.count for each in facts.loops
     )
@@ -158,7 +158,7 @@ def lengths(facts: Facts) -> Report:
         return facts.cell(each.share, each.configuration, steps=f"{each.first}-{each.last}")
 
     return report_of(
-        lengths_of(facts.figures, facts.scope),
+        lengths_of(facts.figures),
         [
             (CONFIGURATION, lambda each: each.configuration.name),
             (on_pages(_("steps"), is_text=True), lambda each: each.words),

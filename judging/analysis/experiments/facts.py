@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.experiments.course import Detections, Looped, detections_of, loops_of
-from judging.analysis.experiments.figures import Configuration, ExperimentFigures, figures_of
+from judging.analysis.experiments.figures import Configuration, ExperimentFigures
 from judging.analysis.experiments.groups import Placed, placed_tasks
 from judging.analysis.experiments.pairs import By, Pairing, pair_all
 from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult, Scope
@@ -120,7 +120,7 @@ class Facts:
 
     @cached_property
     def figures(self) -> ExperimentFigures:
-        return figures_of(self.scope, self.source)
+        return ExperimentFigures(self.scope, self.source)
 
     @property
     def configurations(self) -> Sequence[Configuration]:
@@ -163,11 +163,11 @@ class Facts:
 
     @cached_property
     def detections(self) -> list[Detections]:
-        return detections_of(self.figures, self.scope)
+        return detections_of(self.figures)
 
     @cached_property
     def loops(self) -> list[Looped]:
-        return loops_of(self.figures, self.scope)
+        return loops_of(self.figures)
 
     @cached_property
     def pairings(self) -> list[tuple[Configuration, Configuration, Pairing]]:

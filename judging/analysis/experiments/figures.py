@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -157,37 +157,26 @@ class Configuration:
         return max(0.0, (self.ended - self.started).total_seconds())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentFigures:
-    """All configurations of an experiment under one source, and how many runs stand where."""
+    """All configurations of an experiment under one source, and how many runs stand where.
 
-    source: Source
-    configurations: Sequence[Configuration]
-    sums: Sequence[Sums] = field(repr=False)
+    Takes two queries, however many runs there are.
+    """
 
-    @property
-    def standings(self) -> Counter[RunResult]:
-        return standings_of(self.sums)
-
-    @property
-    def decided(self) -> int:
-        return sum(each.decided for each in self.configurations)
-
-    @property
-    def counted(self) -> int:
-        return sum(each.counted for each in self.configurations)
-
-
-def figures_of(scope: Scope, source: Source) -> ExperimentFigures:
-    """The figures, in two queries, however many runs there are."""
-    sums = _sums(scope, source)
-    by_agent: defaultdict[int, list[Sums]] = defaultdict(list)
-    for each in sums:
-        by_agent[each.agent].append(each)
-    agents = AgentConfiguration.objects.in_bulk(by_agent)
-    names = configuration_names(agents.values())
-    found = [Configuration(agents[pk], name, by_agent[pk]) for pk, name in names.items()]
-    return ExperimentFigures(source=source, configurations=found, sums=sums)
+    def __init__(self, scope: Scope, source: Source) -> None:
+        self.scope, self.source = scope, source
+        self.sums = _sums(scope, source)
+        by_agent: defaultdict[int, list[Sums]] = defaultdict(list)
+        for each in self.sums:
+            by_agent[each.agent].append(each)
+        agents = AgentConfiguration.objects.in_bulk(by_agent)
+        names = configuration_names(agents.values())
+        self.configurations: Sequence[Configuration] = [
+            Configuration(agents[pk], name, by_agent[pk]) for pk, name in names.items()
+        ]
+        self.standings = standings_of(self.sums)
+        self.decided = sum(each.decided for each in self.configurations)
+        self.counted = sum(each.counted for each in self.configurations)
 
 
 def configuration_names(agents: Iterable[AgentConfiguration]) -> dict[int, str]:

@@ -18,7 +18,6 @@ from judging.analysis.experiments.population import (
     DECIDED,
     LEFT_OUT_BY_CONFIGURATION,
     RunResult,
-    Scope,
 )
 from judging.analysis.experiments.sources import Source, with_said
 from judging.analysis.reports.columns import (
@@ -202,11 +201,9 @@ class TrialFigures(NamedTuple):
     """Of how many of these runs the selector says anything; None without a selector."""
 
 
-def trials_of(
-    figures: ExperimentFigures, scope: Scope, selector: Source | None
-) -> list[TrialFigures]:
+def trials_of(figures: ExperimentFigures, selector: Source | None) -> list[TrialFigures]:
     """pass@k and pass^k of every configuration; with a selector one query more."""
-    picked = _picked(scope, figures.source, selector) if selector else {}
+    picked = _picked(figures, selector) if selector else {}
     return [_trials(each, *picked.get(each.pk, (None, None))) for each in figures.configurations]
 
 
@@ -228,7 +225,7 @@ def _trials(
 
 
 def _picked(
-    scope: Scope, source: Source, selector: Source
+    figures: ExperimentFigures, selector: Source
 ) -> dict[int, tuple[Sequence[Picked], Share]]:
     """By configuration: the trials of each task by what both say; in one query.
 
@@ -236,7 +233,7 @@ def _picked(
     joined under one name.
     """
     said = with_said(Run.objects.order_by(), selector).filter(pk=OuterRef("pk")).values("said")
-    runs = scope.standing(source).filter(standing__in=DECIDED)
+    runs = figures.scope.standing(figures.source).filter(standing__in=DECIDED)
     chosen = runs.annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
     counts: defaultdict[tuple[int, int], Counter[tuple[str | None, str]]] = defaultdict(Counter)
     for (agent, task, word, standing), alike in tally(
@@ -285,7 +282,7 @@ def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> st
 def trials(facts: Facts) -> Report:
     """One row a configuration and k."""
     selector = facts.query.selector
-    found = trials_of(facts.figures, facts.scope, selector)
+    found = trials_of(facts.figures, selector)
     best = _("best of k") if selector else ""
     return Report(
         columns=[

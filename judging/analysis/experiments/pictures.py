@@ -112,7 +112,7 @@ def _lengths(facts: Facts) -> dict[int, SafeString]:
         return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
     rows: defaultdict[int, list[IntervalRow]] = defaultdict(list)
-    for each in lengths_of(facts.figures, facts.scope):
+    for each in lengths_of(facts.figures):
         rows[each.configuration.pk] += [row(each)] if each.share.total else []
     return {
         each.pk: interval_picture(
@@ -126,7 +126,7 @@ def _trials(facts: Facts) -> dict[int, SafeString]:
     """pass@k, pass^k and the best of k, of configurations with several trials of a task."""
     return {
         found.configuration.pk: _curves(found)
-        for found in trials_of(facts.figures, facts.scope, facts.query.selector)
+        for found in trials_of(facts.figures, facts.query.selector)
         if len(found.rows) > 1
     }
 

@@ -7,7 +7,7 @@ never the third.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -167,15 +167,18 @@ class Selection:
         return str(FILTERS[key].words(value))
 
 
-def read_selection(query: QueryDict, source: Source) -> Selection:
-    """The selection of an address. Raises QueryError where a value is none that runs could have."""
-    chosen = {name: query.get(name, "") for name in FILTERS if name in query}
+def read_chosen(query: QueryDict, names: Iterable[str] = FILTERS) -> dict[str, str]:
+    """What an address chooses runs by, of these filters.
+
+    Raises QueryError where a value is none that runs could have.
+    """
+    chosen = {name: query.get(name, "") for name in names if name in query}
     for key, value in chosen.items():
         try:
             _check(key, value)
         except ValueError as error:
             raise QueryError(key) from error
-    return Selection(source, chosen)
+    return chosen
 
 
 def runs_url(experiment: Experiment, source: Source, **chosen: object) -> str:

@@ -33,7 +33,7 @@ from judging.analysis.experiments.pairs import Side
 from judging.analysis.experiments.pictures import QUESTIONS, draw, shown_sections
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
-from judging.analysis.experiments.selection import Selection, read_selection
+from judging.analysis.experiments.selection import Selection, read_chosen
 from judging.analysis.failure_modes.pages import FailureForm, with_failure_modes
 from judging.analysis.gate.reading import command_line
 from judging.analysis.hint_effects.reports import HINTS
@@ -42,9 +42,8 @@ from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import KNOWN
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.registry import Registry
+from judging.analysis.reports.registry import Registry, as_file, as_picture, attached, check_address
 from judging.analysis.reports.report import Cell
-from judging.analysis.reports.views import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.permissions import needs
@@ -177,7 +176,7 @@ def experiment_runs_file(request: AppRequest, scope: Scope, ending: str) -> Http
 
 def _selection(request: AppRequest, facts: Facts) -> Selection:
     with bad_queries():
-        return read_selection(request.GET, facts.source)
+        return Selection(facts.source, read_chosen(request.GET))
 
 
 @for_readers

@@ -6,19 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
-from django.db.models import (
-    BooleanField,
-    Case,
-    CharField,
-    Exists,
-    JSONField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-    When,
-)
+from django.db.models import CharField, Exists, JSONField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -89,8 +77,7 @@ def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
 
     Raises ValueError where it is no such word.
     """
-    shown: QuerySet[Any] = with_words(runs).annotate(shows_it=_shows(word, by))
-    return shown.filter(shows_it=True)
+    return with_words(runs).filter(_shows(word, by))
 
 
 def side_key(side: Side) -> str:
@@ -131,26 +118,16 @@ def _modes(rows: QuerySet[Any, Any]) -> Subquery:
     return Subquery(rows[:1], output_field=JSONField())
 
 
-def _shows(word: str, by: ModeSource) -> Case:
-    # A case takes what is unknown for no, where NOT would take it for unknown.
-    yes, no = Value(True), Value(False)
-    spoken = _spoken(by)
+def _shows(word: str, by: ModeSource) -> Q:
+    spoiled = _names(Mode.ENVIRONMENT, by)
     if word == UNKNOWN:
-        cases = [When(spoken, then=no)]
-        return Case(*cases, default=yes, output_field=BooleanField())
+        return ~_spoken(by)
     if word == NONE:
-        cases = [*(When(_names(mode, by), then=no) for mode in Mode), When(spoken, then=yes)]
-    elif (side := side_named(word)) is not None:
-        of_agent = [When(_names(Mode.ENVIRONMENT, by), then=no)]
-        cases = [*of_agent, When(_says(side, by), then=yes)]
-    elif Mode(word) is Mode.ENVIRONMENT:
-        cases = [When(_names(Mode.ENVIRONMENT, by), then=yes)]
-    else:
-        cases = [
-            When(_names(Mode.ENVIRONMENT, by), then=no),
-            When(_names(Mode(word), by), then=yes),
-        ]
-    return Case(*cases, default=no, output_field=BooleanField())
+        return _spoken(by) & ~Q(*(_names(mode, by) for mode in Mode), _connector=Q.OR)
+    if (side := side_named(word)) is not None:
+        return _says(side, by) & ~spoiled
+    mode = Mode(word)
+    return spoiled if mode is Mode.ENVIRONMENT else _names(mode, by) & ~spoiled
 
 
 def _spoken(by: ModeSource) -> Q:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from django.views.decorators.vary import vary_on_headers
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.reports import errors_of, failure_modes, failures_of
 from judging.analysis.audits.views import as_part, audit_page
+from judging.analysis.experiments.selection import FILTERS, read_chosen
 from judging.analysis.failure_modes.pages import (
     REVIEW,
     ChosenRunsForm,
@@ -36,7 +36,7 @@ from judging.analysis.failure_modes.services import (
     review_runs,
     undo_reviews,
 )
-from judging.analysis.failure_modes.sources import ModeSource, definitions, mode_words, showing
+from judging.analysis.failure_modes.sources import ModeSource, definitions, showing
 from judging.analysis.reports.html import html_tables
 from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
@@ -45,8 +45,8 @@ from judging.studies.access import AUDIT, record_unblindings
 from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.permissions import demand, needs
 from runs.models import AgentConfiguration, Run
-from runs.models.parsing import QueryError, ids_of, read_number
-from runs.operations.error_views import BadQueryError, bad_queries
+from runs.models.parsing import ids_of
+from runs.operations.error_views import bad_queries
 from webagent.trajectory.verdict_records import Mode
 
 PER_PAGE = 100
@@ -173,75 +173,43 @@ def audit_failures(request: AppRequest, study: Study) -> HttpResponse:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FailureSelection:
-    """Some failures of a study: `agent`, `mode` and `by`, as an address names them."""
-
-    chosen: Mapping[str, str]
-
-    @property
-    def query(self) -> str:
-        return urlencode(self.chosen)
-
-    def chips(self, study: Study) -> list[tuple[str, str]]:
-        """What is chosen in words, and the query without it."""
-        found = []
-        for key in self.chosen:
-            rest = {name: value for name, value in self.chosen.items() if name != key}
-            found.append((self._words(key, study), urlencode(rest)))
-        return found
-
-    def runs(self, study: Study) -> QuerySet[Any]:
-        """The runs; with the environment's also those that ended in its errors."""
-        runs = failures_of(study)
-        mode = self.chosen.get("mode")
-        if mode == Mode.ENVIRONMENT:
-            of_either = Q(pk__in=runs.values("pk")) | Q(pk__in=errors_of(study).values("pk"))
-            runs = Run.objects.filter(of_either)
-        if "agent" in self.chosen:
-            runs = runs.filter(agent=self.chosen["agent"])
-        if mode:
-            runs = showing(runs, mode, ModeSource(self.chosen.get("by", ModeSource.KNOWN)))
-        listed: QuerySet[Any] = runs.select_related("task", "agent")
-        return listed.order_by("task__external_id", "agent", "trial", "pk")
-
-    def _words(self, key: str, study: Study) -> str:
-        value = self.chosen[key]
-        if key == "mode":
-            return mode_words(value)
-        if key == "by":
-            return str(ModeSource(value).label)
-        # Only agents that acted here are named: others may be hidden from the reader.
-        agents = AgentConfiguration.objects.filter(runs__study_items__study=study, pk=value)
-        return str(agents.first() or value)
+def _chips(study: Study, chosen: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is chosen in words, and the query without it."""
+    for key, value in chosen.items():
+        words = FILTERS[key].words(value)
+        if key == "agent":  # only those that acted here: others may be hidden from the reader
+            acted = AgentConfiguration.objects.filter(runs__study_items__study=study)
+            words = acted.filter(pk=value).first() or value
+        yield str(words), urlencode({name: v for name, v in chosen.items() if name != key})
 
 
-def read_selection(query: Mapping[str, str]) -> FailureSelection:
-    """The selection of an address. Raises BadQueryError for a value that no runs could have."""
-    chosen = {key: query[key] for key in ("agent", "mode", "by") if key in query}
-    if "agent" in chosen and read_number(chosen["agent"]) is None:
-        raise BadQueryError(QueryError("agent"))
-    if "mode" in chosen:
-        with bad_queries("mode"):
-            mode_words(chosen["mode"])
-    if "by" in chosen:
-        with bad_queries("by"):
-            ModeSource(chosen["by"])
-    return FailureSelection(chosen)
+def _failing(study: Study, chosen: Mapping[str, str]) -> QuerySet[Any]:
+    """The failures so chosen; with the environment's also runs that ended in its errors."""
+    runs, mode = failures_of(study), chosen.get("mode")
+    if mode == Mode.ENVIRONMENT:
+        of_either = Q(pk__in=runs.values("pk")) | Q(pk__in=errors_of(study).values("pk"))
+        runs = Run.objects.filter(of_either)
+    if "agent" in chosen:
+        runs = runs.filter(agent=chosen["agent"])
+    if mode:
+        runs = showing(runs, mode, ModeSource(chosen.get("by", ModeSource.KNOWN)))
+    listed: QuerySet[Any] = runs.select_related("task", "agent")
+    return listed.order_by("task__external_id", "agent", "trial", "pk")
 
 
 @audit_page
 def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
     """The runs behind a number of that page."""
-    selection = read_selection(request.GET)
-    page = Paginator(selection.runs(study), PER_PAGE).get_page(request.GET.get("page"))
+    with bad_queries():
+        chosen = read_chosen(request.GET, ("agent", "mode", "by"))
+    page = Paginator(_failing(study, chosen), PER_PAGE).get_page(request.GET.get("page"))
     listed = with_failure_modes(page.object_list)
     items = StudyItem.objects.filter(study=study, run__in=[run.pk for run in listed])
     record_unblindings(user=request.user, items=items, reason="failures of an audit")
     context = {
         "study": study,
-        "selection": selection,
-        "chips": selection.chips(study),
+        "query": urlencode(chosen),
+        "chips": list(_chips(study, chosen)),
         "page": page,
         "listed": listed,
         "form": FailureForm(),

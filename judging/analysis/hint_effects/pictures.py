@@ -18,7 +18,7 @@ from judging.analysis.hint_effects.reading import MISSING, Cell, HintEffects
 from judging.analysis.reports.showing import DASH, points_words, range_words, why_undefined
 from judging.statistics.comparison import Difference
 from judging.statistics.figures import Reason, Undefined
-from runs.interface.pictures import LINE, as_picture, canvas, write
+from runs.interface.pictures import LINE, as_picture, block, canvas, write
 from runs.launching.experiments.hint_plans import Condition
 from webagent.knowledge.entries import Level, Relatedness
 
@@ -48,13 +48,9 @@ class HeatCell(NamedTuple):
 
 
 def _draw_cell(axes: Axes, cell: HeatCell, url: str, left: float, top: float, width: float) -> None:
-    # As `drawing` itself does: Matplotlib is loaded by those who draw.
-    from matplotlib.patches import Rectangle
-
     kind, paint = _heat(cell.heat)
-    place = (left, top)
     gid = f".heat.{kind}"
-    axes.add_patch(Rectangle(place, width, CELL, fc=paint, ec=LINE, lw=1, url=url, gid=gid))
+    block(axes, (left, top), width, CELL, fc=paint, ec=LINE, lw=1, url=url, gid=gid)
     middle = left + width / 2
     write(axes, middle, top + 19, cell.words, "name", ha="center", size=15)
     for number, note in enumerate(cell.notes):

@@ -32,7 +32,7 @@ from judging.analysis.hint_effects.pictures import (
 from judging.analysis.hint_effects.reading import MISSING, HintEffects, TaskEffect, TrialRun
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_picture
+from judging.analysis.reports.registry import as_picture
 from judging.statistics.figures import Share
 from runs.interface.fragments import AppRequest
 from runs.interface.listing import listed

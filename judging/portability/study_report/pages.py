@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.explanations import Explanation
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
-from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit, Resampled, corrected_rates
+from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit
 from judging.analysis.audits.people.agreement import Agreement, OnQuestion, Pair, agreement_of
 from judging.analysis.audits.people.reports import agreement_report
-from judging.analysis.audits.population import FAILURE, LEFT_OUT, SUCCESS, shown
+from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.pictures_bars import CauseBar, causes_picture
@@ -208,14 +208,12 @@ def _cut(text: str) -> str:
     return f"{text[:TEXT_CHARS]}… " + _("(%(n)d more characters)") % {"n": left_out}
 
 
-def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -> dict[str, Any]:
+def overview(audit: Audit, people: People) -> dict[str, Any]:
     """What the page shows; figures come from where the site's own pages have them."""
-    pages = pages_of(audit)
+    study, pages = audit.study, pages_of(audit)
     agreement = named(agreement_of(study), people)
     by_question = agreement_report(agreement)
     newest = study.guidelines.order_by("-version").first()
-    origins = dict(ReferenceVerdict.Origin.choices)
-    groups = audit.population.groups
     return {
         "study": study,
         "audit": audit,
@@ -227,27 +225,25 @@ def overview(study: Study, audit: Audit, intervals: Resampled, people: People) -
             for member in study.members.select_related("user").order_by("part", "user__username")
         ],
         "stubs": stubs_of(study),
-        "n_runs": sum(groups.values()),
-        "origins": [(origins[key], n) for key, n in sorted(audit.population.origins.items()) if n],
-        "left_out": [(words, n) for group, words in LEFT_OUT.items() if (n := groups.get(group))],
+        "n_runs": audit.population.groups.total(),
         "agreement": agreement,
         "tables": html_tables(by_question),
         "notes": by_question.notes,
         "evaluators": [(pages[each.evaluator.pk], each) for each in audit.speaking],
         "figures": [
             (kind, [(found, _cells(pages, found)) for found in row])
-            for kind, row in figures_of(audit, intervals)
+            for kind, row in figures_of(audit)
         ],
-        "shares_tasks": intervals.shares_tasks,
-        "corrected": corrected_rates(audit),
+        "shares_tasks": audit.shares_tasks,
+        "corrected": audit.corrected,
         "pictures": [
-            (BY_KEY[key], question, draw(audit, key, intervals, partial(_cells, pages)))
+            (BY_KEY[key], question, draw(audit, key, partial(_cells, pages)))
             for key, question in QUESTIONS.items()
             if audit.speaking
         ],
         "explained": [
             _causes(found, pages[found.audit.evaluator.pk])
-            for found in causes_of(study, audit)
+            for found in causes_of(audit)
             if found.errors.total
         ],
     }

@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from judging.analysis.audits.explanations import decided_by
-from judging.analysis.audits.matrices import EvaluatorAudit, audit_of, resampled
+from judging.analysis.audits.matrices import Audit, EvaluatorAudit
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.sums import with_tags
 from judging.models import Cause, Repair, Study, StudyItem
@@ -88,8 +88,8 @@ class _Report:
 
     def write_overview(self) -> None:
         """The first page, and one for each evaluator with its runs by cell."""
-        audit = audit_of(self._study)
-        shown = overview(self._study, audit, resampled(audit), self._people)
+        audit = Audit(self._study)
+        shown = overview(audit, self._people)
         shown["items"] = _listed(self._study)
         self._page(INDEX, "index", shown, root="")
         pages = pages_of(audit)

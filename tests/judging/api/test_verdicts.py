@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import Audit
 from judging.evaluating import services as evaluating_batches
 from judging.models import EvaluationBatch, Study, StudyItem, Unblinding
 from runs.api import authentication
@@ -39,7 +39,7 @@ def caller() -> Caller:
 
 def test_matrices_are_those_of_the_audit(study: Study, caller: Caller) -> None:
     answer = caller.get(f"/studies/{study.pk}/matrices").json()
-    audit = audit_of(study)
+    audit = Audit(study)
     assert answer["population"]["counted"] == audit.population.runs == 2
     (told_of,) = answer["evaluators"]
     matrix = audit.evaluators[0].matrix

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.audits.what_if.recomputing import Change, compare
 from judging.analysis.audits.what_if.settings import read_setting
@@ -109,7 +109,7 @@ def test_every_matrix_is_what_a_count_run_by_run_gives(study: Study) -> None:
             each.matrix.fp,
             each.matrix.no_verdict,
         )
-        for each in audit_of(study).evaluators
+        for each in Audit(study).evaluators
     }
     assert shown == counted_by_hand(study)
     assert shown == {
@@ -141,7 +141,7 @@ def test_what_after_repairs_of_before_has_a_cause(study: Study) -> None:
 
 @pytest.mark.parametrize("name", ["webarena-strict", "before"])
 def test_real_errors_are_repaired_and_their_causes_tagged(study: Study, name: str) -> None:
-    causes = {each.audit.evaluator.name: each for each in causes_of(study)}
+    causes = {each.audit.evaluator.name: each for each in causes_of(Audit(study))}
     before = causes[name]
     assert before.errors == Counted(23, 6)
     assert before.repairable.fn == before.errors.fn

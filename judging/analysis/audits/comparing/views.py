@@ -42,8 +42,8 @@ from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
 from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
+from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.report import Cell
-from judging.analysis.reports.views import as_file, check_address
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings, studies_hidden_from
 from runs.interface.fragments import AppRequest
@@ -114,14 +114,15 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
     comparison = Comparison(study, first, second)
     added = steps(facts, (first, second))
     flips = flip_cells(study, first, second, comparison.flips)
-    figures = (
-        (BY_KEY[key], *(BY_KEY[key].of(matrix) for matrix in comparison.matrices))
+    sides = ((first, second), comparison.matrices)
+    figures = [
+        (BY_KEY[key], [(by, BY_KEY[key].of(matrix)) for by, matrix in zip(*sides, strict=True)])
         for key in SIDE_BY_SIDE
-    )
+    ]
     return {
         "comparison": comparison,
         "query": urlencode({"first": first.key, "second": second.key}),
-        "sides": (first, second),
+        "sides": sides[0],
         "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
         "tables": [
             (reference, cells, _rows(study, comparison, cells, of_reference))
@@ -130,7 +131,7 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
                 ("failure", ON_FAILURE, comparison.flips.on_failure),
             )
         ],
-        "figures": list(figures),
+        "figures": figures,
         "groups": html_tables(comparison_report(study, comparison)),
         "additions": html_tables(added) if added.rows else [],
         "judged_tasks": [

@@ -24,6 +24,7 @@ from judging.analysis.reports.columns import (
     in_files,
     number,
     on_pages,
+    parted,
     text,
     value_and_ends,
     why,
@@ -116,10 +117,9 @@ def people(facts: AuditFacts) -> Report:
 
     On a page every annotator has columns of their own.
     """
-    kappa = Column(
-        "kappa",
+    kappa = parted(
+        ("kappa", "kappa_low", "kappa_high"),
         _("Cohen's kappa"),
-        parts=["kappa", "kappa_low", "kappa_high"],
         spread=lambda each: [number(each.matrix.kappa), *ends(each.kappa_interval)],
         show=_show_kappa,
     )
@@ -189,11 +189,9 @@ def detectors(facts: AuditFacts) -> Report:
 
 
 def _rate(key: str, words: Promise) -> Column:
-    ends = ("", "_low", "_high", "_undefined_because")
-    return Column(
-        key,
+    return parted(
+        [f"{key}{end}" for end in ("", "_low", "_high", "_undefined_because")],
         words,
-        parts=[f"{key}{end}" for end in ends],
         spread=lambda share: [*value_and_ends(share), why(share.value)],
         show=lambda share: show(share if share.total else share.value),
     )

@@ -24,7 +24,7 @@ from judging.analysis.progress.people_reports import (
     people_sentence,
 )
 from judging.analysis.reports.html import html_tables
-from judging.analysis.reports.views import as_file, check_address
+from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings
 from runs.interface.fragments import AppRequest

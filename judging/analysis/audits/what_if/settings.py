@@ -137,27 +137,18 @@ def has_switches(version: EvaluatorVersion) -> bool:
     return True
 
 
-def check_switches(query: Mapping[str, str]) -> None:
-    """Raises QueryError where an address names a rule, a stage or a task version that is none."""
-    kinds: dict[str, type[Rule] | type[StageName]] = {"off": Rule, "stages": StageName}
-    for name, kind in kinds.items():
-        if (given := query.get(name)) and _named_in(given, kind) is None:
-            raise QueryError(name)
-    read_choice(query, "tasks", TaskVersion)
-
-
 def read_setting(version: EvaluatorVersion, query: Mapping[str, str]) -> Setting:
-    """The setting of an address; what it says wrong or not at all stays as in the version."""
-    setting = setting_of(version)
-    if setting.rules is not None and (off := _named_in(query.get("off", ""), Rule)) is not None:
+    """The setting of an address; what it does not say stays as in the version.
+
+    Raises QueryError where it names a rule, a stage or a task version that is none.
+    """
+    off, stages = _named_in(query, "off", Rule), _named_in(query, "stages", StageName)
+    tasks, setting = read_choice(query, "tasks", TaskVersion), setting_of(version)
+    if setting.rules is not None and off is not None:
         setting = replace(setting, rules=ALL_RULES - set(off))
-    if setting.stages is not None:
-        stages = _named_in(query.get("stages", ""), StageName)
-        if stages is not None and set(stages) <= set(STAGES):
-            setting = replace(setting, stages=tuple(each for each in STAGES if each in stages))
-    if setting.tasks is not None and query.get("tasks") in list(TaskVersion):
-        setting = replace(setting, tasks=TaskVersion(query["tasks"]))
-    return setting
+    if setting.stages is not None and stages is not None and set(stages) <= set(STAGES):
+        setting = replace(setting, stages=tuple(each for each in STAGES if each in stages))
+    return replace(setting, tasks=tasks) if setting.tasks is not None and tasks else setting
 
 
 def switched(
@@ -165,17 +156,22 @@ def switched(
 ) -> Setting:
     """The setting of a form that was sent: what is not ticked is off."""
     off, kept = ALL_RULES.difference(on), set(STAGES).intersection(stages)
-    query = {"off": ".".join(off) or "none", "stages": ".".join(kept) or "none", "tasks": tasks}
-    return read_setting(version, query)
+    query = {"off": ".".join(off) or "none", "stages": ".".join(kept) or "none"}
+    known = {"tasks": tasks} if tasks in list(TaskVersion) else {}
+    return read_setting(version, query | known)
 
 
-def _named_in(text: str, kind: type[Rule] | type[StageName]) -> list[Rule | StageName] | None:
-    if text == "none":
-        return []
+def _named_in(
+    query: Mapping[str, str], key: str, kind: type[Rule] | type[StageName]
+) -> list[Rule | StageName] | None:
+    """Those that the address names, joined by dots; None where it says nothing of them."""
+    text = query.get(key, "")
+    if text in ("", "none"):
+        return [] if text else None
     try:
-        return [kind(name) for name in text.split(".")] if text else None
+        return [kind(name) for name in text.split(".")]
     except ValueError:
-        return None
+        raise QueryError(key) from None
 
 
 def _rules(name: str, config: Config) -> frozenset[Rule] | None:

@@ -29,7 +29,6 @@ from judging.analysis.audits.what_if.recomputing import compare, levers
 from judging.analysis.audits.what_if.settings import (
     SWITCHED,
     Setting,
-    check_switches,
     has_switches,
     read_setting,
     switched,
@@ -118,10 +117,8 @@ def _setting(
     version = by_key.get(wanted or opens_on) or worst_of(study, versions)
     if version is None:
         return None
-    query = request.GET.dict()
     with bad_queries():
-        check_switches(query)
-    return read_setting(version, query)
+        return read_setting(version, request.GET.dict())
 
 
 def switchable(study: Study) -> list[EvaluatorVersion]:

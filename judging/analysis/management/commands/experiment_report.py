@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, document
 from judging.analysis.experiments.sources import verdict_source
-from judging.analysis.reports.writing import ENDINGS, write
-from runs.interface.terminal import experiment_named, write_files
+from judging.analysis.reports.writing import ENDINGS
+from runs.interface.terminal import experiment_named
 
 
 class Command(BaseCommand):
@@ -37,27 +38,11 @@ class Command(BaseCommand):
         parser.add_argument("--table", choices=list(EXPERIMENT.entries), help="only this")
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
-    def handle(
-        self, *, experiment: str, table: str | None, out: Path | None, **options: Any
-    ) -> None:
+    def handle(self, *, experiment: str, **options: Any) -> None:
         query = ReportQuery(
             source=verdict_source(options["verdict"]) if options["verdict"] else None,
             selector=verdict_source(options["selector"]) if options["selector"] else None,
             by=By(options["pair_by"]) if options["pair_by"] else None,
         )
         facts = Facts(whole_scope(experiment_named(experiment)), query)
-        ending = ENDINGS[options["format"]]
-        if out is not None:
-            self._into_folder(facts, ending, out)
-        elif table is not None:
-            self.stdout.write(write(EXPERIMENT.make(table, facts), ending), ending="")
-        elif ending == "csv":
-            raise CommandError("one CSV file holds one table: give --table or --out")
-        else:
-            self.stdout.write(document(facts, ending), ending="")
-
-    def _into_folder(self, facts: Facts, ending: str, out: Path) -> None:
-        files = dict(EXPERIMENT.files(facts, ending))
-        if ending != "csv":
-            files[Path(f"report.{ending}")] = document(facts, ending)
-        self.stdout.write(f"{write_files(out, files)} files in {out}")
+        EXPERIMENT.answer(self, facts, options, partial(document, facts))

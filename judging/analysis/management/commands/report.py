@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from judging.analysis.audits.comparing.studies import TwoStudies, two_studies
 from judging.analysis.audits.comparing.study_reports import TWO_STUDIES
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.query import AuditQuery, NoVerdict, Pairing, Unsure
-from judging.analysis.audits.reports import AUDIT, BY_SPLIT, document, report_files
+from judging.analysis.audits.reports import AUDIT, BY_SPLIT, report_files
+from judging.analysis.audits.reports import document as audit_document
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.experiments.pairs import By
 from judging.analysis.reports.registry import Registry
 from judging.analysis.reports.writing import ENDINGS, write, write_document
 from judging.models import Study
 from judging.studies.management.arguments import study_named
-from runs.interface.terminal import write_files
 
 
 class Command(BaseCommand):
@@ -64,45 +65,34 @@ class Command(BaseCommand):
         )
         parser.add_argument("--out", type=Path, metavar="DIR", help="folder for a file each")
 
-    def handle(self, *, study: str, table: str | None, out: Path | None, **options: Any) -> None:
+    def handle(self, *, study: str, **options: Any) -> None:
         query = AuditQuery(
             unsure=Unsure(options["unsure"]),
             pairing=Pairing(options["pairing"]),
             no_verdict=NoVerdict(options["no_verdict"]),
             split=options["split"],
         )
-        ending = ENDINGS[options["format"]]
+        table, out, ending = options["table"], options["out"], ENDINGS[options["format"]]
+        registry: Registry[Any] = TWO_STUDIES if options["beside"] else AUDIT
+        facts: Any
         if options["beside"]:
             if query != AuditQuery():
                 raise CommandError("two studies side by side count in one way only")
-            self._write(TWO_STUDIES, _beside(study, options), ending, table, out)
-            return
-        if query.split and (out is not None or table not in (None, *BY_SPLIT)):
-            raise CommandError(f"of one split there are: {', '.join(BY_SPLIT)}")
-        self._write(AUDIT, AuditFacts(study_named(study), query), ending, table, out)
-
-    def _write(
-        self, registry: Registry[Any], facts: Any, ending: str, table: str | None, out: Path | None
-    ) -> None:
-        if table is not None and table not in registry:
-            raise CommandError(f"there is no table {table}: {', '.join(registry.entries)}")
-        if out is not None:
-            if table is not None:
-                files = {Path(f"{table}.{ending}"): write(registry.make(table, facts), ending)}
-            elif registry is AUDIT:
-                files = dict(report_files(facts, ending))
-            else:
-                files = dict(registry.files(facts, ending))
-            self.stdout.write(f"{write_files(out, files)} files in {out}")
-        elif table is not None:
-            self.stdout.write(write(registry.make(table, facts), ending), ending="")
-        elif ending == "csv":
-            raise CommandError("one CSV file holds one table: give --table or --out")
-        elif registry is AUDIT:
-            self.stdout.write(document(facts, ending), ending="")
+            facts = _beside(study, options)
+            document, files = partial(_document, facts), TWO_STUDIES.files(facts, ending)
         else:
-            title, made = facts.title(gettext("figures")), registry.for_document(facts)
-            self.stdout.write(write_document(title, made, ending), ending="")
+            if query.split and (out is not None or table not in (None, *BY_SPLIT)):
+                raise CommandError(f"of one split there are: {', '.join(BY_SPLIT)}")
+            facts = AuditFacts(study_named(study), query)
+            document, files = partial(audit_document, facts), report_files(facts, ending)
+        if table in registry and out is not None:
+            files = iter([(Path(f"{table}.{ending}"), write(registry.make(table, facts), ending))])
+        registry.answer(self, facts, options, document, files)
+
+
+def _document(facts: TwoStudies, ending: str) -> str:
+    made = TWO_STUDIES.for_document(facts)
+    return write_document(facts.title(gettext("figures")), made, ending)
 
 
 def _beside(study: str, options: Mapping[str, Any]) -> TwoStudies:

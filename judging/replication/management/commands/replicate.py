@@ -17,7 +17,7 @@ from judging.replication.services import take_up
 from judging.replication.study_parts import StudyFileError
 from judging.replication.work import REFUSED, Work, carry_out_here
 from runs.exports.services import replacing
-from runs.interface.terminal import interruptible, progress_bar, write_files
+from runs.interface.terminal import interruptible, progress_bar
 from runs.models import Run
 from webagent.trajectory.bundles import BlobError
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             report = True
         facts = ReplicationFacts(replication)
         if report:
-            self._report(facts, options)
+            facts.registry.answer(self, facts, options, facts.document)
         else:
             self.stdout.write(write(facts.report(PLAN), "txt"), ending="")
 
@@ -77,20 +77,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if not is_over:
             raise CommandError("Stopped. The same command with --resume goes on.", returncode=130)
-
-    def _report(self, facts: ReplicationFacts, options: dict[str, Any]) -> None:
-        ending, table, out = ENDINGS[options["format"]], options["table"], options["out"]
-        if table and table not in facts.registry:
-            raise CommandError(f"there is no table {table}: {', '.join(facts.registry.entries)}")
-        if out is not None:
-            files = dict(facts.files(ending))
-            self.stdout.write(f"{write_files(out, files)} files in {out}")
-        elif table:
-            self.stdout.write(write(facts.report(table), ending), ending="")
-        elif ending == "csv":
-            raise CommandError("one CSV file holds one table: give --table or --out")
-        else:
-            self.stdout.write(facts.document(ending), ending="")
 
 
 def _taken_up(file: Path) -> Replication:

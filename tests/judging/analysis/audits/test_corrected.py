@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.matrices import audit_of, corrected_rates
+from judging.analysis.audits.matrices import Audit
 from judging.statistics.figures import Interval, Reason, Undefined
 from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
@@ -28,7 +28,7 @@ def test_by_hand() -> None:
     cells = ["tp"] * 8 + ["fn"] * 2 + ["tn"] * 9 + ["fp"]
     audited.judged(world, audited.evaluator("judge"), cells)
     waiting(world, "judge", ["passed"] * 9 + ["failed"] * 11 + ["error"])
-    [found] = corrected_rates(audit_of(world.study))
+    [found] = Audit(world.study).corrected
     assert (found.passed.count, found.passed.total) == (9, 20)
     # TPR .8, TNR .9: (.45 + .9 - 1) / (.8 + .9 - 1)
     assert found.value == pytest.approx(0.35 / 0.7)
@@ -43,7 +43,7 @@ def test_a_judge_hardly_better_than_chance_gets_no_figure() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator("coin"), ["tp", "fn", "tn", "fp"])
     waiting(world, "coin", ["passed", "failed"])
-    [found] = corrected_rates(audit_of(world.study))
+    [found] = Audit(world.study).corrected
     assert found.value == found.interval == Undefined(Reason.WEAK_JUDGE)
     page = open_page(client_of(audited.auditor()), "audit_figures", world.study.pk)
     assert "hardly better than chance" in page.content.decode()
@@ -53,4 +53,4 @@ def test_nothing_waits_nothing_is_shown() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator(), ["tp", "tn"])
     world.add(None, of=audited.run(audited.task("odd", infeasible_reason="no such product")))
-    assert corrected_rates(audit_of(world.study)) == []
+    assert Audit(world.study).corrected == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.figures import BY_KEY, Measured
-from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, audit_of, resampled
+from judging.analysis.audits.figures import BY_KEY, Measured, measured
+from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, Audit
 from judging.analysis.audits.population import Group, Population, Shown, items_in, items_in_cells
 from judging.analysis.audits.views import listed_studies
 from judging.statistics.confusion import ConfusionMatrix
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_the_source_papers_matrix(paper: audited.Audited) -> None:
-    [found] = audit_of(paper.study).evaluators
+    [found] = Audit(paper.study).evaluators
     assert found.matrix == ConfusionMatrix(tp=23, fn=16, tn=36, fp=0)
     fn_share = Measured(found, BY_KEY["fn_share"])
     assert fn_share.value == pytest.approx(16 / 75)
@@ -29,7 +29,7 @@ def test_the_source_papers_matrix(paper: audited.Audited) -> None:
 
 
 def test_fifth_cell_and_its_reasons(mixed: audited.Audited) -> None:
-    first, second = audit_of(mixed.study).evaluators
+    first, second = Audit(mixed.study).evaluators
     assert first.matrix == ConfusionMatrix(
         tp=4, fn=3, tn=2, fp=1, no_verdict_on_success=3, no_verdict_on_failure=2
     )
@@ -52,7 +52,7 @@ def test_reasons_are_those_of_runs_without_a_verdict() -> None:
         item = world.add("success")
         audited.evaluation(item.run, judge, "error", reason="before", is_current=False)
         audited.evaluation(item.run, judge, verdict, reason=reason)
-    [found] = audit_of(world.study).evaluators
+    [found] = Audit(world.study).evaluators
     assert found.reasons == [(NO_REASON, 2), ("no answer", 1)]
 
 
@@ -89,7 +89,7 @@ def test_a_run_of_a_task_that_a_later_version_calls_infeasible_is_left_out(
 
 
 def test_every_count_is_the_number_of_runs_behind_it(mixed: audited.Audited) -> None:
-    for found in audit_of(mixed.study).evaluators:
+    for found in Audit(mixed.study).evaluators:
         matrix = found.matrix
         expected = [matrix.tp, matrix.fn, matrix.tn, matrix.fp, matrix.no_verdict]
         listed = [items_in_cells(mixed.study, found.evaluator, [cell]).count() for cell in Shown]
@@ -103,7 +103,7 @@ def test_earlier_evaluations_do_not_count() -> None:
     item = world.add("success")
     audited.evaluation(item.run, judge, "failed", is_current=False)
     audited.evaluation(item.run, judge, "passed")
-    [found] = audit_of(world.study).evaluators
+    [found] = Audit(world.study).evaluators
     assert found.matrix == ConfusionMatrix(tp=1, fn=0, tn=0, fp=0)
 
 
@@ -113,14 +113,14 @@ def test_another_studys_verdict_on_the_same_run_does_not_leak_in() -> None:
     theirs.add("failure", of=run)
     ours.add("success", of=run)
     audited.evaluation(run, audited.evaluator(), "passed")
-    assert audit_of(ours.study).evaluators[0].matrix.tp == 1
-    assert audit_of(theirs.study).evaluators[0].matrix.fp == 1
+    assert Audit(ours.study).evaluators[0].matrix.tp == 1
+    assert Audit(theirs.study).evaluators[0].matrix.fp == 1
 
 
 def test_figures_that_do_not_exist_say_why() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator(), ["tn", "tn"])
-    [found] = audit_of(world.study).evaluators
+    [found] = Audit(world.study).evaluators
     reasons = {
         key: value.reason
         for key in BY_KEY
@@ -142,10 +142,9 @@ def test_shared_tasks_give_an_interval_by_task() -> None:
         run = audited.run(audited.task(f"shared {number // 4}"))
         world.add("success", of=run)
         audited.evaluation(run, judge, "passed" if number < 4 else "failed")
-    audit = audit_of(world.study)
-    intervals = resampled(audit)
-    assert intervals.shares_tasks
-    recall = Measured(audit.evaluators[0], BY_KEY["recall"], intervals)
+    audit = Audit(world.study)
+    assert audit.shares_tasks
+    recall = measured(audit, audit.evaluators[0], BY_KEY["recall"])
     assert isinstance(recall.interval, Interval)
     assert isinstance(recall.by_task, Interval)
     # Runs of one task are all alike here, so there are 3 observations, not 12.

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.query import AuditQuery, NoVerdict
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Interval
@@ -56,7 +56,7 @@ def rows_of(world: audited.Audited, name: str, query: str = "") -> list[dict[str
 
 def test_an_evaluator_with_little_coverage_comes_after_the_others(shy: audited.Audited) -> None:
     """By its figures it is the best: it is never wrong, on three of ten runs."""
-    audit = audit_of(shy.study)
+    audit = Audit(shy.study)
     assert [each.evaluator.name for each in audit.speaking] == ["busy", "a-shy"]
     assert [each.evaluator.name for each in audit.set_apart] == ["a-shy"]
     for name in ("matrices", "figures"):
@@ -73,7 +73,7 @@ def test_whoever_is_wrong_less_often_but_silent_is_not_ranked_before(shy: audite
         audited.evaluation(item.run, audited.evaluator("a-shy"), "failed")
     errors = [
         (each.evaluator.name, each.matrix.fn + each.matrix.fp)
-        for each in audit_of(shy.study).by_errors
+        for each in Audit(shy.study).by_errors
     ]
     assert errors == [("zealous", 4), ("busy", 2), ("a-shy", 2)]
 
@@ -81,9 +81,9 @@ def test_whoever_is_wrong_less_often_but_silent_is_not_ranked_before(shy: audite
 def test_exactly_the_threshold_is_enough() -> None:
     world = audited.study()
     audited.judged(world, audited.evaluator("four of five"), ["tp"] * 4 + ["?s"])
-    assert not audit_of(world.study).set_apart
+    assert not Audit(world.study).set_apart
     audited.judged(world, audited.evaluator("four of five"), ["?s"])
-    assert audit_of(world.study).set_apart
+    assert Audit(world.study).set_apart
 
 
 def test_the_page_marks_it_and_says_why(shy: audited.Audited) -> None:
@@ -123,8 +123,8 @@ def test_no_verdict_counts_as_wrong_by_hand(shy: audited.Audited) -> None:
 def test_intervals_are_of_the_same_counts(shy: audited.Audited) -> None:
     """Each run is a task of its own; then two share one."""
     facts = AuditFacts(shy.study, WRONG)
-    [busy, silent] = facts.audit.evaluators
-    kappa = facts.resampled.intervals[silent.evaluator.pk]["kappa"]
+    [busy, silent] = facts.evaluators
+    kappa = facts.intervals[silent.evaluator.pk]["kappa"]
     assert silent.scored == ConfusionMatrix(tp=2, fn=4, tn=1, fp=3)
     assert isinstance(kappa, Interval)
     assert kappa.low < (0.3 - 0.5) / 0.5 < kappa.high
@@ -132,8 +132,8 @@ def test_intervals_are_of_the_same_counts(shy: audited.Audited) -> None:
     again = shy.add("success", of=audited.run(shy.items[0].run.task))
     audited.evaluation(again.run, silent.evaluator, "passed")
     facts = AuditFacts(shy.study, WRONG)
-    accuracy = facts.resampled.intervals[silent.evaluator.pk]["accuracy"]
-    assert facts.resampled.shares_tasks
+    accuracy = facts.intervals[silent.evaluator.pk]["accuracy"]
+    assert facts.shares_tasks
     assert isinstance(accuracy, Interval)
     # Over the runs with a verdict alone it would be 1 to 1.
     assert accuracy.low < 4 / 11 < accuracy.high < 1
@@ -142,10 +142,8 @@ def test_intervals_are_of_the_same_counts(shy: audited.Audited) -> None:
 def test_the_agents_success_rate_and_the_cells_stay_as_they_are(shy: audited.Audited) -> None:
     """An error of an evaluator is no failure of the agent, nor a verdict."""
     usual, wrong = AuditFacts(shy.study), AuditFacts(shy.study, WRONG)
-    assert vars(wrong.audit.population) == vars(usual.audit.population)
-    assert [each.matrix for each in wrong.audit.evaluators] == [
-        each.matrix for each in usual.audit.evaluators
-    ]
+    assert vars(wrong.population) == vars(usual.population)
+    assert [each.matrix for each in wrong.evaluators] == [each.matrix for each in usual.evaluators]
     assert rows_of(shy, "matrices", "no_verdict=wrong") == rows_of(shy, "matrices")
 
 

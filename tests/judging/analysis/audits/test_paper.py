@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import Audit
 from judging.statistics.confusion import ConfusionMatrix
 from tests.judging.analysis import papers
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alik
 
 
 def matrices(study: object) -> dict[str, ConfusionMatrix]:
-    return {each.evaluator.name: each.matrix for each in audit_of(study).evaluators}  # type: ignore[arg-type]
+    return {each.evaluator.name: each.matrix for each in Audit(study).evaluators}  # type: ignore[arg-type]
 
 
 def test_before_the_repair() -> None:

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from judging.analysis.audits.comparing.evaluators import Comparison
-from judging.analysis.audits.matrices import audit_of, resampled
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.query import AuditQuery
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.figures import Interval
@@ -69,16 +69,16 @@ def test_matrices_and_figures_are_of_one_split(parted: audited.Audited) -> None:
     assert figures["a", "fnr"] == pytest.approx(1 / 2)
     assert figures["a", "fn_share"] == pytest.approx(1 / 3)
     assert found["title"].startswith("Garden study (test): ")
-    assert audit_of(parted.study, AuditQuery(split="dev")).evaluators[0].matrix.runs == 2
-    assert audit_of(parted.study).evaluators[0].matrix.runs == 7
+    assert Audit(parted.study, AuditQuery(split="dev")).evaluators[0].matrix.runs == 2
+    assert Audit(parted.study).evaluators[0].matrix.runs == 7
 
 
 def test_intervals_are_of_the_split(parted: audited.Audited) -> None:
     """Where tasks have several runs, they are resampled from those of the split."""
     again = parted.add("success", of=audited.run(audited.task("t2")))
     audited.evaluation(again.run, audited.evaluator("a"), "passed")
-    of_dev = resampled(audit_of(parted.study, AuditQuery(split="dev")))
-    of_test = resampled(audit_of(parted.study, AuditQuery(split="test")))
+    of_dev = Audit(parted.study, AuditQuery(split="dev"))
+    of_test = Audit(parted.study, AuditQuery(split="test"))
     assert (of_dev.shares_tasks, of_test.shares_tasks) == (False, True)
     accuracy = of_test.intervals[pk("a")]["accuracy"]
     assert isinstance(accuracy, Interval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.population import Shown, items_in_cells
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.analysis.causes.sums import (
@@ -53,7 +54,7 @@ def tag(world: audited.Audited, judge: EvaluatorVersion, user: User, places, tag
 
 
 def found(world: audited.Audited, judge: EvaluatorVersion) -> CauseAudit:
-    return next(each for each in causes_of(world.study) if each.audit.evaluator == judge)
+    return next(each for each in causes_of(Audit(world.study)) if each.audit.evaluator == judge)
 
 
 def places(world: audited.Audited, judge: EvaluatorVersion, address: str) -> list[int]:

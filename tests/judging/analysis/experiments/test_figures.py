@@ -11,7 +11,7 @@ import pytest
 from django.utils.translation import override
 
 from judging.analysis.experiments.course import detections_of, stopped_early
-from judging.analysis.experiments.figures import configuration_names, figures_of, names_in
+from judging.analysis.experiments.figures import ExperimentFigures, configuration_names, names_in
 from judging.analysis.experiments.outcome_reports import selector_words, trials_of
 from judging.analysis.experiments.pairs import By, Cell, Side, pair_up
 from judging.analysis.experiments.population import RunResult, whole_scope
@@ -51,7 +51,10 @@ def test_published_accuracies_come_out_with_their_standard_errors() -> None:
         for name, (won, runs) in printed.items()
         for number, task in enumerate(tasks[:runs])
     )
-    found = {each.agent.name: each for each in figures_of(whole_scope(of), Source()).configurations}
+    found = {
+        each.agent.name: each
+        for each in ExperimentFigures(whole_scope(of), Source()).configurations
+    }
     words = {
         name: f"{100 * each.naive.value:.1f} ± {100 * each.naive.standard_error:.1f}"  # type: ignore[operator]  # both are numbers here
         for name, each in found.items()
@@ -99,7 +102,7 @@ def test_five_trials_of_which_two_succeed() -> None:
     agent = make_agent()
     made.store(made.run_row(of, task, agent, r, trial=n) for n, r in enumerate([1, 1, 0, 0, 0]))
     scope = whole_scope(of)
-    [found] = trials_of(figures_of(scope, Source()), scope, None)
+    [found] = trials_of(ExperimentFigures(scope, Source()), None)
     at_two = found.rows[1]
     assert at_two.k == 2
     assert at_two.pass_at.value == pytest.approx(0.7)
@@ -122,9 +125,9 @@ def test_a_perfect_selector_makes_best_of_k_pass_at_k_and_a_useless_one_the_mean
         audited.evaluation(run, perfect, "passed" if run.reward else "failed")
         audited.evaluation(run, useless, "passed")
     scope = whole_scope(of)
-    figures = figures_of(scope, Source())
-    [by_perfect] = trials_of(figures, scope, Source(perfect))
-    [by_useless] = trials_of(figures, scope, Source(useless))
+    figures = ExperimentFigures(scope, Source())
+    [by_perfect] = trials_of(figures, Source(perfect))
+    [by_useless] = trials_of(figures, Source(useless))
     for perfect_row, useless_row in zip(by_perfect.rows, by_useless.rows, strict=True):
         assert perfect_row.best is not None
         assert useless_row.best is not None
@@ -145,7 +148,7 @@ def test_a_selector_that_breaks_off_leaves_runs_as_they_are_and_is_told() -> Non
     for run, verdict in zip(runs, ["error", "passed", "failed"], strict=True):
         audited.evaluation(run, erring, verdict)
     scope = whole_scope(of)
-    [found] = trials_of(figures_of(scope, Source()), scope, Source(erring))
+    [found] = trials_of(ExperimentFigures(scope, Source()), Source(erring))
     best = [row.best.value for row in found.rows if row.best]
     assert best == pytest.approx([2 / 3, 5 / 6, 1.0])
     assert found.coverage == Share(2, 3)
@@ -170,7 +173,7 @@ def test_what_is_left_out_and_why() -> None:
     ]
     made.store(runs)
     made.settle(runs[-1], "not_executable")
-    [found] = figures_of(whole_scope(of), Source()).configurations
+    [found] = ExperimentFigures(whole_scope(of), Source()).configurations
     assert found.standings == {
         RunResult.SUCCESS: 1,
         RunResult.FAILURE: 1,
@@ -198,7 +201,7 @@ def test_sources_are_never_mixed() -> None:
     counted = {
         source.key: (found.successes, found.failures, found.undecided)
         for source in (Source(), Source(is_reference=True), Source(judge))
-        for found in figures_of(scope, source).configurations
+        for found in ExperimentFigures(scope, source).configurations
     }
     assert counted == {
         "reward": (4, 0, 0),
@@ -245,7 +248,7 @@ def test_clustered_error_duration_and_cost() -> None:
         for number, task in enumerate(tasks)
         for trial in (1, 2, 3)
     )
-    [found] = figures_of(whole_scope(of), Source()).configurations
+    [found] = ExperimentFigures(whole_scope(of), Source()).configurations
     # Three identical trials of a task say no more than one.
     assert found.naive.standard_error == pytest.approx(sqrt(0.4 * 0.6 / 75))
     assert found.clustered.standard_error == pytest.approx(sqrt(0.4 * 0.6 / 24))
@@ -261,7 +264,7 @@ def test_clustered_error_duration_and_cost() -> None:
 def test_unknown_cost_is_not_nothing() -> None:
     of, [task] = made.experiment(), made.tasks(1)
     made.store([made.run_row(of, task, make_agent(), 1.0)])
-    [found] = figures_of(whole_scope(of), Source()).configurations
+    [found] = ExperimentFigures(whole_scope(of), Source()).configurations
     assert found.cost.mean is None
     assert (found.cost.known, found.cost.runs) == (0, 1)
 
@@ -282,7 +285,7 @@ def test_detections_as_in_the_published_histogram() -> None:
         if times:
             made.mark(run, *[Event.Kind.LOOP] * times, *[Event.Kind.ROLLBACK] * times)
     scope = whole_scope(of)
-    [found] = detections_of(figures_of(scope, Source()), scope)
+    [found] = detections_of(ExperimentFigures(scope, Source()))
     assert found.numbers == [(0, 109, 52), (1, 22, 37), (2, 7, 7), (3, 0, 1)]
     assert f"{100 * float(found.among_detected.value):.1f}" == "39.2"  # type: ignore[arg-type]  # a number here
     assert (found.rescued, found.unaided, found.recovered) == (29, 109, 74)
@@ -299,7 +302,7 @@ def test_recoveries_are_read_from_the_record_or_from_the_marks() -> None:
     made.mark(runs[1], Event.Kind.LOOP)
     made.mark(runs[2], Event.Kind.FALSE_COMPLETION, Event.Kind.ROLLBACK)
     scope = whole_scope(of)
-    [found] = detections_of(figures_of(scope, Source()), scope)
+    [found] = detections_of(ExperimentFigures(scope, Source()))
     assert found.rescued == 2
 
 
@@ -392,7 +395,7 @@ def test_what_stopping_early_saved_is_told_by_configuration() -> None:
         ]
     )
     scope = whole_scope(of)
-    [found] = stopped_early(scope, figures_of(scope, Source())).values()
+    [found] = stopped_early(ExperimentFigures(scope, Source())).values()
     assert (found.runs, found.saved.steps) == (2, 60)
     assert found.saved.dollars == Decimal("0.15")
     # On the page beside the anomalies that led to it.

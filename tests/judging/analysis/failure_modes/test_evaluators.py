@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from judging.analysis.audits.matrices import audit_of
+from judging.analysis.audits.matrices import Audit
 from judging.evaluating.evaluating import Again, runs_to_evaluate, version_of
 from judging.evaluators.contract import having_read
 from judging.evaluators.failure_modes import FailureJudgeEvaluator
@@ -129,7 +129,7 @@ def test_they_are_no_judges_of_success() -> None:
     study = audited.study()
     item = study.add("failure")
     runs_ended.send(sender=Run, run_ids=[item.run_id])
-    names = {each.evaluator.name for each in audit_of(study.study).evaluators}
+    names = {each.evaluator.name for each in Audit(study.study).evaluators}
     assert "failure-modes-mechanical" not in names
     offered = {name for name, _ in RerunFacts().evaluators()}
     assert not {"failure-modes-mechanical", "failure-judge"} & offered
