@@ -20,12 +20,11 @@ from django.db import connection
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server", "django_db_setup"}
 NONE, SQLITE, POSTGRESQL = "none", "sqlite", "postgresql"
 MARKS = {SQLITE: "sqlite_only", POSTGRESQL: "postgresql_only"}
-# No test of a file meets a database that names none of these,
+# No test of a file meets a database that names none of these.
 _NAMES_DATABASE = re.compile(r"django_db|\b(?:worker|db|transactional_db|live_server|kept_rows)\b")
-# and none meets PostgreSQL where the whole file is for SQLite.
-_ALL_ON_SQLITE = re.compile(
-    r"^pytestmark = (?:\[[^\]]*?)?pytest\.mark\.sqlite_only\b", re.MULTILINE
-)
+_OF_WHOLE_FILE = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
+_MARK = re.compile(r"\bpytest\.mark\.(\w+)")
+_LEFT_OUT = re.compile(r"\bnot (\w+)")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,21 +38,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Two of three files have no test for PostgreSQL: there they need not be imported."""
-    if config.getoption("database") != [POSTGRESQL] or not collection_path.match("test_*.py"):
+    """A file of which no test is wanted need not be imported, unless it is asked for by name."""
+    if not collection_path.match("test_*.py") or any(
+        Path(named.partition("::")[0]).absolute() == collection_path for named in config.args
+    ):
         return None
-    return None if may_meet_postgresql(collection_path) else True
+    source = collection_path.read_text(encoding="utf-8")
+    database = set(config.getoption("database") or ())
+    expression = config.getoption("markexpr")
+    if database == {POSTGRESQL} and not may_meet_postgresql(source):
+        return True
+    return True if is_left_out(marks_of_file(source), expression, database) else None
 
 
-def may_meet_postgresql(path: Path) -> bool:
-    """False only where the words of the file say so; where all are collected, that is checked."""
-    source = path.read_text(encoding="utf-8")
-    return bool(_NAMES_DATABASE.search(source)) and not _ALL_ON_SQLITE.search(source)
+def marks_of_file(source: str) -> set[str]:
+    """The names of the marks that every test of the file has."""
+    of_all = _OF_WHOLE_FILE.search(source)
+    return set(_MARK.findall(of_all[1])) if of_all else set()
+
+
+def is_left_out(marks: set[str], expression: str, wanted: set[str]) -> bool:
+    """Whether no test with these marks is among those of `-m` and `--database`."""
+    is_list = "(" not in expression and " or " not in expression
+    if is_list and not marks.isdisjoint(_LEFT_OUT.findall(expression)):
+        return True
+    return bool(wanted) and POSTGRESQL not in wanted and {"django_db", "postgresql_only"} <= marks
+
+
+def may_meet_postgresql(source: str) -> bool:
+    """False only where the words of a file say so; where all are collected, that is checked."""
+    return bool(_NAMES_DATABASE.search(source)) and "sqlite_only" not in marks_of_file(source)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for path in {item.path for item in items if POSTGRESQL in databases_of(item)}:
-        if not may_meet_postgresql(path):
+        if not may_meet_postgresql(path.read_text(encoding="utf-8")):
             raise pytest.UsageError(f"{path}: some test meets PostgreSQL, but no word says so")
     wanted = set(config.getoption("database") or ())
     if not wanted:

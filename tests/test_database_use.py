@@ -1,11 +1,18 @@
 """Marks say which database a test meets."""
 
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-from tests.database_use import NONE, POSTGRESQL, SQLITE, databases_of, may_meet_postgresql
+from tests.database_use import (
+    NONE,
+    POSTGRESQL,
+    SQLITE,
+    databases_of,
+    is_left_out,
+    marks_of_file,
+    may_meet_postgresql,
+)
 
 
 class MarkedItem:
@@ -71,9 +78,33 @@ def test_marks_that_contradict_or_give_no_reason_are_refused(
         ('pytestmark = [pytest.mark.django_db]\n@pytest.mark.sqlite_only("x")', True),
     ],
 )
-def test_a_file_is_left_out_only_where_its_words_say_so(
-    tmp_path: Path, source: str, may: bool
+def test_a_file_is_left_out_only_where_its_words_say_so(source: str, may: bool) -> None:
+    assert may_meet_postgresql(source) is may
+
+
+def test_marks_of_a_file_are_those_of_all_its_tests() -> None:
+    assert marks_of_file("@pytest.mark.slow\ndef test_it():") == set()
+    assert marks_of_file("pytestmark = pytest.mark.slow\n@pytest.mark.browser") == {"slow"}
+    several = 'pytestmark = [\n    pytest.mark.django_db,\n    pytest.mark.sqlite_only("x"),\n]\n'
+    assert marks_of_file(several) == {"django_db", "sqlite_only"}
+
+
+@pytest.mark.parametrize(
+    ("marks", "expression", "wanted", "is_out"),
+    [
+        ({"slow"}, "not browser and not slow", set(), True),
+        ({"slow"}, "not browser", set(), False),
+        ({"slow"}, "not slow or browser", set(), False),
+        ({"slow"}, "not (slow and browser)", set(), False),
+        ({"slow"}, "slow", set(), False),
+        ({"django_db", "postgresql_only"}, "", {SQLITE, NONE}, True),
+        ({"django_db", "postgresql_only"}, "", {POSTGRESQL}, False),
+        ({"django_db", "postgresql_only"}, "", set(), False),
+        # What uses no database runs without one, whatever its file says.
+        ({"postgresql_only"}, "", {SQLITE, NONE}, False),
+    ],
+)
+def test_a_file_is_left_out_where_the_marks_of_all_its_tests_are(
+    marks: set[str], expression: str, wanted: set[str], is_out: bool
 ) -> None:
-    path = tmp_path / "test_it.py"
-    path.write_text(source)
-    assert may_meet_postgresql(path) is may
+    assert is_left_out(marks, expression, wanted) is is_out

@@ -19,7 +19,7 @@ from runs.launching.policies.rule_forms import RuleFormSet, rule_forms
 from runs.models import LearningJob
 from tests.judging.factories import annotators_of, make_study, next_assignment
 from tests.linear_time.growth import Sizes, size_grows_too_fast
-from tests.linear_time.sources import modules
+from tests.linear_time.sources import modules, package_of, packages
 from tests.runs.factories import make_experiment, make_user
 
 pytestmark = [
@@ -33,8 +33,10 @@ UNITS = ("a", "1", "1,", "[", '{"a":', "a b ")
 """For choices, numbers, lists of numbers, JSON and words."""
 
 
-def _forms() -> Iterator[type[forms.Form]]:
+def _forms(package: str) -> Iterator[type[forms.Form]]:
     for module in modules():
+        if package_of(module.__name__) != package:
+            continue
         for one in vars(module).values():
             if (
                 isinstance(one, type)
@@ -68,8 +70,13 @@ def given() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", tuple(_forms()), ids=lambda kind: kind.__name__)
-def test_a_form_takes_linear_time(kind: type[forms.Form], given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("package", packages())
+def test_forms_take_linear_time(package: str, given: dict[str, Any]) -> None:
+    for kind in _forms(package):
+        _takes_linear_time(kind, given)
+
+
+def _takes_linear_time(kind: type[forms.Form], given: dict[str, Any]) -> None:
     def clean(data: QueryDict) -> None:
         form = _made(kind, data, given)
         with suppress(ValueError):
@@ -84,7 +91,7 @@ def test_a_form_takes_linear_time(kind: type[forms.Form], given: dict[str, Any])
         def make(n: int, unit: str = unit) -> QueryDict:
             return _filled(names, n, unit)
 
-        assert size_grows_too_fast(clean, make, SIZES) is None, unit
+        assert size_grows_too_fast(clean, make, SIZES) is None, (kind, unit)
 
 
 def _made(kind: type[forms.Form], data: QueryDict, given: dict[str, Any]) -> forms.Form:
@@ -136,4 +143,4 @@ def test_more_than_linear_time_is_noticed(given: dict[str, Any]) -> None:
             return {"n": sum(one == other for one in words for other in words)}
 
     with pytest.raises(AssertionError, match="times per item"):
-        test_a_form_takes_linear_time(Quadratic, given)
+        _takes_linear_time(Quadratic, given)

@@ -6,7 +6,6 @@ import socket
 from functools import cache
 from pathlib import Path
 
-import pytesseract
 import pytest
 from PIL import Image
 
@@ -15,6 +14,8 @@ from webagent.vision.ocr import OcrUnavailable, lines_of_table, open_ocr
 from webagent.vision.screen import Box
 
 PICTURES = Path("tests/data/vision")
+# By name: pytesseract imports pandas.
+TESSERACT = "pytesseract.pytesseract.tesseract_cmd"
 
 
 @cache
@@ -53,7 +54,7 @@ def test_a_package_without_models_says_so(tmp_path):
 
 
 def test_without_its_program_tesseract_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", str(tmp_path / "tesseract"))
+    monkeypatch.setattr(TESSERACT, str(tmp_path / "tesseract"))
     with pytest.raises(OcrUnavailable, match="apt install tesseract-ocr"):
         open_ocr("tesseract")
 
@@ -78,7 +79,7 @@ def test_a_broken_tesseract_says_what_to_do(
     script = tmp_path / "tesseract"
     script.write_text(f"#!/bin/sh\n{program}\n")
     script.chmod(0o755)
-    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", str(script))
+    monkeypatch.setattr(TESSERACT, str(script))
     with pytest.raises(OcrUnavailable) as broken:
         open_ocr("tesseract").read(Image.new("RGB", (20, 20)))
     assert message in str(broken.value)
