@@ -93,6 +93,7 @@ def test_a_session_that_cannot_be_one_is_none(key: str) -> None:
     assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/runs/")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_new_password_ends_every_session_but_none_of_others() -> None:
     user, other = make_user("annotator", "ann"), make_user("annotator", "bob")
@@ -155,6 +156,7 @@ def tries(n: int, *, name: str = "ann{n}", address: str = "198.51.100.{n}") -> l
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_one_address_gets_ten_tries_at_a_name(guarded) -> None:
     make_user("annotator", "ann")
@@ -237,6 +239,7 @@ def test_limits_go_by_the_address_that_our_proxies_saw(guarded, settings, proxie
     assert log_in("ann", "192.0.2.9", proxies=proxies).status_code == 302
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_one_address_does_not_try_every_name(guarded) -> None:
     codes = tries(MOST_TRIES + 5, address="198.51.100.1")
@@ -247,6 +250,7 @@ def test_one_address_does_not_try_every_name(guarded) -> None:
     assert Client().post("/login/", right, headers=elsewhere).status_code == 302
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_log_in_outlives_an_upgrade_and_the_way_back() -> None:
     """Every version keeps sessions as Django does, and names Django's own backend in them."""

@@ -245,6 +245,7 @@ def test_accounts_and_roles_changed_by_an_administrator() -> None:
     assert secret not in str(AuditEntry.objects.values())
 
 
+@pytest.mark.slow
 def test_log_ins_and_failures(settings) -> None:
     settings.AXES_ENABLED = True
     settings.AXES_FAILURE_LIMIT = 3
@@ -271,6 +272,7 @@ def test_the_page_is_not_for_everybody(role) -> None:
     assert [client.get(path).status_code for path in ("/acts/", "/acts.csv")] == [403, 403]
 
 
+@pytest.mark.slow
 def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> None:
     person = make_user("engineer", "eve")
     client = client_of(person)
@@ -288,6 +290,7 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     assert client.get(odd).status_code == 200
 
 
+@pytest.mark.slow
 def test_log_ins_stand_apart_from_changes() -> None:
     person = make_user("engineer", "eve")
     client = client_of(person)
@@ -388,6 +391,7 @@ def test_the_command_writes_all_of_it(tmp_path) -> None:
     assert "\n0 entries" in out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_flushing_is_the_one_way_in_which_acts_go() -> None:
     record_entry(RUNS_EXPORTED)

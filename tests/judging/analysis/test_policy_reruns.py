@@ -81,6 +81,7 @@ def settle(run: Run, verdict: str) -> None:
     study.items.update(status="settled")
 
 
+@pytest.mark.slow
 def test_whose_word_a_failure_is_makes_the_difference() -> None:
     by_reward, by_people, by_matcher = ended("failure"), ended("success"), ended("success")
     settle(by_people, "failure")
@@ -125,6 +126,7 @@ def test_a_marked_cause_counts_once_its_label_may_be_read() -> None:
     assert answers(policy, reader)[run.pk] is PlanOutcome.RERUN
 
 
+@pytest.mark.slow
 def test_a_rule_reruns_up_to_its_number_and_follows_its_own_reruns() -> None:
     run = ended()
     policy = make_policy({"when": "failed_outcome", "at_most": 2})
@@ -226,6 +228,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
     assert "0 of 2 runs would be rerun" in text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() -> None:
     client = client_of(make_user("engineer"))
     experiment = make_experiment("Hoses")
@@ -246,6 +249,7 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
     assert "already queued or running" in client.get(url, asked).content.decode()
 
 
+@pytest.mark.slow
 def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerun_views, "MOST_OFFERED", 1)
     client, older = client_of(make_user("engineer")), make_experiment("Hoses")
@@ -259,6 +263,7 @@ def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.M
         assert "1 of 1 runs would be rerun" in text, source
 
 
+@pytest.mark.slow
 def test_the_page_takes_a_study_and_selected_runs() -> None:
     client, run = client_of(make_user("engineer")), ended()
     study = make_study(runs=[run, make_run(pictures=False)])

@@ -54,6 +54,7 @@ def test_matrices_are_those_of_the_audit(study: Study, caller: Caller) -> None:
     assert answer["definitions"]["fn_share"]["formula"] == "FN / N"
 
 
+@pytest.mark.slow
 def test_verdicts_and_evaluations_are_listed_and_their_reader_noted(
     study: Study, caller: Caller
 ) -> None:
@@ -97,6 +98,7 @@ def test_tables_are_those_of_the_page(study: Study, caller: Caller, name: str) -
     assert answer.json()["rows"] == page.json()["rows"]
 
 
+@pytest.mark.slow
 def test_who_may_not_read_audits_gets_none(study: Study) -> None:
     for path in ("matrices", "verdicts", "evaluations", "tables/matrices"):
         told(Caller(make_user("annotator")).get(f"/studies/{study.pk}/{path}"), 403)
@@ -104,6 +106,7 @@ def test_who_may_not_read_audits_gets_none(study: Study) -> None:
         told(Caller(make_user()).get(f"/studies/{study.pk + 1}/{path}"), 404)
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_runs(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authentication, "MINUTE_S", 10**12)  # sets nothing aside meanwhile
 
@@ -126,6 +129,7 @@ def test_queries_do_not_grow_with_runs(caller: Caller, monkeypatch: pytest.Monke
     assert queries(few) == queries(many)
 
 
+@pytest.mark.slow
 def test_a_batch_is_launched_once_watched_and_stopped(
     study: Study, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

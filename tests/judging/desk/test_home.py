@@ -31,6 +31,7 @@ def home(user: User) -> str:
     return client.get("/").content.decode()
 
 
+@pytest.mark.slow
 def test_annotators_see_their_runs_and_disputes() -> None:
     study = make_study(runs=3, adjudicators=1, name="Garden")
     user = annotators_of(study)[0]
@@ -42,6 +43,7 @@ def test_annotators_see_their_runs_and_disputes() -> None:
     assert "see step 2" in shown
 
 
+@pytest.mark.slow
 def test_progress_and_own_disputes_are_read_once() -> None:
     study = make_study(runs=3, adjudicators=1)
     make_dispute(study)
@@ -55,11 +57,13 @@ def test_progress_and_own_disputes_are_read_once() -> None:
     assert sum(sql.startswith("SELECT COUNT") and "judging_dispute" in sql for sql in asked) == 1
 
 
+@pytest.mark.slow
 def test_adjudicators_see_what_to_decide() -> None:
     dispute = make_dispute()
     assert "dispute to decide" in home(adjudicators_of(dispute.item.study)[0])
 
 
+@pytest.mark.slow
 def test_adjudicators_see_the_oldest_disputes_and_verdicts_once_they_opened_them() -> None:
     study = make_study(runs=7, adjudicators=1)
     disputes = [make_dispute(study) for _ in range(6)]
@@ -86,6 +90,7 @@ def _waits(client: Client) -> str:
     return client.get("/").content.decode().split('<ul class="waits">')[1].split("</section>")[0]
 
 
+@pytest.mark.slow
 def test_an_overruled_label_is_told_once() -> None:
     dispute = make_dispute()
     study = dispute.item.study
@@ -100,6 +105,7 @@ def test_an_overruled_label_is_told_once() -> None:
     assert "Dispute decided:" in home(right)
 
 
+@pytest.mark.slow
 def test_work_that_waits_for_people_leads_to_it() -> None:
     make_dispute(make_study(runs=3, adjudicators=1))
     shown = home(make_user("engineer"))
@@ -109,6 +115,7 @@ def test_work_that_waits_for_people_leads_to_it() -> None:
     assert shown.index(waits) < shown.index("In the last week")
 
 
+@pytest.mark.slow
 def test_empty_pages_say_what_to_do() -> None:
     assert "Ask an engineer to add you" in home(make_user("annotator"))
     engineer = make_user("engineer")
@@ -131,6 +138,7 @@ def test_a_visit_ends_after_half_an_hour() -> None:
     assert begin_visit(user, later + timedelta(minutes=5)) == noon + timedelta(minutes=20)
 
 
+@pytest.mark.slow
 def test_the_first_visit_offers_three_steps(settings: Any) -> None:
     settings.ALLOWS_DEMO = True
     client = client_of(make_user("engineer"))
@@ -171,6 +179,7 @@ def test_without_runs_they_are_the_next_step(page: str, settings: Any) -> None:
     assert not any(offers(address))
 
 
+@pytest.mark.slow
 def test_an_installation_for_others_offers_no_demo() -> None:
     client = client_of(make_user("engineer"))
     assert reverse("judging:demo_load") not in client.get(reverse("judging:home")).content.decode()
@@ -178,6 +187,7 @@ def test_an_installation_for_others_offers_no_demo() -> None:
     assert not AuditEntry.objects.filter(kind="demo.asked").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("role", "is_told"), [("engineer", True), ("annotator", False)])
 def test_who_may_rerun_is_told_of_work_that_nobody_takes(
     role: str, is_told: bool, monkeypatch: pytest.MonkeyPatch
@@ -191,6 +201,7 @@ def test_who_may_rerun_is_told_of_work_that_nobody_takes(
     assert "<html" not in part
 
 
+@pytest.mark.slow
 def test_news_lead_to_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     user = make_user("engineer")
     user.preferences["home"] = {"last": (timezone.now() - timedelta(days=1)).isoformat()}
@@ -211,6 +222,7 @@ def test_news_lead_to_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "More than 1 runs were added." in home(user)
 
 
+@pytest.mark.slow
 def test_settled_runs_lead_to_the_audit_that_changed() -> None:
     one = audited.study()
     one.add("success")
@@ -221,6 +233,7 @@ def test_settled_runs_lead_to_the_audit_that_changed() -> None:
     assert news.format("/audit/", 2, "s") in home(user)
 
 
+@pytest.mark.slow
 def test_a_rerun_that_ended_worse_is_news_to_who_started_it() -> None:
     user, now = make_user("engineer"), timezone.now()
     original = make_run(pictures=False, outcome="success")

@@ -52,6 +52,7 @@ def alone(stub: LLMStub) -> list[Asked]:
     return [asked for asked in stub.asked if asked.headers]
 
 
+@pytest.mark.slow
 def test_every_stage_goes_up_in_a_batch_of_its_own(judge: LLMStub, study: str) -> None:
     said = evaluate(study)
     assert said.count("3 requests handed in as batch") == 2
@@ -69,6 +70,7 @@ def test_every_stage_goes_up_in_a_batch_of_its_own(judge: LLMStub, study: str) -
     assert len(judge.asked) == 6
 
 
+@pytest.mark.slow
 def test_what_fails_in_a_batch_is_asked_alone(judge: LLMStub, study: str) -> None:
     usual = always(True)
 
@@ -83,6 +85,7 @@ def test_what_fails_in_a_batch_is_asked_alone(judge: LLMStub, study: str) -> Non
     assert len(alone(judge)) == 1
 
 
+@pytest.mark.slow
 def test_a_batch_is_fetched_later_by_its_id(
     judge: LLMStub, study: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

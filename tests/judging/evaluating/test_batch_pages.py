@@ -70,6 +70,7 @@ def page(client: Client, path: str, **headers: str) -> str:
 
 
 class TestStarting:
+    @pytest.mark.slow
     def test_one_batch_for_each_evaluator(self, world: audited.Audited) -> None:
         client = client_of(audited.auditor())
         path = address("audit_evaluate", world.study.pk)
@@ -192,6 +193,7 @@ def evaluator_of_rules_off() -> Any:
 
 
 class TestWatching:
+    @pytest.mark.slow
     def test_moving_batch_asks_again_and_an_ended_one_does_not(
         self, world: audited.Audited
     ) -> None:

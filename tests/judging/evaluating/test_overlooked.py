@@ -39,6 +39,7 @@ def names_of(run: Run) -> set[str]:
     return set(run.evaluations.values_list("evaluator__name", flat=True))
 
 
+@pytest.mark.slow
 @pytest.mark.fault(6, "the end of runs and the messages for their evaluation are never heard of")
 def test_what_nobody_was_told_of_is_evaluated_once(
     monkeypatch: pytest.MonkeyPatch, findings: Findings
@@ -135,6 +136,7 @@ def test_a_walk_goes_on_where_it_stopped_and_the_next_comes_later(
     assert is_walk_due()
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_the_runs(django_assert_max_num_queries: Any):
     for _ in range(3):
         lost()

@@ -23,6 +23,7 @@ from tests.webagent.llm.stub_models import KEY
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("figures and prompts, alike on both"),
+    pytest.mark.slow,
 ]
 
 MODEL = """

@@ -194,6 +194,7 @@ class TestImporting:
         report = brought(csv_of(*["7,label,ann,,,success,,,,"] * 30))
         assert (report.bad, len(report.listed)) == (30, 20)
 
+    @pytest.mark.slow
     def test_what_is_decided_stays_and_studies_of_people_here_are_not_entered(self, tmp_path):
         first, second = make_run(pictures=False), make_run(pictures=False)
         brought(agreed_and_disputed(first, second))
@@ -206,6 +207,7 @@ class TestImporting:
         with pytest.raises(CommandError, match="imports cannot add to it"):
             call_command("import_labels", str(file), study=here.name)
 
+    @pytest.mark.slow
     def test_labels_and_verdicts_may_come_in_either_order(self):
         run = make_run(pictures=False)
         row = f"run_id,kind,annotator,verdict,by\n{run.pk},"
@@ -217,6 +219,7 @@ class TestImporting:
             assert (item.status, item.n_labels) == ("settled", 2)
             assert item.verdict.verdict == "failure"
 
+    @pytest.mark.slow
     def test_a_decision_may_stand_among_labels_of_its_run_in_one_file(self):
         first, second = make_run(pictures=False), make_run(pictures=False)
         header = "run_id,kind,annotator,verdict,by\n"
@@ -238,6 +241,7 @@ class TestImporting:
         assert Study.objects.get().labels_per_run == 4
         rows_hold(StudyItem, ReferenceVerdict, Label, Study)
 
+    @pytest.mark.slow
     def test_many_rows_take_few_queries_each(self, django_assert_max_num_queries):
         runs = [make_run(pictures=False) for _ in range(10)]
         rows = [f"{run.pk},label,{who},,,success,,,," for run in runs for who in ("ann", "bob")]
@@ -276,6 +280,7 @@ class TestImporting:
             assert word not in shown(blind, page)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_a_study_goes_out_and_comes_back_whole_under_another_name(tmp_path: Path, ending: str):

@@ -30,7 +30,11 @@ from tests.judging.factories import annotators_of, make_label, make_study
 from tests.judging.portability.test_import_labels import said
 from tests.runs.factories import make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 URL = "/studies/labels/"
 STUDY = "Annotated elsewhere"
 EVIL = "<img src=x onerror=zx()>"

@@ -28,7 +28,7 @@ from runs.operations.blob_checks import unused_blobs
 from tests.judging.factories import make_label, make_study
 from tests.runs.factories import client_of, make_run, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 Kind, State = StudyDownload.Kind, StudyDownload.State
 
 

@@ -26,7 +26,7 @@ from tests.runs.factories import make_run
 
 Answer = TypeVar("Answer")
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def at_once(*calls: Callable[[], Answer]) -> list[Answer | Exception]:

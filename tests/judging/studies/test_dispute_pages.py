@@ -36,7 +36,11 @@ from tests.judging.factories import (
 from tests.judging.studies.blind_world import make_world
 from tests.runs.factories import client_of, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture
@@ -85,7 +89,6 @@ def test_guidelines_and_keys_stand_beside_the_decision(dispute: Dispute) -> None
     assert "data-key=" not in discussed
 
 
-@pytest.mark.slow
 def test_the_order_of_the_labels_stays_and_says_nothing(dispute: Dispute) -> None:
     def order(of: Dispute) -> list[bool]:
         shown = page(judge(of), of)
@@ -300,7 +303,6 @@ def test_disputes_are_filtered_and_counted(dispute: Dispute) -> None:
     assert client.get(preview).status_code == 200
 
 
-@pytest.mark.slow
 def test_both_lists_hold_the_disputes_that_each_person_may_open() -> None:
     world = make_world()
     viewers = [world.engineer, world.annotator, world.adjudicator, world.admin, world.stranger]

@@ -17,6 +17,7 @@ from webagent.trajectory.reading import RunBundle, open_runs
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.sqlite_only("test_import_labels.py stores verdicts on both"),
+    pytest.mark.slow,
 ]
 DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
 SAID = ("@agentrewardbench", "stub-judge", "AgentRewardBench", "first annotator", "annotations.csv")

@@ -61,6 +61,7 @@ def settle(study: Study, name: str) -> None:
         make_label(item_of(study, name), user, "failure")
 
 
+@pytest.mark.slow
 def test_a_settled_run_of_another_task_is_shown_and_that_it_was_seen_recorded(
     study: Study,
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_settled_run_of_another_task_is_shown_and_that_it_was_seen_recorded(
     assert Unblinding.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_of_each_task_the_newest_is_shown_and_three_at_most(study: Study) -> None:
     user = annotators_of(study)[0]
     again = make_run(task=item_of(study, "agreed").run.task, pictures=False, goal="newer goal")
@@ -92,6 +94,7 @@ def test_of_each_task_the_newest_is_shown_and_three_at_most(study: Study) -> Non
     assert Unblinding.objects.count() == 3
 
 
+@pytest.mark.slow
 def test_a_success_and_a_failure_are_shown_where_there_are_both(study: Study) -> None:
     user = annotators_of(study)[0]
     for n in range(3):
@@ -105,6 +108,7 @@ def test_a_success_and_a_failure_are_shown_where_there_are_both(study: Study) ->
     assert sorted(shown, key=page.index) == shown
 
 
+@pytest.mark.slow
 def test_what_is_open_or_disputed_is_not_shown(study: Study) -> None:
     first, second = annotators_of(study)
     make_label(item_of(study, "later"), first)
@@ -115,6 +119,7 @@ def test_what_is_open_or_disputed_is_not_shown(study: Study) -> None:
     assert "differed" not in page
 
 
+@pytest.mark.slow
 def test_no_run_of_the_same_task_is_shown(study: Study) -> None:
     user = annotators_of(study)[0]
     again = make_run(task=item_of(study, "agreed").run.task, pictures=False, goal="goal of agreed")
@@ -127,6 +132,7 @@ def test_no_run_of_the_same_task_is_shown(study: Study) -> None:
     assert not Unblinding.objects.exists()
 
 
+@pytest.mark.slow
 def test_no_run_that_the_person_has_not_labelled_is_shown(study: Study) -> None:
     first, second = annotators_of(study)
     third = make_user("annotator")
@@ -137,6 +143,7 @@ def test_no_run_that_the_person_has_not_labelled_is_shown(study: Study) -> None:
     assert "goal of later" not in beside(study, first)
 
 
+@pytest.mark.slow
 def test_no_run_that_waits_for_the_person_elsewhere_is_shown(study: Study) -> None:
     user = annotators_of(study)[0]
     make_study(

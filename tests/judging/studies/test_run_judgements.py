@@ -105,6 +105,7 @@ def test_what_was_too_long_to_compare_is_said(
     assert "Too long to compare in full" in pane(auditor, item.run)
 
 
+@pytest.mark.slow
 def test_evaluator_of_the_address_is_open(item: StudyItem) -> None:
     judge = audited.evaluator("strict").pk
     audited.evaluation(item.run, audited.evaluator("a first one"), "passed")
@@ -229,6 +230,7 @@ def test_details_of_any_form_are_shown_somehow(item: StudyItem, details: object)
     assert "odd" in pane(audited.auditor(), item.run)
 
 
+@pytest.mark.slow
 def test_the_pane_reads_in_one_order(item: StudyItem) -> None:
     """Verdicts of people, reference and evaluators; why; progress; lineage."""
     rerun = make_run(task=item.run.task, rerun_of=item.run, pictures=False)
@@ -252,6 +254,7 @@ def test_evaluators_without_a_verdict_are_folded_after_the_others(item: StudyIte
     assert sorted(parts, key=shown.index) == parts
 
 
+@pytest.mark.slow
 def test_lineage_says_what_came_of_a_rerun_and_compares_with_the_original_first(
     item: StudyItem,
 ) -> None:
@@ -274,6 +277,7 @@ def test_lineage_tells_the_blind_nothing(item: StudyItem) -> None:
     assert str(rerun.pk) not in page
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_the_evaluators(item: StudyItem) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:run_judgements", args=[item.run_id])
@@ -321,6 +325,7 @@ class TestDifference:
         ]
 
 
+@pytest.mark.slow
 def test_who_sees_labels_or_verdicts_is_recorded_once(item: StudyItem) -> None:
     outsider = audited.person("outsider", "runs.view_run")
     for _ in range(2):

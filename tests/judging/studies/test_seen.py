@@ -73,6 +73,7 @@ def submitted(study: Study, **fields: Any) -> Any:
     return client.post(url("annotate", study), form_of(client, study, **fields))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite_only("tests what pages keep")
 def test_label_audit_log_and_exports_say_what_was_seen(study: Study) -> None:
     assert submitted(study, success="success", seen="0-1 3 answer").status_code == 302
@@ -86,6 +87,7 @@ def test_label_audit_log_and_exports_say_what_was_seen(study: Study) -> None:
     assert row["extra"] == {"seen": label.seen}
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite_only("tests what pages keep")
 def test_labels_of_which_nothing_was_told_are_exported_as_ever(study: Study) -> None:
     label_next(study, annotators_of(study)[0], "success")
@@ -111,6 +113,7 @@ def test_a_page_that_tells_nonsense_is_refused_in_words(study: Study, told: str)
     assert Assignment.objects.get(user=annotators_of(study)[0]).draft["rationale"] == "kept"
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite_only("tests what pages keep")
 def test_a_change_adds_to_what_was_seen_and_the_history_keeps_the_rest(study: Study) -> None:
     user = annotators_of(study)[0]

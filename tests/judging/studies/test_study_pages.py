@@ -43,6 +43,7 @@ FORM: dict[str, object] = {
 }
 
 
+@pytest.mark.slow
 def test_counts_lead_to_their_runs_for_who_may_see_the_list() -> None:
     study = make_study(runs=3)
     StudyItem.objects.filter(pk=study.items.earliest("position").pk).update(status="settled")
@@ -60,6 +61,7 @@ def test_counts_lead_to_their_runs_for_who_may_see_the_list() -> None:
     assert 'id="runs"' not in own
 
 
+@pytest.mark.slow
 def test_an_engineer_makes_a_study_of_a_sample() -> None:
     for _ in range(3):
         task = make_task(site="shop")
@@ -84,6 +86,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
     assert "2 of 2 runs" in client.get(answer["Location"]).content.decode()
 
 
+@pytest.mark.slow
 def test_people_come_with_the_study_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(task=make_task(site="shop"), pictures=False)
     client = client_of(make_user("engineer"))
@@ -139,6 +142,7 @@ def test_what_is_wrong_with_a_study_is_said(changes: dict[str, object], says: st
     assert Study.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_only_who_manages_studies_makes_or_changes_them() -> None:
     study = make_study(runs=1, adjudicators=1)
     people = [*annotators_of(study), make_user("adjudicator"), make_user("annotator")]
@@ -154,6 +158,7 @@ def test_only_who_manages_studies_makes_or_changes_them() -> None:
     assert study.members.filter(left_at=None).count() == 3
 
 
+@pytest.mark.slow
 def test_each_sees_their_own_studies_and_engineers_all() -> None:
     study = make_study(runs=1, name="Mine")
     address = url("study_list")
@@ -189,6 +194,7 @@ def listed(user: User, query: str = "") -> list[str]:
     return re.findall(r'class="row-link"[^>]*>([^<]+)<', page)
 
 
+@pytest.mark.slow
 def test_studies_are_filtered_and_sorted(three: list[Study]) -> None:
     eve, ann = (User.objects.get(username=name) for name in ("eve", "ann"))
     newest_first = ["A forum", "Shop", "Closed shop"]
@@ -211,6 +217,7 @@ def test_studies_are_filtered_and_sorted(three: list[Study]) -> None:
     assert listed(ann, "?q=forum") == []
 
 
+@pytest.mark.slow
 def test_choices_count_the_studies_that_the_person_may_open(
     three: list[Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +236,7 @@ def test_choices_count_the_studies_that_the_person_may_open(
     assert menu("eve", "menu=state") == [("open", "1+"), ("closed", "")]
 
 
+@pytest.mark.slow
 def test_a_person_chooses_among_columns_that_say_something_to_them(three: list[Study]) -> None:
     def offered(name: str) -> tuple[list[str], list[str]]:
         page = client_of(User.objects.get(username=name)).get(url("study_list")).content.decode()
@@ -245,6 +253,7 @@ def test_a_person_chooses_among_columns_that_say_something_to_them(three: list[S
     assert offered("eve")[1] == ["Study", "Your progress", "Created"]
 
 
+@pytest.mark.slow
 def test_a_study_is_previewed_with_what_its_list_shows() -> None:
     study = make_study(runs=3, guidelines=f"**Look** <i>well</i>. {'word ' * 80}end", name="Mine")
     first, second = annotators_of(study)
@@ -267,6 +276,7 @@ def test_a_study_is_previewed_with_what_its_list_shows() -> None:
     assert f'data-preview="{url("study_preview", study.pk)}"' in rows
 
 
+@pytest.mark.slow
 def test_an_annotator_sees_only_their_own_progress() -> None:
     study = make_study(runs=3)
     first, second = annotators_of(study)
@@ -280,6 +290,7 @@ def test_an_annotator_sees_only_their_own_progress() -> None:
     assert str(first) in managed
 
 
+@pytest.mark.slow
 def test_members_come_and_go() -> None:
     study = make_study(runs=1, annotators=0)
     client = client_of(make_user("engineer"))

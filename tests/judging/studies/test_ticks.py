@@ -196,6 +196,7 @@ class TestBesideTheRun:
     def curves(self, user: User, run: Run) -> list[Any]:
         return list(client_of(user).get(f"/runs/{run.pk}/judgements/").context["curves"])
 
+    @pytest.mark.slow
     def test_own_ticks_are_ones_own_to_see(self, study: Study):
         first, second = annotators_of(study)
         run = self.ticked(study, first, lost=4)
@@ -220,6 +221,7 @@ class TestBesideTheRun:
         set_milestones(task=run.task, milestones=[Definition(name="other")])
         assert self.curves(first, run) == []
 
+    @pytest.mark.slow
     def test_a_dispute_shows_both_sides_ticks(self, study: Study):
         first, second = annotators_of(study)
         self.ticked(study, first, lost=4)

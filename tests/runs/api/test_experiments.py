@@ -29,6 +29,7 @@ def asked(**changes: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_limits_are_arms(caller: Caller) -> None:
     found = caller.post("/experiment-estimates", asked()).json()
     assert (found["runs"], len(found["agents"])) == (8, 4)
@@ -68,6 +69,7 @@ def test_what_is_wrong_is_named(caller: Caller, wrong: dict[str, Any], field: st
     assert not Run.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_taken_name_is_refused(caller: Caller) -> None:
     assert caller.post("/experiments", asked()).status_code == 202
     assert fields(caller.post("/experiments", asked())) == ["body.name"]

@@ -38,6 +38,7 @@ def send(pusher: Pusher, content: bytes, kind: str = "application/zip", **header
     return pusher.client.post("/api/v1/imports", content, content_type=kind, headers=headers)
 
 
+@pytest.mark.slow
 def test_an_archive_is_imported_in_the_background(pusher: Pusher, tmp_path: Path) -> None:
     answer = send(pusher, archive(tmp_path))
     assert answer.status_code == 202, answer.content

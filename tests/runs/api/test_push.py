@@ -56,6 +56,7 @@ def assert_whole() -> None:
     assert [str(one) for invariant in invariants() for one in invariant.violations()] == []
 
 
+@pytest.mark.slow
 def test_a_run_is_live_until_it_ends_and_is_kept_as_it_was_sent(
     pusher: Pusher, ended: list[UUID], django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_run_is_live_until_it_ends_and_is_kept_as_it_was_sent(
     assert_whole()
 
 
+@pytest.mark.slow
 def test_the_same_word_twice_is_kept_once(pusher: Pusher, ended: list[UUID]) -> None:
     key = {"Idempotency-Key": "open-1"}
     first, again = (pusher.send("POST", "/runs", opening(), **key) for _ in range(2))
@@ -120,6 +122,7 @@ def test_steps_come_in_order(pusher: Pusher) -> None:
     assert pusher.send("GET", f"/runs/{run.pk}/push").json()["next_step"] == 1
 
 
+@pytest.mark.slow
 def test_who_is_silent_is_ended_as_incomplete(
     pusher: Pusher, ended: list[UUID], django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -161,6 +164,7 @@ def test_workers_never_take_it(pusher: Pusher) -> None:
     assert not Run.objects.held_here().exists()
 
 
+@pytest.mark.slow
 def test_it_can_be_asked_to_stop(pusher: Pusher) -> None:
     run = pusher.open()
     Run.objects.request_cancel(run.pk)
@@ -264,6 +268,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(pusher: Pusher) -> None:
     assert not Step.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_step_costs_the_same_however_many_came_before(
     pusher: Pusher, django_assert_max_num_queries: Any
 ) -> None:
@@ -285,6 +290,7 @@ def test_structured_actions_and_those_of_other_tools(pusher: Pusher) -> None:
     assert second.record["extra"] == {"problem": "no reply"}
 
 
+@pytest.mark.slow
 def test_a_step_that_its_experiment_has_no_room_for_is_refused_whole(pusher):
     experiment = Experiment.objects.create(name="pushed")
     run = pusher.open()

@@ -14,7 +14,7 @@ from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.pushing import Pusher, step
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def test_of_one_step_at_the_same_moment_one_stands() -> None:

@@ -12,7 +12,7 @@ from tests.judging.studies.test_concurrency import at_once
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def test_one_key_at_the_same_moment_has_one_effect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,7 @@ def test_bodies_are_bounded_and_larger_than_forms_may_be(
     assert told(engineer.post("/reruns", long), 413)["type"].endswith("too-large")
 
 
+@pytest.mark.slow
 def test_a_minute_has_so_many_requests_over_all_processes(
     engineer: Caller, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def _asked(run: Run, **changes: Any) -> dict[str, Any]:
     return {"runs": [str(run.pk)], "trials": 2, **changes}
 
 
+@pytest.mark.slow
 def test_a_story(caller: Caller, run: Run) -> None:
     agents = [each["agent"] for each in caller.get("/rerun-agents").json()["items"]]
     assert "oracle" in agents
@@ -99,6 +100,7 @@ def test_the_checks_of_the_page_are_made(caller: Caller, run: Run) -> None:
     assert not Run.objects.filter(rerun_of=run).exists()
 
 
+@pytest.mark.slow
 def test_a_key_is_kept_for_a_day(caller: Caller, run: Run) -> None:
     caller.post("/reruns", _asked(run), Idempotency_Key="k1")
     assert forget_old_answers() == 0

@@ -76,6 +76,7 @@ def test_what_is_written_is_stored_in_the_order_of_its_places(engineer: User):
     assert set(task.milestones.values_list("added_by", "origin")) == {(engineer.pk, "written")}
 
 
+@pytest.mark.slow
 def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
     task = make_task()
     set_milestones(task=task, milestones=[CART, PAID, FILLED])
@@ -154,6 +155,7 @@ def test_the_file_of_a_task_goes_into_another_version_of_it(engineer: User):
     assert set(other.milestones.values_list("origin", flat=True)) == {"imported"}
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
     task, other = make_task("7"), make_task("8")
     set_milestones(task=task, milestones=[CART])

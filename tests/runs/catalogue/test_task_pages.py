@@ -94,6 +94,7 @@ def counts(user: User, menu: str, query: str = "") -> dict[str, str]:
     return dict(re.findall(r'<a class="item"[^>]*>([^<]+)(?:<span class="[^"]*">([^<]*))?', shown))
 
 
+@pytest.mark.slow
 def test_a_menu_says_how_many_tasks_each_choice_finds(engineer):
     make_patched()
     make_task("3", "map", goal="plain", evaluation_kind="program_html", infeasible_reason="no")
@@ -171,6 +172,7 @@ def test_filters(engineer, query, goals):
     assert listed(engineer, f"?task_set={task.task_set_id}") == ["Find it at once"]
 
 
+@pytest.mark.slow
 def test_a_task_that_goes_to_two_sites_is_found_and_counted_at_both(engineer):
     task = make_task("7", "gitlab", goal="both", sites=["gitlab", "reddit"])
     make_task("8", "gitlab", goal="one", sites=["gitlab"])
@@ -182,6 +184,7 @@ def test_a_task_that_goes_to_two_sites_is_found_and_counted_at_both(engineer):
     assert counts == {"gitlab": "2", "reddit": "1"}
 
 
+@pytest.mark.slow
 def test_query_count_does_not_grow_with_tasks_and_runs(engineer):
     def more(count: int) -> None:
         for _ in range(count):
@@ -250,6 +253,7 @@ def test_a_patched_task_shows_both_versions_side_by_side(engineer):
     assert "A patch changed this task in webarena mine-1" in before
 
 
+@pytest.mark.slow
 def test_the_runs_of_all_versions_are_listed_page_by_page(engineer):
     task = make_patched()
     assert task.original is not None
@@ -262,6 +266,7 @@ def test_the_runs_of_all_versions_are_listed_page_by_page(engineer):
     assert str(other.pk) not in first + second
 
 
+@pytest.mark.slow
 def test_query_count_does_not_grow_with_runs(engineer):
     task = make_patched()
     make_run(task=task, pictures=False, steps=0)
@@ -303,6 +308,7 @@ def test_a_set_without_patch_says_how_to_make_the_next_version(engineer):
     assert "manage.py apply_task_patch webarena-1</code>" in shown
 
 
+@pytest.mark.slow
 def test_query_count_does_not_grow_with_patched_tasks(engineer):
     task = make_patched()
     few = queries(engineer, f"/tasks/sets/{task.task_set_id}/")

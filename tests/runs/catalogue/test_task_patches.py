@@ -176,6 +176,7 @@ def _replaced(draw: st.DrawFn, now: dict[str, Any]) -> dict[str, Any] | None:
     return replace(f"/{top}" + (f"/{escaped}" if rest else ""), old, new)
 
 
+@pytest.mark.slow
 @given(contents_and_changes())
 def test_changes_can_always_be_taken_back(drawn: tuple[dict[str, Any], Sequence[Change]]) -> None:
     content, made = drawn
@@ -380,6 +381,7 @@ def test_what_is_in_use_or_altered_is_not_taken_back():
         take_back_patch(patch=patch_of())
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_queries_do_not_grow_with_tasks(django_assert_max_num_queries):
     make_tasks(300)

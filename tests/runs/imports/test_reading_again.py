@@ -26,7 +26,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.recognition import PlacesReader, Recognition
 from webagent.trajectory.formats.agentlab.reader import AgentLabReader
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DATA = Path(__file__).parent.parent.parent / "data"
 HISTORY = DATA / "browser_use" / "find_price"
 

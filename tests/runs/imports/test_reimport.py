@@ -22,7 +22,11 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.recognition import PlacesReader
 from webagent.trajectory.reading import open_runs
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("test_storing.py stores on both")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_storing.py stores on both"),
+    pytest.mark.slow,
+]
 DATA = Path(__file__).parent.parent.parent / "data"
 
 
@@ -55,7 +59,6 @@ def stored_history(monkeypatch: Any) -> Run:
     return Run.objects.get(pk=run_id)
 
 
-@pytest.mark.slow
 def test_annotations_and_judgments_come_with_their_runs_and_once(store, capsys):
     for n_new in (3, 0):
         code, report = import_json(capsys, DATA / "agentrewardbench")

@@ -138,6 +138,7 @@ def test_points_are_in_pixels_of_the_picture(store):
     assert step.target == 'button "Go"'
 
 
+@pytest.mark.slow
 def test_twice_is_as_good_as_once(store):
     first = import_bundle(run_bundle(1))
     before, files = rows(), files_in(store)
@@ -232,6 +233,7 @@ def told():
     runs_ended.disconnect(listen)
 
 
+@pytest.mark.slow
 def test_of_runs_that_come_together_others_are_told_together(
     store, monkeypatch, told, django_capture_on_commit_callbacks
 ):
@@ -243,6 +245,7 @@ def test_of_runs_that_come_together_others_are_told_together(
     assert told == [[first, second], [third]]
 
 
+@pytest.mark.slow
 def test_an_import_taken_up_tells_of_runs_that_the_dead_one_stored(
     store, monkeypatch, told, django_capture_on_commit_callbacks
 ):
@@ -287,6 +290,7 @@ def test_a_listener_that_fails_does_not_undo_the_run(store, django_capture_on_co
     assert Run.objects.filter(pk=run_id).exists()
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_at_any_write_leaves_nothing(settings, tmp_path):
     use_store(settings, tmp_path / "large enough")
     before = rows()
@@ -407,6 +411,7 @@ class TestLinks:
         rerun = with_run(run_bundle(3), rerun_of="run-1")
         return first, retry, rerun
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
     def test_links_are_restored_whatever_comes_first(self, store, order):
         together, chain = ImportSession(), self.chain()
@@ -450,6 +455,7 @@ class TestLinks:
         run = Run.objects.get(pk=run_id)
         assert (run.retry_of, run.rerun_of) == (None, None)
 
+    @pytest.mark.slow
     def test_two_retries_of_one_run_are_both_kept(self, store):
         together = ImportSession()
         bundles = [

@@ -59,6 +59,7 @@ def whole(*, task: str = "webarena.7", version: str = "0.14.3", **fields: Any) -
     return RunBundle(source="a run", task=described, run=run, steps=steps)
 
 
+@pytest.mark.slow
 def test_a_trajectory_makes_its_stub_whole():
     before = import_bundle(stub())
     row = Run.objects.get()
@@ -77,6 +78,7 @@ def test_a_trajectory_makes_its_stub_whole():
     rows_hold()
 
 
+@pytest.mark.slow
 def test_nothing_is_doubled_whichever_comes_first_and_however_often():
     for bundle in (stub(), stub(), whole(), whole(), stub()):
         import_bundle(bundle)

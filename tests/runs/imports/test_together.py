@@ -38,6 +38,7 @@ def read(bundle: RunBundle) -> ReadRun:
     return ReadRun(bundle, files)
 
 
+@pytest.mark.slow
 def test_they_are_stored_as_each_by_itself_is():
     with transaction.atomic():
         for number in NUMBERS:

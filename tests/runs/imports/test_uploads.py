@@ -24,7 +24,11 @@ from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_zip
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("test_storing.py stores on both")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("test_storing.py stores on both"),
+    pytest.mark.slow,
+]
 URL = "/imports/"
 
 

@@ -168,6 +168,7 @@ class TestJobs:
         make_run(steps=0, status="running", goal="not yours")
         assert "not yours" not in client_of(make_user("annotator")).get("/jobs/").content.decode()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("url", URLS)
     def test_query_count_does_not_grow(self, url, django_assert_max_num_queries):
         client = client_of(make_user())

@@ -125,6 +125,7 @@ def walk(keyset: Keyset, *, are_common: bool = False) -> tuple[list[list[UUID]],
     return ahead, back[::-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looked_at", [1, 9, RUNS])
 def test_looking_at_some_rows_first_shows_the_same_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch, looked_at: int
@@ -151,6 +152,7 @@ def test_every_order_is_walked_through_once_and_back(world: list[Run], is_blind:
         assert back == ahead[:-1], sort
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_blind", [False, True])
 @pytest.mark.parametrize("are_dated", [True, False])
 def test_runs_with_a_verdict_are_walked_through_once_and_back(

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from runs.models import Hint, LearningJob, Run
 from tests.runs.knowledge.lever_world import base, inhabited, successes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,6 @@ def said(*words: str) -> str:
     return out.getvalue()
 
 
-@pytest.mark.slow
 def test_from_successes_to_an_experiment_that_is_launched_once(world) -> None:
     successes()
     told = json.loads(said("write_hints", "--model", "stub-judge", "--json"))

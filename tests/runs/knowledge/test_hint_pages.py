@@ -29,7 +29,11 @@ from webagent.knowledge.hints import HintWords
 from webagent.llm.interface import LanguageModel
 from webagent.llm.registry import Registry
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 PERMISSIONS = ("runs.view_run", "runs.view_experiment", "runs.rerun_run", "judging.view_audit")
 LAUNCH = {
@@ -93,7 +97,6 @@ def test_a_run_leads_to_the_hints_that_came_from_it(job: LearningJob) -> None:
     assert "2 hints from it" in text(engineer(), "runs:run_detail", run.pk)
 
 
-@pytest.mark.slow
 def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> None:
     levels = [Level.CONCRETE, Level.INSIGHTS]
     told = sent(engineer(), "estimate", job=job.pk, levels=levels).content.decode()

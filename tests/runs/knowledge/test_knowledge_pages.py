@@ -65,6 +65,7 @@ def text(client: Client, path: str, status: int = 200) -> str:
     return response.content.decode()
 
 
+@pytest.mark.slow
 def test_the_list_leads_to_a_set_with_its_entries_and_their_runs(page: Client):
     run = make_run(pictures=False)
     kept = made(run)
@@ -83,6 +84,7 @@ def test_search_finds_entries_by_their_words(page: Client):
     assert INTENT not in found
 
 
+@pytest.mark.slow
 def test_a_long_raw_block_is_warned_of(page: Client):
     run = make_run(pictures=False)
     long = made(run, n_tokens=16_000)
@@ -97,6 +99,7 @@ def test_a_long_raw_block_is_warned_of(page: Client):
     assert "message warning" not in said
 
 
+@pytest.mark.slow
 def test_run_and_experiment_lead_to_what_they_taught_and_had(page: Client):
     experiment = make_experiment()
     run = make_run(pictures=False, experiment=experiment)
@@ -159,6 +162,7 @@ def test_an_entry_that_nobody_may_be_told_can_be_mended_and_is_told_of(
     assert read_agent('generic:{"model": "stub-judge", "knowledge": "shop shopping raw v1"}')
 
 
+@pytest.mark.slow
 def test_extraction_is_estimated_started_and_watched(page: Client, model: LLMStub):
     experiment = make_experiment()
     make_run(pictures=False, experiment=experiment, steps=2)
@@ -202,6 +206,7 @@ def test_without_a_model_the_form_says_what_to_do(page: Client, monkeypatch: pyt
     assert "disabled" in said
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_sets_and_entries(page: Client, django_assert_max_num_queries):
     run = make_run(pictures=False)
     for number in range(1, 9):
@@ -215,6 +220,7 @@ def test_queries_do_not_grow_with_sets_and_entries(page: Client, django_assert_m
         text(page, f"/knowledge/{kept.pk}/")
 
 
+@pytest.mark.slow
 def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
     kept = made(make_run(pictures=False))
     kept.entries.bulk_create(
@@ -306,6 +312,7 @@ def test_numbers_that_no_row_has_are_none(page: Client):
     assert page.get(f"/runs/{run.pk}/steps/?from={nines}").status_code == 404
 
 
+@pytest.mark.slow
 def test_editing_a_frozen_set_takes_as_many_queries_for_one_entry_as_for_many(
     page: Client, django_assert_max_num_queries
 ):

@@ -191,6 +191,7 @@ def test_two_jobs_of_one_model_do_not_run_together(model: LLMStub):
     assert now(second).state == State.QUEUED
 
 
+@pytest.mark.slow
 @pytest.mark.fault(1, "every process that works on a learning job dies")
 def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
     job = job_of("one")
@@ -203,6 +204,7 @@ def test_a_job_that_kills_its_workers_is_given_up(model: LLMStub):
     assert "died" in now(job).problem
 
 
+@pytest.mark.slow
 @pytest.mark.fault(11, "a form that starts a job is sent twice")
 def test_a_double_click_starts_one_job(model: LLMStub):
     person, other = make_user(), make_user()

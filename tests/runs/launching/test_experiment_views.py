@@ -67,6 +67,7 @@ def address(experiment: Experiment, verb: str) -> str:
     return reverse(f"runs:experiment_{verb}", args=[experiment.pk])
 
 
+@pytest.mark.slow
 def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
     form = sent(launch="1")
     first, again = engineer.post(NEW, form), engineer.post(NEW, form)
@@ -100,6 +101,7 @@ def test_what_cannot_be_is_said_in_the_form(engineer: Client, wrong: dict[str, A
     assert not Experiment.objects.exists()
 
 
+@pytest.mark.slow
 def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     agent, task = make_agent(), make_task()
     make_run(agent=agent, task=task)
@@ -142,6 +144,7 @@ def test_another_task_set_never_launches(engineer: Client):
     assert not Experiment.objects.exists()
 
 
+@pytest.mark.slow
 def test_progress_asks_again_only_while_something_moves(engineer: Client):
     experiment = launched(engineer)
     words = engineer.get(address(experiment, "progress")).content.decode()
@@ -181,6 +184,7 @@ def test_an_experiment_that_hides_its_agent_is_not_there(engineer: Client):
     assert "Secret" in engineer.get("/experiments/").content.decode()
 
 
+@pytest.mark.slow
 def test_the_list_tells_state_progress_and_whose_it_is(engineer: Client):
     launched(engineer)
     make_run(experiment=make_experiment("Came in"), outcome="error", status="failed")
@@ -190,6 +194,7 @@ def test_the_list_tells_state_progress_and_whose_it_is(engineer: Client):
     assert "engineer" in words
 
 
+@pytest.mark.slow
 def test_queries_do_not_grow_with_experiments(engineer: Client):
     def queries() -> int:
         with CaptureQueriesContext(connection) as found:

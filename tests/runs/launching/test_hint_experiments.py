@@ -44,6 +44,7 @@ from webagent.knowledge.entries import Level, Relatedness
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("plain queries, alike on both"),
+    pytest.mark.slow,
 ]
 
 

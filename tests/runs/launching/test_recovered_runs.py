@@ -61,6 +61,7 @@ def states(run: Run) -> str:
     return "".join(state[0].upper() for state in ordered.values_list("state", flat=True))
 
 
+@pytest.mark.slow
 def test_the_states_that_steps_came_to_are_stored(recovered: Run) -> None:
     assert (recovered.outcome, recovered.n_steps) == ("success", 13)
     assert states(recovered) == "LLLSSSSS" + "RRR" + "LL"
@@ -74,6 +75,7 @@ def test_the_states_that_steps_came_to_are_stored(recovered: Run) -> None:
     assert mark_anomalies(run_ids=[recovered.pk]) == 0
 
 
+@pytest.mark.slow
 def test_export_and_import_lose_nothing_of_it(recovered: Run, tmp_path: Path) -> None:
     before, config = written(tmp_path, "before.zip"), recovered.agent.config_hash
     wipe()

@@ -78,6 +78,7 @@ def test_usual_lengths_are_offered(engineer: Client):
     assert re.findall(r'<option value="(\d+)"></option>', page) == ["30", "50", "100"]
 
 
+@pytest.mark.slow
 def test_sending_the_form_queues_and_leads_to_the_live_page(engineer: Client):
     run = ended()
     response = engineer.post(address("run_rerun", run), sent(trials=2))
@@ -93,6 +94,7 @@ def test_htmx_is_led_there_too(engineer: Client):
     assert response["HX-Redirect"] == reverse("runs:rerun_list")
 
 
+@pytest.mark.slow
 def test_a_double_click_makes_one_set(engineer: Client):
     run, data = ended(), sent(trials=2)
     for _ in range(2):
@@ -128,6 +130,7 @@ def test_a_missing_environment_is_explained_and_no_form_is_shown(engineer: Clien
     assert b"<select" not in page.content
 
 
+@pytest.mark.slow
 def test_selected_rows_give_a_form_and_then_runs(engineer: Client):
     first, second, other = ended(), ended(), make_run(task=make_task("shopdemo.1"))
     url = reverse("runs:run_rerun_selected")
@@ -170,6 +173,7 @@ def test_the_live_page_hides_from_a_judge_who_acted_and_how_it_went():
     assert "retry-" not in live
 
 
+@pytest.mark.slow
 def test_the_live_page_asks_again_only_while_something_moves(engineer: Client):
     run = ended()
     url = reverse("runs:rerun_list")
@@ -226,6 +230,7 @@ def test_a_run_that_waits_for_its_next_attempt_says_so(engineer: Client):
     assert "again in 30 s" in live or "again in 29 s" in live
 
 
+@pytest.mark.slow
 def test_the_number_of_queries_does_not_grow_with_the_rows(engineer: Client):
     def queries(rows: int) -> int:
         for _ in range(rows):
@@ -257,6 +262,7 @@ def test_what_is_under_way_stands_first_then_what_is_next(engineer: Client):
     assert shown == [str(rows[at].pk) for at in (3, 1, 2, 0)]
 
 
+@pytest.mark.slow
 def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("runs.launching.reruns.services.ask_for_sweep", lambda: None)
     owner = User.objects.get(pk=engineer.session["_auth_user_id"])
@@ -274,6 +280,7 @@ def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: py
     assert not asked.filter(pk__in=[run.pk for run in others]).exists()
 
 
+@pytest.mark.slow
 def test_the_page_that_asks_again_gets_the_rows_of_ended_runs_only_when_they_change(
     engineer: Client, monkeypatch: pytest.MonkeyPatch
 ):

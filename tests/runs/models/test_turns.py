@@ -54,6 +54,7 @@ def served(number: int) -> Iterator[str]:
         end(run)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_one_worker_alternates_between_people():
     first, second = make_user(username="first"), make_user(username="second")
@@ -62,6 +63,7 @@ def test_one_worker_alternates_between_people():
     assert list(served(10)) == ["first", "second"] * 4 + ["first"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_several_workers_are_shared_evenly():
     people = [make_user(username=name) for name in ("a", "b", "c")]
@@ -200,6 +202,7 @@ def _crowds(draw: st.DrawFn) -> tuple[list[tuple[int, int]], int, list[int]]:
     return draw(lanes), draw(st.integers(1, 6)), draw(st.lists(st.integers(1, 9), min_size=1))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(_crowds())
 def test_nobody_starves_and_shares_are_even(crowd: tuple[list[tuple[int, int]], int, list[int]]):

@@ -18,6 +18,7 @@ from runs.operations import write_turns
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("PostgreSQL locks rows, and queues who waits for them"),
+    pytest.mark.slow,
 ]
 FORKED = multiprocessing.get_context("fork")
 PATIENCE_S = 30

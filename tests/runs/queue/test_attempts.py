@@ -149,6 +149,7 @@ def test_waiting_doubles_and_is_spread():
         assert max(waits) <= base * factor * 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.fault(5, "a worker freezes in the middle of a write, and holds its run's row")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("status", [RunStatus.RUNNING, RunStatus.LEASED])
@@ -170,6 +171,7 @@ def test_a_worker_that_froze_in_a_write_holds_up_its_own_run_only(status: str):
     assert frozen.status == lost.status
 
 
+@pytest.mark.slow
 @pytest.mark.fault(5, "a worker freezes in the middle of a write, for longer than its lease")
 @pytest.mark.django_db(transaction=True)
 def test_the_row_of_a_frozen_worker_is_free_after_a_lease(monkeypatch: pytest.MonkeyPatch):

@@ -18,7 +18,7 @@ from runs.models.runs.queue import QueueQuerySet
 from runs.models.runs.turns import First, firsts_in_turn
 from tests.runs.factories import make_run, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 LEASE_S = 60
 WORKERS = 4

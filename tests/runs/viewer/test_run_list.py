@@ -61,6 +61,7 @@ def test_htmx_gets_the_table_alone_and_history_the_whole_page(engineer):
     assert "<html" in whole.content.decode()
 
 
+@pytest.mark.slow
 def test_query_count_does_not_grow_with_rows(engineer, django_assert_max_num_queries):
     engineer.preferences = {"run_columns": list(all_columns())}
     engineer.save()
@@ -124,6 +125,7 @@ def test_filters(engineer, query, found):
     assert listed(engineer, query) == expected[found]
 
 
+@pytest.mark.slow
 def test_a_moment_in_the_address_leaves_what_came_later(engineer):
     run = make_run(pictures=False)
     assert listed(engineer, "added_after=2020-01-01T00:00:00Z") == ids(run)
@@ -287,6 +289,7 @@ class TestBlinding:
         for few_values in ("outcome", "agent", "model", "experiment", "reference"):
             assert listed(judge, f"sort=-{few_values}") == listed(judge, "")
 
+    @pytest.mark.slow
     def test_reference_verdict_shows_when_settled(self, judge, hidden):
         item = hidden.study_items.get()
         for user in annotators_of(item.study):
@@ -305,6 +308,7 @@ class TestBlinding:
         assert str(dispute.item.run_id) in listed(engineer)
 
 
+@pytest.mark.slow
 def test_bulk_actions_only_for_those_who_may(engineer):
     make_run(pictures=False)
     assert 'name="run"' in client_of(engineer).get(URL).content.decode()

@@ -47,6 +47,7 @@ def news_of(page: str) -> dict[str, Any]:
     return news
 
 
+@pytest.mark.slow
 def test_news_come_once(engineer: User) -> None:
     run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
@@ -61,6 +62,7 @@ def test_news_come_once(engineer: User) -> None:
     assert client.get(asks_for(answer.content.decode())).status_code == 204
 
 
+@pytest.mark.slow
 def test_a_sign_of_life_and_a_step_given_up_are_news_too(engineer: User) -> None:
     run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
@@ -70,6 +72,7 @@ def test_a_sign_of_life_and_a_step_given_up_are_news_too(engineer: User) -> None
     assert (news["steps"], news["states"]) == ([], {"1": "superseded"})
 
 
+@pytest.mark.slow
 def test_the_end_is_told_and_nothing_is_asked_any_more(engineer: User) -> None:
     run, client = live_run(), client_of(engineer)
     address = asks_for(client.get(f"/runs/{run.pk}/").content.decode())
@@ -104,6 +107,7 @@ def test_nonsense_for_what_was_seen_is_answered(engineer: User) -> None:
     assert client_of(engineer).get(f"{address}?seen=%00x").status_code == 200
 
 
+@pytest.mark.slow
 def test_news_cost_the_same_however_long_the_run_is(
     engineer: User, django_assert_max_num_queries: Any
 ) -> None:

@@ -134,6 +134,7 @@ def test_query_count_does_not_grow_with_steps(engineer, django_assert_max_num_qu
     assert count(2) == count(40)
 
 
+@pytest.mark.slow
 def test_a_long_run_brings_its_texts_in_parts(engineer):
     run = make_run(steps=ALL_AT_ONCE + 1, pictures=False)
     client = client_of(engineer)

@@ -12,7 +12,11 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page
 from tests.runs.factories import client_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests whom pages let in")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests whom pages let in"),
+    pytest.mark.slow,
+]
 
 
 def addresses(world: audited.Audited) -> list[str]:
@@ -31,7 +35,6 @@ def addresses(world: audited.Audited) -> list[str]:
 
 
 @pytest.mark.parametrize("part", StudyMember.Part.values)
-@pytest.mark.slow
 def test_whoever_is_blind_on_one_run_sees_no_figure(mixed: audited.Audited, part: str) -> None:
     user = audited.auditor()
     audited.member(mixed.study, user, part)

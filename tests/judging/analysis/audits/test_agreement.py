@@ -48,6 +48,7 @@ def test_two_annotators_by_hand() -> None:
     assert pair.rows == [("success", [6, 1]), ("failure", [1, 2])]
 
 
+@pytest.mark.slow
 def test_one_label_throughout_is_said_in_words() -> None:
     world = audited.study()
     a, b = audited.person("a"), audited.person("b")
@@ -196,6 +197,7 @@ def test_milestones_are_rated_each_by_itself() -> None:
     assert found.figures[0].value == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_page_has_a_row_a_question_and_says_what_unsure_is() -> None:
     study = asked().study
     client = client_of(audited.auditor())

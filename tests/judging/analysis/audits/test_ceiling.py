@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.sqlite_only(
         "figures, alike on both; test_paper.py and test_what_if.py run on PostgreSQL"
     ),
+    pytest.mark.slow,
 ]
 
 
@@ -53,7 +54,6 @@ def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
     assert "nan" not in page.lower()
 
 
-@pytest.mark.slow
 def test_page_opens_the_runs_on_which_they_differ(world: audited.Audited) -> None:
     client = client_of(audited.auditor())
     page = open_page(client, "audit_people", world.study.pk).content.decode()

@@ -14,7 +14,11 @@ from tests.judging.analysis import audited
 from tests.judging.analysis.audits.pages import open_page, pk
 from tests.runs.factories import client_of, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 def test_several_cells_by_one_address(mixed: audited.Audited) -> None:

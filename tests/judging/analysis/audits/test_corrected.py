@@ -23,6 +23,7 @@ def waiting(world: audited.Audited, name: str, verdicts: list[str]) -> None:
         audited.evaluation(world.add(None).run, audited.evaluator(name), verdict)
 
 
+@pytest.mark.slow
 def test_by_hand() -> None:
     world = audited.study()
     cells = ["tp"] * 8 + ["fn"] * 2 + ["tn"] * 9 + ["fp"]

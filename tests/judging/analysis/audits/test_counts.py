@@ -17,6 +17,7 @@ from tests.runs.factories import make_user
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_the_source_papers_matrix(paper: audited.Audited) -> None:
     [found] = Audit(paper.study).evaluators
     assert found.matrix == ConfusionMatrix(tp=23, fn=16, tn=36, fp=0)
@@ -88,6 +89,7 @@ def test_a_run_of_a_task_that_a_later_version_calls_infeasible_is_left_out(
     assert [row.counted for row in listed_studies(make_user("engineer"), [mixed.study])] == [15 - n]
 
 
+@pytest.mark.slow
 def test_every_count_is_the_number_of_runs_behind_it(mixed: audited.Audited) -> None:
     for found in Audit(mixed.study).evaluators:
         matrix = found.matrix

@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.sqlite_only(
         "figures, alike on both; test_paper.py and test_what_if.py run on PostgreSQL"
     ),
+    pytest.mark.slow,
 ]
 WRONG = AuditQuery(no_verdict=NoVerdict.WRONG)
 
@@ -147,7 +148,6 @@ def test_the_agents_success_rate_and_the_cells_stay_as_they_are(shy: audited.Aud
     assert rows_of(shy, "matrices", "no_verdict=wrong") == rows_of(shy, "matrices")
 
 
-@pytest.mark.slow
 def test_the_choice_is_said_and_goes_with_every_link(shy: audited.Audited) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit", args=[shy.study.pk])

@@ -106,6 +106,7 @@ def test_hidden_repeats_and_other_studies_say_nothing(world: audited.Audited) ->
     assert loops.n(DetectorCell.MARKED_SEEN) == 3
 
 
+@pytest.mark.slow
 def test_page_shows_them_and_lists_the_runs(world: audited.Audited) -> None:
     client = client_of(audited.auditor())
     page = open_page(client, "audit_detectors", world.study.pk).content.decode()

@@ -14,7 +14,11 @@ from tests.judging.analysis.audits.pages import open_page
 from tests.runs.factories import client_of
 from webagent.llm.registry import PREFIX
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.sqlite_only(
         "figures, alike on both; test_paper.py and test_what_if.py run on PostgreSQL"
     ),
+    pytest.mark.slow,
 ]
 
 

@@ -14,7 +14,11 @@ from runs.models import User
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 
 SAID = {"causes": ["output_format", "several_answers"], "repair": "task_data", "note": "No format"}
 HTMX = {"HX-Request": "true"}

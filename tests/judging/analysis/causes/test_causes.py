@@ -81,6 +81,7 @@ class TestTheSourcePapersTable:
             tag(world, judge, user, numbers, tagging)
         return world
 
+    @pytest.mark.slow
     def test_fifteen_of_sixteen(self, paper: audited.Audited, judge: EvaluatorVersion) -> None:
         causes = found(paper, judge)
         assert causes.errors == Counted(16, 0)
@@ -99,6 +100,7 @@ class TestTheSourcePapersTable:
         }
         assert causes.untagged == Counted(0, 0)
 
+    @pytest.mark.slow
     def test_success_rates(self, paper: audited.Audited, judge: EvaluatorVersion) -> None:
         rates = found(paper, judge).rates
         assert rates.now == Share(23, 75, rates.now.reason)
@@ -218,6 +220,7 @@ def test_clearing_a_tag_makes_the_error_untagged(judge: EvaluatorVersion, user: 
     assert places(world, judge, "any") == []
 
 
+@pytest.mark.slow
 def test_every_filter_gives_the_runs_behind_its_number(judge: EvaluatorVersion, user: User) -> None:
     world = world_of(judge, "fn", "fn", "fp", "tp", "fn")
     both = Tagging(

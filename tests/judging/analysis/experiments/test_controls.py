@@ -16,7 +16,7 @@ from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent, make_task
 from webagent.agents.registry import make_agent as engine_agent
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def controls() -> Experiment:

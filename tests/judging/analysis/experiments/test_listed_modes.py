@@ -17,7 +17,7 @@ from tests.judging.analysis.experiments import made
 from tests.runs.factories import make_agent, make_task
 from webagent.trajectory.verdict_records import Mode
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 LOOP, EARLY = Mode.REPETITIVE, Mode.EARLY_STOP
 BY_SITE = {"shop": ({LOOP}, {LOOP, EARLY}, {EARLY}, set()), "forum": ({LOOP},)}

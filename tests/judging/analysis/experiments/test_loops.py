@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 FOUND = (Run.Loop.NONE, Run.Loop.ACTIONS, Run.Loop.ACTIONS, Run.Loop.ACTIONS_AND_PAGE, None)
 
 
+@pytest.mark.slow
 def test_both_rates_are_shown_with_the_runs_behind_them() -> None:
     """By hand: 4 looked at, by actions 3, on equal pages 1; nobody looked at the fifth."""
     of, tasks, agent = made.experiment(), made.tasks(5), make_agent()

@@ -21,7 +21,11 @@ from tests.judging.analysis.experiments import made
 from tests.judging.analysis.failure_modes.test_shares import LIMIT, MISREAD, PLAN, proposes
 from tests.runs.factories import client_of, make_agent, make_run, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+    pytest.mark.slow,
+]
 HX = {"HX-Request": "true"}
 
 
@@ -59,7 +63,6 @@ def page(client: Client, name: str, *args: object, **query: object) -> str:
     return answer.content.decode()
 
 
-@pytest.mark.slow
 def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
     client: Client, experiment: Experiment
 ) -> None:
@@ -85,7 +88,6 @@ def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
         ).status_code == 404  # fmt: skip
 
 
-@pytest.mark.slow
 def test_confirming_in_bulk_and_taking_it_back(client: Client, experiment: Experiment) -> None:
     runs = failures(experiment)
     back = made.address("experiment_runs", experiment.pk, verdict="reward", standing="failure")

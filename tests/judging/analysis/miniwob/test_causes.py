@@ -23,7 +23,7 @@ from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_user
 from webagent.trajectory.records import Json
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ def test_what_cannot_be_done_is_said(carried_out: list[UUID]) -> None:
     assert not Run.objects.exists()
 
 
+@pytest.mark.slow
 def test_tasks_left_out_run_where_they_are_wanted(carried_out: list[UUID]) -> None:
     with pytest.raises(CommandError, match="to go"):
         suite("--include-excluded")

@@ -15,7 +15,7 @@ from tests.judging.analysis.experiments import made as others
 from tests.judging.analysis.miniwob import made
 from webagent.environment.miniwob_suite import StepsNeeded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 BOTH = (Rule.POSITIVE, Rule.BINARY)
 
 

@@ -56,6 +56,7 @@ def rows(of: Experiment, name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.content.decode())))
 
 
+@pytest.mark.slow
 def test_each_arm_is_what_its_runs_did(arms: Experiment) -> None:
     low, high = sorted(rows(arms, "arms"), key=lambda row: int(row["limit"]))
     assert (low["limit"], high["limit"]) == ("10", "20")
