@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from math import isfinite
 from typing import TypeVar
@@ -36,6 +37,17 @@ class QueryError(ValueError):
         super().__init__(f"{name} has no such value")
         self.name = name
         self.takes = takes
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Within it, a value of that name that raises ValueError raises QueryError."""
+    try:
+        yield
+    except QueryError:
+        raise
+    except ValueError as error:
+        raise QueryError(name) from error
 
 
 def read_whole(query: Mapping[str, str], name: str, low: int, high: int) -> int | None:
@@ -80,10 +92,8 @@ def read_choice(query: Mapping[str, str], name: str, choices: type[Choice]) -> C
     """
     if not (given := query.get(name)):
         return None
-    try:
+    with reading(name):
         return choices(given)
-    except ValueError:
-        raise QueryError(name) from None
 
 
 def _ends(low: int, high: int) -> dict[str, str]:

@@ -24,7 +24,7 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.reports.report import Cell
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success
-from runs.models.parsing import QueryError
+from runs.models.parsing import QueryError, reading
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -119,45 +119,34 @@ def read_selection(query: QueryDict, sources: VerdictSources) -> Selection:
 
     Raises QueryError where it names somebody who says nothing here, or what is no cell.
     """
-    differ = query.get("differ", "")
-    pair = differ.split(AGAINST)
+    differ, pair = query.get("differ", ""), None
     sort = query.get("sort", DEFAULT_SORT)
     shown = [source for source in sources.evaluators if source.key in query.getlist("show")]
+    with reading("differ"):
+        if differ.count(AGAINST) == 1:
+            one, other = differ.split(AGAINST)
+            pair = sources.named(one), sources.named(other)
+        elif differ not in ("", ANY, PEOPLE):
+            raise QueryError("differ")
+    with reading("cell"):
+        cells = [_in_cells(text, sources) for text in query.getlist("cell") if text]
+    groups = {name: value for name in GROUPINGS if (value := query.get(name))}
+    for name, value in groups.items():
+        if "\0" in value:  # PostgreSQL refuses it in a question
+            raise QueryError(name)
     return Selection(
-        cells=[_in_cells(text, sources) for text in query.getlist("cell") if text],
-        differ=_differing(pair, sources) if len(pair) == 2 else None,
-        spread=_spread(differ) if len(pair) != 2 else "",
-        groups={name: _group(name, value) for name in GROUPINGS if (value := query.get(name))},
+        cells=cells,
+        differ=pair,
+        spread="" if pair else differ,
+        groups=groups,
         evaluators=shown if len(shown) < len(sources.evaluators) else (),
         sort=sort if sort.removeprefix("-") in SORTS else DEFAULT_SORT,
     )
 
 
-def _group(name: str, text: str) -> str:
-    if "\0" in text:  # PostgreSQL refuses it in a question
-        raise QueryError(name)
-    return text
-
-
-def _spread(text: str) -> str:
-    if text not in ("", ANY, PEOPLE):
-        raise QueryError("differ")
-    return text
-
-
-def _differing(pair: Sequence[str], sources: VerdictSources) -> tuple[VerdictSource, VerdictSource]:
-    try:
-        return sources.named(pair[0]), sources.named(pair[1])
-    except ValueError as error:
-        raise QueryError("differ") from error
-
-
 def _in_cells(text: str, sources: VerdictSources) -> InCells:
     key, _, cells = text.partition(BETWEEN)
-    try:
-        return InCells(sources.named(key), read_cells(cells))
-    except ValueError as error:
-        raise QueryError("cell") from error
+    return InCells(sources.named(key), read_cells(cells))
 
 
 def selected_items(

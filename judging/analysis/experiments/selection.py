@@ -33,7 +33,7 @@ from judging.analysis.progress.rows import (
     with_milestones,
 )
 from runs.models import Experiment, Run, TaskSet
-from runs.models.parsing import QueryError
+from runs.models.parsing import reading
 from webagent.recovery.retry_policy import Comparison
 
 BETWEEN = "-"
@@ -174,10 +174,11 @@ def read_chosen(query: QueryDict, names: Iterable[str] = FILTERS) -> dict[str, s
     """
     chosen = {name: query.get(name, "") for name in names if name in query}
     for key, value in chosen.items():
-        try:
-            _check(key, value)
-        except ValueError as error:
-            raise QueryError(key) from error
+        with reading(key):
+            if "\0" in value:
+                raise ValueError("no text that is stored holds NUL")
+            known = FILTERS[key]
+            (known.condition or known.words)(value)
     return chosen
 
 
@@ -190,13 +191,6 @@ def runs_url(experiment: Experiment, source: Source, **chosen: object) -> str:
 def joined(standings: tuple[RunResult, ...]) -> str:
     """Several standings as one value of an address."""
     return BETWEEN.join(standings)
-
-
-def _check(key: str, value: str) -> None:
-    if "\0" in value:
-        raise ValueError("no text that is stored holds NUL")
-    known = FILTERS[key]
-    (known.condition or known.words)(value)
 
 
 def _standings(value: str) -> list[RunResult]:

@@ -204,6 +204,8 @@ def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
         chosen = read_chosen(request.GET, ("agent", "mode", "by"))
     page = Paginator(_failing(study, chosen), PER_PAGE).get_page(request.GET.get("page"))
     listed = with_failure_modes(page.object_list)
+    for run in listed:
+        run.configuration = " · ".join(filter(None, (str(run.agent), run.agent.model)))
     items = StudyItem.objects.filter(study=study, run__in=[run.pk for run in listed])
     record_unblindings(user=request.user, items=items, reason="failures of an audit")
     context = {

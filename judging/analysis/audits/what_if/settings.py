@@ -16,7 +16,7 @@ from judging.evaluators.matching.strict import StrictMatcher
 from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.models import EvaluatorVersion
-from runs.models.parsing import QueryError, read_choice
+from runs.models.parsing import read_choice, reading
 
 STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
 
@@ -168,10 +168,8 @@ def _named_in(
     text = query.get(key, "")
     if text in ("", "none"):
         return [] if text else None
-    try:
+    with reading(key):
         return [kind(name) for name in text.split(".")]
-    except ValueError:
-        raise QueryError(key) from None
 
 
 def _rules(name: str, config: Config) -> frozenset[Rule] | None:
