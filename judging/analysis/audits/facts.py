@@ -46,7 +46,7 @@ class AuditFacts(Audit):
 
     @cached_property
     def ceiling(self) -> Ceiling:
-        return ceiling_of(self.study, self.sources)
+        return ceiling_of(self.sources)
 
     @cached_property
     def detected(self) -> Detected:

@@ -169,7 +169,7 @@ def best_corrections(facts: AuditFacts) -> tuple[dict[int, Correction], dict[int
     ranked = {each.evaluator.pk for each in facts.speaking if not each.has_little_coverage}
     best: dict[int, Correction] = {}
     real: dict[int, Correction] = {}
-    for pair in compare_all(facts.study, facts.sources):
+    for pair in compare_all(facts.sources):
         for source, correction in _both_ways(pair):
             version, by = source.evaluator, correction.by.evaluator
             if version is None or by is None or by.pk not in ranked or correction.gain <= 0:

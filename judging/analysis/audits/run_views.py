@@ -265,7 +265,7 @@ def _walked_neighbours(user: User, walk: Walk, run_id: UUID) -> Neighbours | Non
         if "triangle" in walk:
             sources = sources_of(study)
             selection = read_selection(QueryDict(walk["triangle"]), sources)
-            selected = selected_items(study, selection, sources)
+            selected = selected_items(selection, sources)
             return neighbours(selected, run_id, selection.path)
         if not walk.keys() >= {"audit", "cell"}:
             return None

@@ -149,9 +149,7 @@ def _in_cells(text: str, sources: VerdictSources) -> InCells:
     return InCells(sources.named(key), read_cells(cells))
 
 
-def selected_items(
-    study: Study, selection: Selection, sources: VerdictSources
-) -> QuerySet[SelectedItem]:
+def selected_items(selection: Selection, sources: VerdictSources) -> QuerySet[SelectedItem]:
     """The counted items of the selection in its order, with their `disagreement`.
 
     Disagreement is the share of the pairs of verdicts on a run that differ, over its annotators
@@ -159,7 +157,7 @@ def selected_items(
     failure. Whoever says neither takes no part; it is 0 where fewer than two do.
     """
     named = [each.source for each in selection.cells] + list(selection.differ or ())
-    items = with_verdicts(counted_items(study), named)
+    items = with_verdicts(counted_items(sources.study), named)
     for number, each in enumerate(selection.cells):
         items = items.annotate(**{f"cell_{number}": cell_by(f"said_{number}")}).filter(
             **{f"cell_{number}__in": [cell.value for cell in each.cells]}

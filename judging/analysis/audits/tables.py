@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSource
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.causes.sums import TaggedItem
 from judging.analysis.reports.showing import figure_words
-from judging.models import Cause, EvaluatorVersion, Repair, Study
+from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.steps import last_screenshot
@@ -255,16 +255,11 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         row_attrs = {"data-run": lambda record: str(record.run_id)}
 
     def __init__(
-        self,
-        data: QuerySet[SelectedItem],
-        *,
-        study: Study,
-        sources: VerdictSources,
-        selection: Selection,
+        self, data: QuerySet[SelectedItem], *, sources: VerdictSources, selection: Selection
     ) -> None:
-        self.study, self.sources, self.selection = study, sources, selection
+        self.sources, self.selection = sources, selection
         self.shown = shown_sources(sources, selection)
-        labels = label_columns(study, sources)
+        labels = label_columns(sources)
         # In one evaluator's cell the reason matters more than place and amount.
         left_out = ["disagreement"] if selection.looked_at else ["why"]
         columns = [
@@ -296,7 +291,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 
     def run_url(self, record: SelectedItem, **more: str) -> str:
         """The run, with the way through this selection."""
-        walk = {"study": str(self.study.pk), "triangle": self.selection.query, **more}
+        walk = {"study": str(self.sources.study.pk), "triangle": self.selection.query, **more}
         looked_at = self.selection.looked_at
         if not more and looked_at is not None and looked_at.evaluator is not None:
             walk["audit"] = str(looked_at.evaluator.pk)
@@ -348,16 +343,15 @@ def shown_sources(sources: VerdictSources, selection: Selection) -> list[Verdict
     return found
 
 
-def label_columns(study: Study, sources: VerdictSources) -> list[tuple[str, _LabelColumn]]:
+def label_columns(sources: VerdictSources) -> list[tuple[str, _LabelColumn]]:
     """A column a person where they are few; else one for each of a run's labels, A, B …"""
     people: Sequence[VerdictSource] = sources.annotators
-    letters = [(chr(ord("A") + number), None) for number in range(study.labels_per_run)]
+    most = sources.study.labels_per_run
+    letters = [(chr(ord("A") + number), None) for number in range(most)]
     named = [(source.name, source) for source in people]
     return [
         (f"label_{number}", _LabelColumn(name, source, number))
-        for number, (name, source) in enumerate(
-            named if len(people) <= study.labels_per_run else letters
-        )
+        for number, (name, source) in enumerate(named if len(people) <= most else letters)
     ]
 
 

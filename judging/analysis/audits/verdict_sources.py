@@ -146,6 +146,7 @@ class VerdictSource:
 class VerdictSources:
     """Everybody who says something of a study's counted runs."""
 
+    study: Study
     annotators: Sequence[VerdictSource]
     evaluators: Sequence[VerdictSource]
     steps: Mapping[int, Sequence[VerdictSource]]
@@ -200,6 +201,7 @@ def sources_of(study: Study) -> VerdictSources:
     )
     annotators = User.objects.filter(Exists(labels)).order_by("username")
     return VerdictSources(
+        study=study,
         annotators=[VerdictSource(annotator=user) for user in annotators],
         evaluators=evaluators,
         steps=_steps(study, evaluators, names),

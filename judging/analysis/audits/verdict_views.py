@@ -50,9 +50,9 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     """One row a run, with what everybody said of it."""
     sources = AuditFacts(study).sources
     selection = _selection(request, sources)
-    items = selected_items(study, selection, sources)
-    filters = _filters(study, sources, selection)
-    table = TriangleTable(items, study=study, sources=sources, selection=selection)
+    items = selected_items(selection, sources)
+    filters = _filters(sources, selection)
+    table = TriangleTable(items, sources=sources, selection=selection)
     RequestConfig(
         request, paginate={"per_page": PER_PAGE, "paginator_class": TablePaginator}
     ).configure(table)
@@ -76,7 +76,7 @@ def audit_triangle_file(request: AppRequest, study: Study, ending: str) -> HttpR
     selection = _selection(request, facts.sources)
     with bad_queries():
         check_known_split(study, selection.groups.get("split", ""))
-    items = list(selected_items(study, selection, facts.sources))
+    items = list(selected_items(selection, facts.sources))
     record_unblindings(user=request.user, items=items, reason="all verdicts of an audit")
     return as_file(AUDIT.make("triangle", facts, selection, items), ending)
 
@@ -86,7 +86,7 @@ def _selection(request: AppRequest, sources: VerdictSources) -> Selection:
         return read_selection(request.GET, sources)
 
 
-def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dict[str, Any]:
+def _filters(sources: VerdictSources, selection: Selection) -> dict[str, Any]:
     """The filters that hold, and those that there could be, in one query."""
     shown = selection.evaluators or sources.speaking
     return {
@@ -106,7 +106,7 @@ def _filters(study: Study, sources: VerdictSources, selection: Selection) -> dic
             ),
         ],
         "spreads": [("", _("any")), *SPREADS.items()],
-        "groups": list(_groups(study, selection)),
+        "groups": list(_groups(sources.study, selection)),
         "evaluators": [(each.key, each.shown, each in shown) for each in sources.evaluators],
     }
 

@@ -128,7 +128,7 @@ def verdicts(
     sources, selection = facts.sources, selection or Selection()
     wanted = sources.columns(selection.evaluators or sources.evaluators)
     if items is None:
-        items = selected_items(facts.study, selection, sources)
+        items = selected_items(selection, sources)
     listed = list(items)
     rows: list[list[Any]] = []
     for start in range(0, len(listed), BATCH):

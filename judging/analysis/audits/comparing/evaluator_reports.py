@@ -82,7 +82,7 @@ def pairs(facts: AuditFacts) -> Report:
     """One row a pair of evaluators: what flips from the first to the second."""
     address = reverse("judging:audit_compare", args=[facts.study.pk])
     rows = []
-    for pair in compare_all(facts.study, facts.sources):
+    for pair in compare_all(facts.sources):
         query = urlencode({"first": pair.first.key, "second": pair.second.key})
         p = pair.flips.test.tested_p
         rows.append(
@@ -167,7 +167,7 @@ def steps(facts: AuditFacts, evaluators: Sequence[VerdictSource] | None = None) 
     """
     rows: list[list[Any]] = []
     for evaluator in facts.sources.evaluators if evaluators is None else evaluators:
-        found = additions_of(facts.study, facts.sources, evaluator)
+        found = additions_of(facts.sources, evaluator)
         if found is None:
             continue
         for step in found.steps:

@@ -153,10 +153,10 @@ class PairCompared(NamedTuple):
     """McNemar's p by Holm over all pairs."""
 
 
-def compare_all(study: Study, sources: VerdictSources) -> list[PairCompared]:
+def compare_all(sources: VerdictSources) -> list[PairCompared]:
     """All pairs of those with verdicts, in one query; of the first `MOST_SOURCES` of many."""
     evaluators = sources.speaking[:MOST_SOURCES]
-    counts = joint_counts(study, evaluators)
+    counts = joint_counts(sources.study, evaluators)
     pairs = list(combinations(range(len(evaluators)), 2))
     found = [flips_of(counts, a, b) for a, b in pairs]
     adjusted = holm([flips.test.p_value for flips in found])
@@ -226,9 +226,7 @@ class Additions(NamedTuple):
     together: ConfusionMatrix
 
 
-def additions_of(
-    study: Study, sources: VerdictSources, evaluator: VerdictSource
-) -> Additions | None:
+def additions_of(sources: VerdictSources, evaluator: VerdictSource) -> Additions | None:
     """The steps of an evaluator, in one query; None for one that takes no steps.
 
     A run passes as soon as one step passes, so every step after the first can only turn FN into
@@ -237,6 +235,6 @@ def additions_of(
     steps = sources.steps.get(evaluator.evaluator.pk, ()) if evaluator.evaluator else ()
     if not steps:
         return None
-    counts = joint_counts(study, [*steps, evaluator])
+    counts = joint_counts(sources.study, [*steps, evaluator])
     found = [Addition(counts, steps, place) for place in range(len(steps))]
     return Additions(found, matrix_against_reference(counts, len(steps)))

@@ -65,9 +65,9 @@ class Ceiling:
         return found + [("evaluator", each) for row in self.evaluators.values() for each in row]
 
 
-def ceiling_of(study: Study, sources: VerdictSources) -> Ceiling:
+def ceiling_of(sources: VerdictSources) -> Ceiling:
     """The ceiling of a study, in one query for each annotator and one for all pairs."""
-    evaluators = sources.speaking[:MOST_SOURCES]
+    study, evaluators = sources.study, sources.speaking[:MOST_SOURCES]
     both = _labelled_by_both(study)
     people: list[Against] = []
     by_evaluator: dict[str, list[Against]] = {source.key: [] for source in evaluators}

@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def test_people_and_evaluators_by_hand(world: audited.Audited) -> None:
-    found = ceiling_of(world.study, sources_of(world.study))
+    found = ceiling_of(sources_of(world.study))
     [pair] = found.people
     # On run 5 the second person is unsure, so it does not count; on run 1 they differ.
     assert (pair.annotator.name, pair.source.name, pair.matrix.decided) == ("ann", "bob", 5)
@@ -46,7 +46,7 @@ def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
     for _ in range(3):
         item = world.add("success", [(a, "success"), (b, "success")])
         audited.evaluation(item.run, audited.evaluator("yes"), "passed")
-    found = ceiling_of(world.study, sources_of(world.study))
+    found = ceiling_of(sources_of(world.study))
     [pair] = found.people
     assert pair.matrix.kappa == pair.kappa_interval == Undefined(Reason.ONE_CLASS)
     page = open_page(client_of(audited.auditor()), "audit_people", world.study.pk).content.decode()
@@ -92,7 +92,7 @@ def test_annotators_who_share_no_run_are_no_pair() -> None:
     people = [audited.person(name) for name in "abcd"]
     world.add("success", [(people[0], "success"), (people[1], "success")])
     world.add("success", [(people[2], "success"), (people[3], "success")])
-    found = ceiling_of(world.study, sources_of(world.study))
+    found = ceiling_of(sources_of(world.study))
     assert [(each.annotator.name, each.source.name) for each in found.people] == [
         ("a", "b"),
         ("c", "d"),

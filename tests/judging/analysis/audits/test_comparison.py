@@ -99,7 +99,7 @@ def test_groups_that_are_not_tested_do_not_count_for_holm() -> None:
 
 def test_all_pairs_with_holm() -> None:
     study = papers.before_study().study
-    pairs = compare_all(study, sources_of(study))
+    pairs = compare_all(sources_of(study))
     assert len(pairs) == 5 * 4 / 2
     by_names = {(pair.first.name, pair.second.name): pair for pair in pairs}
     repaired = by_names["before 1", "after 1"]
@@ -117,7 +117,7 @@ def test_every_pair_of_the_one_query_is_the_pair_alone(world: audited.Audited) -
     for name, cells in (("third", ["tp"]), ("fourth", ["fp", "fn"])):
         audited.judged(world, audited.evaluator(name), cells)
     sources = sources_of(world.study)
-    pairs = compare_all(world.study, sources)
+    pairs = compare_all(sources)
     assert len(pairs) == len(list(itertools.combinations(sources.evaluators, 2)))
     for pair in pairs:
         alone = Comparison(world.study, pair.first, pair.second).flips
@@ -126,7 +126,7 @@ def test_every_pair_of_the_one_query_is_the_pair_alone(world: audited.Audited) -
 
 def test_what_the_second_stage_adds(world: audited.Audited) -> None:
     sources = sources_of(world.study)
-    found = additions_of(world.study, sources, sources.named(str(pk("judge"))))
+    found = additions_of(sources, sources.named(str(pk("judge"))))
     assert found is not None
     first, second = found.steps
     assert first.alone == ConfusionMatrix(tp=2, fn=1, tn=2, fp=0, no_verdict_on_failure=1)
@@ -138,13 +138,13 @@ def test_what_the_second_stage_adds(world: audited.Audited) -> None:
     # The OR of the stages is the first stage and what the second adds to it.
     assert found.together.tp == first.alone.tp + second.new_tp
     assert found.together.fp == first.alone.fp + second.new_fp
-    assert additions_of(world.study, sources, sources.named(str(pk("strict")))) is None
+    assert additions_of(sources, sources.named(str(pk("strict")))) is None
 
 
 def test_steps_of_a_pipeline_add_up_to_it() -> None:
     study = papers.before_study().study
     sources = sources_of(study)
-    found = additions_of(study, sources, sources.named(str(pk("after"))))
+    found = additions_of(sources, sources.named(str(pk("after"))))
     assert found is not None
     assert [step.step.step for step in found.steps] == ["matcher", "equivalence", "inclusion"]
     assert [(step.new_tp, step.new_fp) for step in found.steps] == [(35, 0), (1, 0), (2, 0)]

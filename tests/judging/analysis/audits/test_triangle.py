@@ -32,14 +32,14 @@ def places(world: audited.Audited, query: str) -> list[int]:
     """Which of the world's runs are selected, in order."""
     sources = sources_of(world.study)
     selection = read_selection(QueryDict(query), sources)
-    items = selected_items(world.study, selection, sources)
+    items = selected_items(selection, sources)
     return [world.items.index(item) for item in items]
 
 
 def test_disagreement_by_hand(world: audited.Audited) -> None:
     sources = sources_of(world.study)
     selection = read_selection(QueryDict("sort=position"), sources)
-    found = [item.disagreement for item in selected_items(world.study, selection, sources)]
+    found = [item.disagreement for item in selected_items(selection, sources)]
     # p of success and f of failure: 3/1, 2/2, 4/0, 1/3, 0/4, 0/1
     assert found == pytest.approx([6 / 12, 8 / 12, 0, 6 / 12, 0, 0])
     assert places(world, "") == [1, 0, 3, 2, 4, 5]
@@ -49,7 +49,7 @@ def test_disagreement_by_hand(world: audited.Audited) -> None:
 def test_disagreement_is_of_the_evaluators_shown(world: audited.Audited) -> None:
     sources = sources_of(world.study)
     selection = read_selection(QueryDict(f"sort=position&show={pk('judge')}"), sources)
-    found = [item.disagreement for item in selected_items(world.study, selection, sources)]
+    found = [item.disagreement for item in selected_items(selection, sources)]
     assert found == pytest.approx([0, 4 / 6, 0, 4 / 6, 0, 0])
 
 
