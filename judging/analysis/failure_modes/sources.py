@@ -6,7 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
-from django.db.models import CharField, Exists, JSONField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import (
+    BooleanField,
+    Case,
+    CharField,
+    Exists,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.fields.json import KeyTextTransform
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -77,7 +89,10 @@ def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
 
     Raises ValueError where it is no such word.
     """
-    return with_words(runs).filter(_shows(word, by))
+    # A case, not a condition: else PostgreSQL may join all that evaluators ever said.
+    shows = Case(When(_shows(word, by), then=True), default=False, output_field=BooleanField())
+    shown: QuerySet[Any] = with_words(runs).annotate(shows_it=shows)
+    return shown.filter(shows_it=True)
 
 
 def side_key(side: Side) -> str:
