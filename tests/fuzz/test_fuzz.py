@@ -23,7 +23,10 @@ QUICK = (
     "native",
     "atif",
     "computer_use",
+    "inspect_ai",
     "playwright_trace",
+    "webarena_native",
+    "webarena_verified",
     "webvoyager",
     "labels",
     "label_lines",
@@ -33,8 +36,8 @@ QUICK = (
 
 @pytest.mark.parametrize("name", [*QUICK, "patches", "milestones", "tasks"])
 def test_damaged_samples_are_read_or_refused(name: str) -> None:
-    tally = fuzz(IMPORTERS[name], range(6))
-    assert tally.examples == 6
+    tally = fuzz(IMPORTERS[name], range(12))
+    assert tally.examples == 12
     assert tally.found == {}, tally.seeds
 
 

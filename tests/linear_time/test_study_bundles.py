@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from tests.judging.portability.test_study_bundles import (
 )
 from tests.linear_time import grown
 from tests.linear_time.growth import Sizes, size_grows_too_fast
+from tests.webagent.trajectory.formats import members, zip_of
 from webagent.trajectory.bounds import Bounds
 
 LINES = Sizes(100, 800)
@@ -35,8 +35,8 @@ HEAD = "study/bundle.json"
 @pytest.fixture
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> grown.Files:
     made: Study = request.getfixturevalue("study")
-    with zipfile.ZipFile(bundle_of(made, tmp_path / "study.zip")) as archive:
-        return {name: archive.read(name) for name in archive.namelist() if "study/" in name}
+    found = members(bundle_of(made, tmp_path / "study.zip"))
+    return {name: content for name, content in found.items() if "study/" in name}
 
 
 def _written(files: grown.Files, path: Path) -> Path:
@@ -44,9 +44,7 @@ def _written(files: grown.Files, path: Path) -> Path:
     head = json.loads(files[HEAD])
     for name, told in head["files"].items():
         told["sha256"] = hashlib.sha256(files[f"study/{name}"]).hexdigest()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in (files | {HEAD: json.dumps(head).encode()}).items():
-            archive.writestr(name, content)
+    path.write_bytes(zip_of(files | {HEAD: json.dumps(head).encode()}))
     return path
 
 

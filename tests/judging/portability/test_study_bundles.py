@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -65,6 +64,7 @@ from tests.judging.factories import (
     make_study,
 )
 from tests.runs.factories import delete_run, make_run, make_text
+from tests.webagent.trajectory.formats import members, zip_of
 from tests.webagent.trajectory.samples import run_bundle
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
@@ -256,28 +256,15 @@ def wiped(study: Study) -> None:
 
 def changed(path: Path, name: str, change: Any, to: Path) -> Path:
     """The bundle with one line file changed, and its head saying what it says."""
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
-        for member in old.namelist():
-            content = old.read(member)
-            if member == f"study/{name}":
-                lines = [json.loads(line) for line in content.splitlines()]
-                change(lines)
-                content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-                digest = hashlib.sha256(content).hexdigest()
-            new.writestr(member, content)
-    return _with_head(to, name, digest)
-
-
-def _with_head(path: Path, name: str, digest: str) -> Path:
-    with zipfile.ZipFile(path) as old:
-        members = {member: old.read(member) for member in old.namelist()}
-    head = json.loads(members["study/bundle.json"])
-    head["files"][name]["sha256"] = digest
-    members["study/bundle.json"] = json.dumps(head).encode()
-    with zipfile.ZipFile(path, "w") as new:
-        for member, content in members.items():
-            new.writestr(member, content)
-    return path
+    files = members(path)
+    lines = [json.loads(line) for line in files[f"study/{name}"].splitlines()]
+    change(lines)
+    content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    head = json.loads(files["study/bundle.json"])
+    head["files"][name]["sha256"] = hashlib.sha256(content).hexdigest()
+    files |= {f"study/{name}": content, "study/bundle.json": json.dumps(head).encode()}
+    to.write_bytes(zip_of(files))
+    return to
 
 
 def test_wiped_and_imported_again_it_is_the_same_bytes(study, tmp_path):
@@ -313,15 +300,8 @@ def test_a_bundle_of_an_older_version_lacks_what_came_later(study, tmp_path):
         del head["files"][name]
         del files[f"study/{name}"]
     old = tmp_path / "old.zip"
-    with zipfile.ZipFile(old, "w") as archive:
-        for name, content in (files | {"study/bundle.json": json.dumps(head).encode()}).items():
-            archive.writestr(name, content)
+    old.write_bytes(zip_of(files | {"study/bundle.json": json.dumps(head).encode()}))
     assert import_study(old).study.conflicts == []
-
-
-def members(path: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_where_it_is_already_nothing_is_doubled(study, tmp_path):
@@ -418,14 +398,11 @@ def test_a_file_that_was_changed_or_is_of_a_later_version_is_refused(study, tmp_
         ({"study/bundle.json": b"[]"}, "not a JSON object"),
     ):
         bad = tmp_path / "bad.zip"
-        with zipfile.ZipFile(bad, "w") as archive:
-            for name, content in (files | change).items():
-                archive.writestr(name, content)
+        bad.write_bytes(zip_of(files | change))
         with pytest.raises(BundleError, match=words):
             import_study(bad)
     plain = tmp_path / "plain.zip"
-    with zipfile.ZipFile(plain, "w") as archive:
-        archive.writestr("readme.txt", "hello")
+    plain.write_bytes(zip_of({"readme.txt": "hello"}))
     with pytest.raises(BundleError, match="no study's bundle"):
         import_study(plain)
 

@@ -17,6 +17,7 @@ from tests.judging.factories import make_evaluation
 from tests.judging.replication.test_examples import EXAMPLES
 from tests.judging.replication.test_work import LEVERS
 from tests.runs.knowledge.lever_world import inhabited
+from tests.webagent.trajectory.formats import zip_of
 
 pytestmark = [
     pytest.mark.slow,
@@ -114,17 +115,14 @@ def test_a_changed_bundle_is_refused(tmp_path: Path) -> None:
     bad.write_bytes(b"no zip")
     with pytest.raises(CommandError, match="is no bundle of a replication"):
         replicate(bad)
-    with zipfile.ZipFile(bad, "w") as archive:
-        archive.writestr(
-            "replication.json",
-            '{"format": "crosscheck-replication/1", "name": "x", "file_name": "x",'
-            ' "programs": {}, "files": {"study.toml": "00"}}',
-        )
-        archive.writestr("study.toml", "x")
+    head = (
+        '{"format": "crosscheck-replication/1", "name": "x", "file_name": "x",'
+        ' "programs": {}, "files": {"study.toml": "00"}}'
+    )
+    bad.write_bytes(zip_of({"replication.json": head, "study.toml": "x"}))
     with pytest.raises(CommandError, match=r"bad.zip, study.toml: was changed"):
         replicate(bad)
-    with zipfile.ZipFile(bad, "w") as archive:
-        archive.writestr("replication.json", '{"format": "other"}')
+    bad.write_bytes(zip_of({"replication.json": '{"format": "other"}'}))
     with pytest.raises(CommandError, match="format"):
         replicate(bad)
     assert not Replication.objects.exists()

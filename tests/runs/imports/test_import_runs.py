@@ -3,7 +3,6 @@
 import gzip
 import json
 import pickle
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.core.management import CommandError, call_command
 from runs.models import Experiment, Run, Step
 from tests.runs.imports.test_storing import rows
 from tests.runs.storage.stores import use_store
+from tests.webagent.trajectory.formats import members, zip_of
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_zip
 
@@ -117,15 +117,12 @@ def test_what_holds_no_runs_is_rejected_with_a_reason(store, capsys, tmp_path, m
 def test_a_rejected_run_leaves_nothing_and_the_others_come_in(store, capsys, tmp_path):
     bad = run_bundle(2)
     write_zip(tmp_path / "runs.zip", [run_bundle(1), bad, run_bundle(3)])
+    files = members(tmp_path / "runs.zip")
+    lines = [json.loads(line) for line in files["runs.jsonl"].splitlines()]
+    lines[1]["outcome"] = "triumph"
+    files["runs.jsonl"] = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     broken = tmp_path / "broken.zip"
-    with zipfile.ZipFile(tmp_path / "runs.zip") as old, zipfile.ZipFile(broken, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "runs.jsonl":
-                lines = [json.loads(line) for line in content.splitlines()]
-                lines[1]["outcome"] = "triumph"
-                content = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-            new.writestr(name, content)
+    broken.write_bytes(zip_of(files))
     code, report = import_json(capsys, broken)
     assert code == 1
     assert len(report["imported"]) == 2

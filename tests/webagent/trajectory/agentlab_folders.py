@@ -8,19 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from webagent.trajectory.bounds import Bounds
+from tests.webagent.trajectory.formats import DATA
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.reading import open_runs
 
-SCRIPTED = Path(__file__).parents[2] / "data" / "agentlab" / "scripted"
+SCRIPTED = DATA / "agentlab" / "scripted"
 LOGIN = "ScriptedAgent-login_on_miniwob.login-user_5"
-
-
-def only(folder: Path, bounds: Bounds | None = None) -> RunBundle:
-    with open_runs(folder, bounds=bounds) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle), bundle
-    return bundle
 
 
 def notes(bundle: RunBundle) -> list[tuple[str, str]]:

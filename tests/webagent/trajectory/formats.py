@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,9 @@ def truth(name: str) -> dict[str, Any]:
     return found
 
 
-def read(given: Path, bounds: Bounds | None = None) -> list[RunBundle | Problem]:
+def read(given: Path, bounds: Bounds | None = None, **answers: str) -> list[RunBundle | Problem]:
     """All that is read; every blob that a run mentions can be had."""
-    with open_runs(given, bounds=bounds) as source:
+    with open_runs(given, bounds=bounds, answers=answers) as source:
         found = list(source)
         for item in found:
             if isinstance(item, RunBundle):
@@ -33,11 +35,18 @@ def read(given: Path, bounds: Bounds | None = None) -> list[RunBundle | Problem]
         return found
 
 
-def runs(given: Path, bounds: Bounds | None = None) -> dict[str, Any]:
+def runs(given: Path, bounds: Bounds | None = None, **answers: str) -> dict[str, Any]:
     """The runs by their ids; fails over anything that is rejected."""
-    found = read(given, bounds)
+    found = read(given, bounds, **answers)
     assert not [item for item in found if isinstance(item, Rejection)], found
     return {item.run.id: item for item in found if isinstance(item, RunBundle)}
+
+
+def only(given: Path, bounds: Bounds | None = None, **answers: str) -> RunBundle:
+    """The only run that is there, with nothing beside it."""
+    (bundle,) = read(given, bounds, **answers)
+    assert isinstance(bundle, RunBundle), bundle
+    return bundle
 
 
 def rejections(given: Path, bounds: Bounds | None = None) -> list[Rejection]:
@@ -48,6 +57,20 @@ def copied(name: str, target: Path) -> Path:
     """A copy of a format's samples, to be damaged."""
     shutil.copytree(DATA / name, target / name)
     return target / name
+
+
+def zip_of(members: Mapping[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def members(path: Path) -> dict[str, bytes]:
+    """What a zip holds, by name."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def zipped(folder: Path, target: Path) -> Path:

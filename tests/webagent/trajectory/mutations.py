@@ -6,9 +6,7 @@ import io
 import json
 import re
 import shutil
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,12 +18,14 @@ from PIL import Image
 from tests.webagent.trajectory.agentlab_folders import LOGIN
 from tests.webagent.trajectory.demonstrations import written_out
 from tests.webagent.trajectory.formats import DATA, runs
+from tests.webagent.trajectory.samples import png_of
 from webagent.trajectory.formats.native.writer import write_folder
 
 BASE64_PICTURE = re.compile(r"(?:iVBORw0KGgo|/9j/|UklGR)[\w+/=]{100,}")
 PICTURES = (".png", ".jpeg", ".jpg", ".webp")
 ODD_NUMBERS: tuple[Any, ...] = (float("nan"), float("inf"), 2**63, "seven")
 ONLINE_MIND2WEB = "9bc273eec1046d94e07c58307391dd57"
+NO_PIXELS = png_of(b"no pixels", 8, 8)
 MOST_NUMBERS = 10
 """Of one document: a sample of its keys, spread over all of it."""
 
@@ -99,17 +99,6 @@ def picture_of(kind: str) -> bytes:
     return out.getvalue()
 
 
-def without_pixels() -> bytes:
-    """A PNG whose frame and check sums are right, and whose pixel data are none."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        total = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", total)
-
-    header = chunk(b"IHDR", struct.pack(">II5B", 8, 8, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", b"no pixels") + chunk(b"IEND", b"")
-
-
 def mutations(folder: Path) -> Iterator[Mutation]:
     """Everything in a sample that its source names, taken away or broken one by one."""
     if any(path.suffix in PICTURES for path in folder.rglob("*")):
@@ -120,7 +109,7 @@ def mutations(folder: Path) -> Iterator[Mutation]:
             continue
         if path.suffix in PICTURES:
             yield from _of_file("picture", name)
-            yield Mutation("picture", name, "no pixels", _written(name, without_pixels()))
+            yield Mutation("picture", name, "no pixels", _written(name, NO_PIXELS))
             yield Mutation("picture", name, "a BMP", _written(name, picture_of("BMP")))
             yield Mutation("picture", name, "renamed", _renamed(name))
         elif path.name.startswith("step_"):

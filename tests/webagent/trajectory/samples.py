@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -43,6 +45,17 @@ def png(width: int = 40, height: int = 20, shade: int = 0) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (width, height), (shade, 0, 0)).save(out, "PNG")
     return out.getvalue()
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    """A part of a PNG with its check sum."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png_of(pixels: bytes, width: int = 64, height: int = 48) -> bytes:
+    """A PNG whose frame and check sums are right, whatever its pixel data are."""
+    header = chunk(b"IHDR", struct.pack(">II5B", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
 def picture(stash: BlobStash, shade: int) -> BlobRecord:

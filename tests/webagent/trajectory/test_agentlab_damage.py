@@ -9,8 +9,6 @@ import json
 import os
 import pickle
 import shutil
-import struct
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
+from tests.webagent.trajectory.agentlab_folders import notes, repickle
 from tests.webagent.trajectory.conftest import MARKER
-from tests.webagent.trajectory.samples import png
+from tests.webagent.trajectory.formats import only
+from tests.webagent.trajectory.samples import png, png_of
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.formats.agentlab.observations import flatten_axtree
@@ -151,18 +150,12 @@ class TestDamage:
         assert {run.attempt for run in runs if not run.superseded_by} == {3}
 
 
-def header_only_png(width: int, height: int) -> bytes:
-    head = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
-    check = struct.pack(">I", zlib.crc32(b"IHDR" + head))
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + head + check
-
-
 class TestPictures:
     @pytest.mark.parametrize(
         ("content", "reason"),
         [
-            (header_only_png(30_000, 30_000) + png()[33:], "pixels"),
-            (header_only_png(10_000, 10_000) + png()[33:], "pixels"),
+            (png_of(b"", 30_000, 30_000)[:33] + png()[33:], "pixels"),
+            (png_of(b"", 10_000, 10_000)[:33] + png()[33:], "pixels"),
             (b'<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', "SVG"),
             (b'<?xml version="1.0"?><svg/>', "SVG"),
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "git-lfs"),

@@ -6,13 +6,13 @@ import gzip
 import io
 import json
 import pickle
-import zipfile
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.webagent.trajectory.formats import zip_of
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
@@ -111,16 +111,15 @@ SUMMARY = st.dictionaries(
 def test_any_content_is_read_or_refused(
     steps: list[Any], args: Any, goal: Any, summary: dict[str, Any], log: str
 ) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("run/exp_args.pkl", pickle.dumps(args))
-        archive.writestr("run/goal_object.pkl.gz", gzip.compress(pickle.dumps(goal)))
-        archive.writestr("run/summary_info.json", json.dumps(summary))
-        archive.writestr("run/experiment.log", log.encode("utf-8", "surrogatepass"))
-        for number, step in enumerate(steps):
-            packed = gzip.compress(pickle.dumps(step))
-            archive.writestr(f"run/step_{number}.pkl.gz", packed)
-    with open_runs(out) as source:
+    content: dict[str, str | bytes] = {
+        "run/exp_args.pkl": pickle.dumps(args),
+        "run/goal_object.pkl.gz": gzip.compress(pickle.dumps(goal)),
+        "run/summary_info.json": json.dumps(summary),
+        "run/experiment.log": log.encode("utf-8", "surrogatepass"),
+    }
+    for number, step in enumerate(steps):
+        content[f"run/step_{number}.pkl.gz"] = gzip.compress(pickle.dumps(step))
+    with open_runs(io.BytesIO(zip_of(content))) as source:
         (found,) = source
         if not isinstance(found, RunBundle):
             assert not found.reason.startswith("unexpected"), found

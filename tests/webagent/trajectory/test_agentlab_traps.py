@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.webagent.trajectory.agentlab_folders import notes, only, repickle
-from tests.webagent.trajectory.formats import blind_text, stored_text
+from tests.webagent.trajectory.agentlab_folders import notes, repickle
+from tests.webagent.trajectory.formats import blind_text, only, stored_text
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.agentlab.observations import flatten_axtree

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.agentlab_truth import differences
+from tests.webagent.trajectory.formats import only
 from webagent.trajectory.reading import RunBundle, open_runs
 from webagent.trajectory.records import BlobRecord
 
-DATA = Path(__file__).parents[2] / "data" / "agentlab"
-TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())
+DATA = formats.DATA / "agentlab"
+TRUTH = formats.truth("agentlab")
 
 
 @pytest.fixture(scope="module")
@@ -170,10 +170,7 @@ def test_the_label_may_be_a_path() -> None:
 
 
 def test_a_single_run_folder_is_read_too() -> None:
-    folder = next(DATA.glob("scripted/*multi_on*"))
-    with open_runs(folder) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle)
+    bundle = only(next(DATA.glob("scripted/*multi_on*")))
     assert bundle.run.experiment is None
     assert bundle.task.external_id == "miniwob.login-user"
 
@@ -181,10 +178,7 @@ def test_a_single_run_folder_is_read_too() -> None:
 @pytest.mark.slow
 def test_the_same_run_has_the_same_hash_wherever_it_lies(bundles: dict[str, RunBundle]) -> None:
     for path, bundle in bundles.items():
-        with open_runs(DATA / path) as source:
-            (alone,) = source
-        assert isinstance(alone, RunBundle)
-        assert alone.content_hash == bundle.content_hash
+        assert only(DATA / path).content_hash == bundle.content_hash
     assert len({bundle.content_hash for bundle in bundles.values()}) == len(bundles)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory import formats
+from tests.webagent.trajectory.formats import only, read, runs
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.files.stubs import same_task
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
@@ -25,8 +27,8 @@ from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.redaction import REDACTED
 
-DATA = Path(__file__).parents[2] / "data" / "agentrewardbench"
-TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())
+DATA = formats.DATA / "agentrewardbench"
+TRUTH = formats.truth("agentrewardbench")
 AGENT = "GenericAgent-stub-scripted-v1"
 CLEANED = f"trajectories/cleaned/miniwob/{AGENT}/{AGENT}_on_miniwob"
 RAW = BlobRecord(sha256="0" * 64, media_type="application/json", bytes=1, role="response")
@@ -125,7 +127,7 @@ def test_secrets_go_but_not_what_the_goal_says(tmp_path: Path) -> None:
     document["steps"][1]["action"] = "fill('19', 'hunter2-mine')"
     document["steps"][2]["chat_messages"] = [{"role": "user", "content": "typed hunter2-mine"}]
     _write(tmp_path, document)
-    (bundle,) = _read(tmp_path)
+    bundle = only(tmp_path)
     assert bundle.run.source.redacted["setting"] == 1
     assert bundle.run.source.redacted["password"] == 2
     assert bundle.steps[1].actions[0].raw == f"fill('19', '{REDACTED}')"
@@ -145,7 +147,7 @@ def test_a_missing_step_and_a_missing_picture_are_gaps(tmp_path: Path) -> None:
         DATA / f"trajectories/screenshots/miniwob/{AGENT}/miniwob.book-flight" / picture,
         tmp_path / picture,
     )
-    (bundle,) = _read(tmp_path)
+    bundle = only(tmp_path)
     assert [(gap.what, gap.where) for gap in bundle.run.gaps] == [
         ("step", "step 1"),
         ("screenshot", "screenshot_step_2.png"),
@@ -158,8 +160,7 @@ def test_broken_trajectories_are_refused_or_no_runs(tmp_path: Path, content: str
     (tmp_path / "x.json").write_text(
         content + '"summary_info": {}, "steps": 3' * (len(content) > 9)
     )
-    with open_runs(tmp_path) as source:
-        (refused,) = source
+    (refused,) = read(tmp_path)
     assert isinstance(refused, Rejection)
 
 
@@ -246,8 +247,7 @@ def test_rows_that_say_nothing_are_told_with_their_line(tmp_path: Path) -> None:
         f"B,miniwob,miniwob.book-flight,{AGENT},Perhaps\n"
         f",miniwob,miniwob.book-flight,{AGENT},Successful\n,,,,\n"
     )
-    with open_runs(tmp_path) as source:
-        found = list(source)
+    found = read(tmp_path)
     told = {each.field: each.reason for each in found if isinstance(each, Problem)}
     assert "1 rows lack" in told["row"]
     assert told["row"].endswith("line 4")
@@ -281,9 +281,7 @@ def test_files_of_variants_of_a_task_are_joined(tmp_path: Path, own: str, others
         "annotator_name,benchmark,task_id,model_name,exp_name,trajectory_success\n"
         f"A,miniwob,{others},{AGENT},another name,Successful\n"
     )
-    with open_runs(tmp_path) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle)
+    bundle = only(tmp_path)
     assert bundle.task.external_id == own
     assert bundle.n_screenshots == 2
     assert [label.success for label in bundle.labels] == ["success"]
@@ -300,7 +298,9 @@ def test_a_judge_that_was_asked_again_after_a_refusal_counts_as_the_last_time(
     given = json.loads((folder / "miniwob.click-button.json").read_text())
     refused = given | {"response": None, "error": "content filter"}
     (folder / "miniwob.click-button_error.json").write_text(json.dumps(refused))
-    bundle = next(b for b in _read(tmp_path) if b.task.external_id == "miniwob.click-button")
+    bundle = next(
+        b for b in runs(tmp_path).values() if b.task.external_id == "miniwob.click-button"
+    )
     said = [e for e in bundle.evaluations if e.evaluator.name.endswith("stub-judge")]
     assert [each.verdict for each in said] == ["error", "failed"]
     assert said[0].evaluator == said[1].evaluator
@@ -313,10 +313,10 @@ def test_a_document_says_by_its_summary_and_last_step_how_it_ended(tmp_path: Pat
     document["summary_info"] |= ended
     document["steps"][-1] |= {"action": None, "reasoning": "could not parse", "stats": None}
     _write(tmp_path, document)
-    assert _read(tmp_path)[0].run.end_reason == "agent_gave_up"
+    assert only(tmp_path).run.end_reason == "agent_gave_up"
     document["steps"][-1] |= {"reasoning": None, "chat_messages": []}
     _write(tmp_path, document)
-    assert _read(tmp_path)[0].run.end_reason == "max_steps"
+    assert only(tmp_path).run.end_reason == "max_steps"
 
 
 def test_what_stands_there_twice_or_only_raw_is_read_once(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_what_stands_there_twice_or_only_raw_is_read_once(tmp_path: Path) -> Non
     document["steps"].insert(1, first | {"num": 1, "action": "click('19')"})
     document["steps"][2]["num"] = 2
     _write(tmp_path, document)
-    (bundle,) = _read(tmp_path)
+    bundle = only(tmp_path)
     assert bundle.task.goal[0].model_dump()["text"] == "Press\nok"
     assert bundle.run.final_answer == "It is ok."
     before, (action,) = bundle.steps[0].before, bundle.steps[1].actions
@@ -358,11 +358,6 @@ def _document(task: str) -> dict[str, Any]:
 
 def _write(folder: Path, document: dict[str, Any]) -> None:
     (folder / "miniwob.book-flight.json").write_text(json.dumps(document))
-
-
-def _read(folder: Path) -> list[RunBundle]:
-    with open_runs(folder) as source:
-        return [found for found in source if isinstance(found, RunBundle)]
 
 
 @pytest.mark.parametrize("nasty", ["\n", "Thoughts:\n", "Reward:", "<success>", "Status -"])

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory import formats
+from tests.webagent.trajectory.formats import only, read, runs
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import TextPart
 from webagent.trajectory.redaction import REDACTED
 
-DATA = Path(__file__).parents[2] / "data" / "browser_use"
-TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())
+DATA = formats.DATA / "browser_use"
+TRUTH = formats.truth("browser_use")
 WITHOUT_PICTURES = "loop"
 
 
@@ -96,11 +98,7 @@ def test_a_history_without_its_folder_says_what_to_give(bundles: dict[str, RunBu
     assert [gap.where for gap in gaps] == ["step 0", "step 1: step_2.png … step 22: step_23.png"]
     assert [gap.count for gap in gaps] == [None, 22]
     assert "give the folder with the screenshots" in gaps[1].why
-    alone = DATA / "loop" / "history.json"
-    with open_runs(alone) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle)
-    assert len(bundle.steps) == 23
+    assert len(only(DATA / "loop" / "history.json").steps) == 23
 
 
 def test_old_generations_say_what_they_do_not_save(bundles: dict[str, RunBundle]) -> None:
@@ -189,14 +187,13 @@ def test_a_typed_password_goes_everywhere_and_is_counted(tmp_path: Path) -> None
 def test_pictures_of_two_runs_in_one_folder_are_not_guessed(tmp_path: Path) -> None:
     shutil.copytree(DATA / "find_price", tmp_path / "run")
     shutil.copy(tmp_path / "run" / "history.json", tmp_path / "run" / "other.json")
-    bundles = _read(tmp_path)
-    assert [bundle.n_screenshots for bundle in bundles] == [0, 0]
+    assert [bundle.n_screenshots for bundle in runs(tmp_path).values()] == [0, 0]
     # With the tool's own folder above them, it is clear whose they are.
     item = json.loads((tmp_path / "run" / "history.json").read_text())["history"][1]
     own = tmp_path / "run" / item["state"]["screenshot_path"].split("/")[2]
     own.mkdir()
     (tmp_path / "run" / "screenshots").rename(own / "screenshots")
-    assert [bundle.n_screenshots for bundle in _read(tmp_path)] == [2, 2]
+    assert [bundle.n_screenshots for bundle in runs(tmp_path).values()] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +211,7 @@ def test_odd_histories_are_read_or_refused_and_never_raise(
     tmp_path: Path, document: dict[str, Any]
 ) -> None:
     (tmp_path / "h.json").write_text(json.dumps(document))
-    with open_runs(tmp_path) as source:
-        found = list(source)
+    found = read(tmp_path)
     assert len([f for f in found if isinstance(f, RunBundle | Problem)]) == len(found) == 1
 
 
@@ -229,13 +225,7 @@ def _changed(folder: Path, change: Callable[[Any], None], **beside: Any) -> RunB
     history = copy.deepcopy(json.loads(path.read_text())["history"])
     change(history)
     path.write_text(json.dumps({"history": history} | beside))
-    (bundle,) = _read(folder.parent)
-    return bundle
-
-
-def _read(folder: Path) -> list[RunBundle]:
-    with open_runs(folder) as source:
-        return [found for found in source if isinstance(found, RunBundle)]
+    return only(folder.parent)
 
 
 def test_the_goal_is_what_the_user_asked(bundles: dict[str, RunBundle]) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests.webagent.trajectory.formats import read, zipped
-from tests.webagent.trajectory.mutations import samples
 from tests.webagent.trajectory.test_completeness import FORMATS
 from webagent.trajectory.bundles import Rejection, RunBundle
 
@@ -68,10 +67,12 @@ def _steps_that_nobody_counts(samples_of: dict[str, Path], folder: Path) -> Path
 
 @pytest.mark.parametrize("make", [_messages, _trace, _steps_that_nobody_counts])
 def test_a_run_whose_lines_are_cut_is_refused_until_all_are_there(
-    make: Callable[[dict[str, Path], Path], Path], tmp_path: Path
+    originals: dict[str, Path],
+    make: Callable[[dict[str, Path], Path], Path],
+    tmp_path: Path,
 ) -> None:
     folder = tmp_path / "given"
-    path = make(samples(tmp_path), folder)
+    path = make(originals, folder)
     whole = path.read_bytes()
     assert _runs(folder)
     for share in LINE_SHARES:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import zlib
 from collections.abc import Callable
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from tests.webagent.trajectory.samples import png_of
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.images import (
     MEDIA_TYPES,
@@ -34,16 +34,6 @@ def picture(kind: str) -> bytes:
 
 
 PICTURES = {kind: picture(kind) for kind in MEDIA_TYPES}
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def png_of(pixels: bytes) -> bytes:
-    """A PNG of 64 by 48 whose frame and check sums are right, whatever its pixel data are."""
-    header = chunk(b"IHDR", struct.pack(">II5B", 64, 48, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + header + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
 @either

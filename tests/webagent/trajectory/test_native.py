@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory.formats import DATA
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory import bundles as bundles_module
 from webagent.trajectory.bounds import Bounds
@@ -23,8 +24,7 @@ from webagent.trajectory.formats.native.writer import write_folder, write_zip
 from webagent.trajectory.reading import Found, open_runs, why_refused
 from webagent.trajectory.records import BlobRecord, Observation, Outcome, RunRecord
 
-SAMPLES = Path(__file__).parents[2] / "data"
-FORMATS = sorted(truth.parent.name for truth in SAMPLES.glob("*/truth.json"))
+FORMATS = sorted(truth.parent.name for truth in DATA.glob("*/truth.json"))
 
 
 def read(path: Path, bounds: Bounds | None = None) -> list[Found]:
@@ -87,7 +87,7 @@ def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_recorded_runs_go_round_with_the_same_hash(tmp_path: Path) -> None:
     target = tmp_path / "runs.zip"
-    with open_runs(SAMPLES / "agentlab") as source:
+    with open_runs(DATA / "agentlab") as source:
         given = [item for item in source if isinstance(item, RunBundle)]
         write_zip(target, given)
     with open_runs(target) as source:
@@ -104,7 +104,7 @@ def test_recorded_runs_go_round_with_the_same_hash(tmp_path: Path) -> None:
 
 
 def test_what_is_unknown_is_absent_and_a_blob_stands_there_once(tmp_path: Path) -> None:
-    with open_runs(SAMPLES / "agentlab") as source:
+    with open_runs(DATA / "agentlab") as source:
         recorded = [item for item in source if isinstance(item, RunBundle)]
         write_zip(tmp_path / "x.zip", [*recorded, run_bundle(0), run_bundle(1)])
     with zipfile.ZipFile(tmp_path / "x.zip") as archive:
@@ -498,10 +498,10 @@ def test_a_native_file_inside_a_folder_is_found(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_a_blob_seems_to_be_makes_it_nothing_else(tmp_path: Path, form: str) -> None:
     """Runs of other tools carry files in their form, and are native ones all the same."""
-    with open_runs(SAMPLES / form) as source:
+    with open_runs(DATA / form) as source:
         originals = [item for item in source if isinstance(item, RunBundle)]
         write_folder(tmp_path / "out", originals)
-    shutil.copytree(SAMPLES / "atif", tmp_path / "beside")
+    shutil.copytree(DATA / "atif", tmp_path / "beside")
     with open_runs(tmp_path) as source:
         assert source.formats == ("native", "atif")
         found = [item.content_hash for item in source if isinstance(item, RunBundle)]

@@ -10,29 +10,30 @@ from typing import Any
 
 import pytest
 
+from tests.webagent.trajectory import formats
+from tests.webagent.trajectory.formats import only, read
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.formats.online_mind2web.steps import action_records, read_action
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Point
 from webagent.trajectory.redaction import REDACTED
 
-DATA = Path(__file__).parents[2] / "data" / "online_mind2web"
-TRUTH: dict[str, dict[str, Any]] = json.loads((DATA / "truth.json").read_text())
+DATA = formats.DATA / "online_mind2web"
+TRUTH = formats.truth("online_mind2web")
 LABELS = {"failure": 0, "success": 1, "not_executable": 2}
 WITHOUT_PICTURES = "v1/67adb7e709ae943a4ab7974a4faf272e"
 UNEVEN = "v1/9bc273eec1046d94e07c58307391dd57"
 SECOND = "v2/9bc273eec1046d94e07c58307391dd57"
 
 
-def read(folder: Path, **answers: str) -> dict[str, RunBundle]:
-    with open_runs(folder, answers=answers) as source:
-        found = [bundle for bundle in source if isinstance(bundle, RunBundle)]
+def by_place(folder: Path, **answers: str) -> dict[str, RunBundle]:
+    found = formats.runs(folder, None, **answers).values()
     return {str(b.run.source.path).removesuffix("/result.json"): b for b in found}
 
 
 @pytest.fixture(scope="module")
 def bundles() -> dict[str, RunBundle]:
-    return read(DATA, om2w_labels="official")
+    return by_place(DATA, om2w_labels="official")
 
 
 @pytest.mark.parametrize("place", TRUTH)
@@ -65,8 +66,7 @@ def test_of_many_results_a_broken_one_is_told_with_its_field_and_place(
     for name, words in (("a", content), ("b", whole)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "result.json").write_text(words)
-    with open_runs(tmp_path) as source:
-        refused, taken = source
+    refused, taken = read(tmp_path)
     assert isinstance(refused, Rejection)
     assert isinstance(taken, RunBundle)
     assert (refused.file, refused.field) == ("a/result.json", field)
@@ -77,8 +77,7 @@ def test_labels_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     shutil.copytree(DATA / "v2", tmp_path / "v2")
     whole = (DATA / "human_label.json").read_text()
     (tmp_path / "human_label.json").write_text(whole.rstrip().removesuffix("]"))
-    with open_runs(tmp_path) as source:
-        told, *runs = source
+    told, *runs = read(tmp_path)
     assert isinstance(told, Problem)
     assert (told.file, told.field) == ("human_label.json", "JSON")
     assert runs
@@ -132,7 +131,7 @@ def test_pictures_are_found_by_name_and_number_and_missing_ones_told(tmp_path: P
     )
     pointer = tmp_path / SECOND / "trajectory" / "0002.png"
     pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
-    bundles = read(tmp_path)
+    bundles = by_place(tmp_path)
     first, second = bundles[UNEVEN], bundles[SECOND]
     assert first.steps[1].before is None
     assert ("screenshot", "step 1") in [(gap.what, gap.where) for gap in first.run.gaps]
@@ -151,7 +150,7 @@ def test_pictures_may_be_counted_from_1(tmp_path: Path) -> None:
     folder = tmp_path / "run" / "trajectory"
     for number in (3, 2, 1, 0):
         (folder / f"{number}_full_screenshot.png").rename(folder / f"{number + 1}.png")
-    (bundle,) = read(tmp_path).values()
+    bundle = only(tmp_path)
     assert bundle.n_screenshots == 4
     assert bundle.steps[0].before is not None
 
@@ -173,7 +172,7 @@ def test_what_labels_mean_is_asked_and_not_guessed() -> None:
         WITHOUT_PICTURES: [],
         "v1/eb035f7728a4fdc6a7598680e3dc776e": [],
     }
-    swapped = read(DATA, om2w_labels="swapped")
+    swapped = by_place(DATA, om2w_labels="swapped")
     assert swapped[WITHOUT_PICTURES].labels[0].success == "not_executable"
     told = next(b for b in found if isinstance(b, RunBundle) and WITHOUT_PICTURES in b.source)
     assert "nobody said what it means" in told.problems[-1].reason
@@ -186,7 +185,7 @@ def test_labels_that_contradict_each_other_are_left_out(tmp_path: Path) -> None:
     task_id = SECOND.partition("/")[2]
     entries = [{"task_id": task_id, "X_human_label": n} for n in (0, 1)]
     (tmp_path / "human_label.json").write_text(json.dumps(entries))
-    (bundle,) = read(tmp_path, om2w_labels="official").values()
+    bundle = only(tmp_path, om2w_labels="official")
     assert bundle.labels == ()
     assert bundle.run.gaps[-1].why == "the labels [0, 1] are given for this task"
 
@@ -201,7 +200,7 @@ def test_judges_lines_are_evaluations(tmp_path: Path) -> None:
         {"task_id": "another", "predicted_label": 1},
     ]
     (tmp_path / name).write_text("\n".join(map(json.dumps, lines)) + "\nbroken {" + task_id)
-    (bundle,) = read(tmp_path).values()
+    (bundle,) = formats.runs(tmp_path).values()
     (judged,) = bundle.evaluations
     assert (judged.verdict, judged.rationale) == ("failed", "No.")
     assert (judged.evaluator.name, judged.evaluator.version) == (
@@ -230,8 +229,8 @@ def test_judges_lines_are_evaluations(tmp_path: Path) -> None:
 def test_actions_are_read_from_free_english(
     words: str, name: str | None, args: tuple[str, ...], point: Point | None
 ) -> None:
-    read = read_action(words)
-    assert (read.name, read.args, read.point) == (name, args, point)
+    said = read_action(words)
+    assert (said.name, said.args, said.point) == (name, args, point)
     assert [record.raw for record in action_records(words, 1_000)] == [words]
 
 
@@ -252,7 +251,7 @@ def test_a_password_in_an_action_goes(tmp_path: Path) -> None:
     document["action_history"][0]["action"] = "textbox Password -> TYPE: hunter2-mine | SUCCESS"
     document["action_history"][1]["thought"] = "I typed hunter2-mine."
     path.write_text(json.dumps(document))
-    (bundle,) = read(tmp_path).values()
+    bundle = only(tmp_path)
     assert bundle.steps[0].actions[0].raw == f"textbox Password -> TYPE: {REDACTED} | SUCCESS"
     assert bundle.steps[1].thought == f"I typed {REDACTED}."
     assert bundle.run.source.redacted == {"password": 2}
@@ -262,7 +261,7 @@ def test_an_end_by_the_step_limit_is_incomplete(tmp_path: Path) -> None:
     shutil.copytree(DATA / UNEVEN, tmp_path / "run")
     path = tmp_path / "run" / "result.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"result_status": "error_max_turns"}))
-    (bundle,) = read(tmp_path).values()
+    bundle = only(tmp_path)
     assert (bundle.run.outcome, bundle.run.end_reason) == ("incomplete", "max_steps")
 
 
@@ -282,11 +281,9 @@ def test_odd_results_are_read_or_refused_and_never_raise(
     tmp_path: Path, document: dict[str, Any]
 ) -> None:
     (tmp_path / "result.json").write_text(json.dumps(document))
-    with open_runs(tmp_path) as source:
-        found = list(source)
-    assert len(found) == 1
-    assert isinstance(found[0], RunBundle | Problem)
-    assert "unexpected" not in getattr(found[0], "reason", "")
+    (found,) = read(tmp_path)
+    assert isinstance(found, RunBundle | Problem)
+    assert "unexpected" not in getattr(found, "reason", "")
 
 
 @pytest.mark.parametrize("nasty", [" ", "->", "a -> A", "| ", "(1, ", "TYPE: ", 'type "'])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.webagent.trajectory.formats import only
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.reading import open_runs
 
 TASK = {"task_id": "t", "task": "Find the price"}
 
@@ -22,10 +22,7 @@ def submitted(folder: Path, pictures: tuple[str, ...] = (), **document: Any) -> 
     (folder / "t" / "result.json").write_text(json.dumps(TASK | document))
     for shade, name in enumerate(pictures):
         (folder / "t" / "trajectory" / name).write_bytes(png(shade=shade))
-    with open_runs(folder, answers={"om2w_labels": "official"}) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle), bundle
-    return bundle
+    return only(folder, om2w_labels="official")
 
 
 def gaps(bundle: RunBundle) -> list[tuple[str, str]]:
@@ -120,10 +117,7 @@ def test_the_nearest_labels_count_with_what_the_reviewer_said(tmp_path: Path) ->
         (folder / "human_label.json").write_text(json.dumps([entry]))
     result = TASK | {"action_history": ["Wait"], "thoughts": ["x"]}
     (inner / "result.json").write_text(json.dumps(result))
-    with open_runs(tmp_path, answers={"om2w_labels": "official"}) as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle)
-    (label,) = bundle.labels
+    (label,) = only(tmp_path, om2w_labels="official").labels
     assert (label.success, label.rationale) == ("failure", "Wrong shop.")
     assert (label.failure_types, label.raw) == (("navigation",), {"human_label": 0})
 

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.webagent.trajectory.formats import DATA, read, rejections, runs, stored_text, truth
+from tests.webagent.trajectory.formats import (
+    DATA,
+    read,
+    rejections,
+    runs,
+    stored_text,
+    truth,
+    zip_of,
+)
 from tests.webagent.trajectory.samples import png
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Rejection, RunBundle
@@ -67,13 +75,8 @@ def test_what_a_trace_does_not_know_is_said(found):
 
 def trace(*lines: dict[str, Any], version: int = 8, beside: dict[str, str] | None = None) -> bytes:
     head = {"type": "context-options", "version": version, "wallTime": 1_000_000, "title": "t"}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        text = "\n".join(json.dumps(line) for line in ({**head, "monotonicTime": 0.0}, *lines))
-        archive.writestr("trace.trace", text)
-        for name, content in (beside or {}).items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    text = "\n".join(json.dumps(line) for line in ({**head, "monotonicTime": 0.0}, *lines))
+    return zip_of({"trace.trace": text} | (beside or {}))
 
 
 def before(call: str, method: str, start: float, **params: object) -> dict[str, Any]:
@@ -85,14 +88,6 @@ def before(call: str, method: str, start: float, **params: object) -> dict[str, 
         "method": method,
         "params": params,
     }
-
-
-def zip_of(members: dict[str, str | bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def lines(*events: dict[str, Any]) -> str:

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.webagent.trajectory.formats import read
-from tests.webagent.trajectory.mutations import samples
+from tests.webagent.trajectory.formats import read, rejections
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.reading import open_runs
 from webagent.trajectory.texts import EncodingError, decoded, legible, quoted
 
 DOCUMENTS = {
@@ -37,11 +35,6 @@ NARROW = (
     ("euc_jp", "EUC-JP", JAPANESE),
     ("latin-1", "Latin-1", FRENCH),
 )
-
-
-@pytest.fixture(scope="module")
-def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return samples(tmp_path_factory.mktemp("samples"))
 
 
 def in_other(folder: Path, pattern: str, encoding: str, words: str = "") -> None:
@@ -90,26 +83,20 @@ def test_a_lone_document_is_refused_by_its_encoding(
 ) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(json.dumps({"schema_version": words}, ensure_ascii=False).encode(encoding))
-    with open_runs(path) as source:
-        (refused,) = source
-    assert not isinstance(refused, RunBundle)
+    (refused,) = rejections(path)
     assert shown in refused.reason
 
 
 @pytest.mark.parametrize("content", [b"null", b"42", b'"words"', b" true\n", "42".encode("utf-16")])
 def test_json_that_is_no_object_is_called_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    with open_runs(tmp_path / "a.json") as source:
-        (refused,) = source
-    assert not isinstance(refused, RunBundle)
+    (refused,) = rejections(tmp_path / "a.json")
     assert refused.reason == "neither an object nor an array"
 
 
 def test_what_is_no_json_is_called_so(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"Hello.")
-    with open_runs(tmp_path / "a.json") as source:
-        (refused,) = source
-    assert not isinstance(refused, RunBundle)
+    (refused,) = rejections(tmp_path / "a.json")
     assert refused.reason == "neither a readable zip nor JSON"
 
 
