@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
@@ -40,6 +40,7 @@ from runs.models import AgentConfiguration, Experiment, User
 COMPARISON = "comparison"
 """The report on two arms, of one experiment or of two."""
 Kind = ReplicationPart.Kind
+T = TypeVar("T")
 
 
 class NoFigureError(Exception):
@@ -56,15 +57,12 @@ class ArmRuns(NamedTuple):
 class Sources:
     """Reports on the rows of a replication as a reader may know them; None reads everything.
 
-    Each report is made once.
+    Each report, and what it is made from, is made once.
     """
 
     def __init__(self, replication: Replication, user: User | None = None) -> None:
         self.replication, self.user = replication, user
-        self._reports: dict[tuple[object, ...], Report] = {}
-        self._facts: dict[tuple[int, str], Facts] = {}
-        self._audits: dict[tuple[int, AuditQuery], AuditFacts] = {}
-        self._pairs: dict[tuple[int, int], TwoStudies] = {}
+        self._known: dict[tuple[object, ...], Any] = {}
 
     @cached_property
     def file(self) -> StudyFile:
@@ -149,16 +147,16 @@ class Sources:
         if place.judging:
             return self._beside(place) if place.versus else self._audit_report(place)
         facts = self.facts(self.arm(place.arm).experiment, place.verdict)
-        return self._made(
-            (place.report, facts.experiment.pk, place.verdict), lambda: registry.make(key, facts)
-        )
+        known = (place.report, facts.experiment.pk, place.verdict)
+        return self._made(known, lambda: registry.make(key, facts))
 
     def facts(self, experiment: Experiment, verdict: str) -> Facts:
         """The experiment as the reader may know it. Raises NoFigureError for no such verdicts."""
-        key = (experiment.pk, verdict)
-        if key not in self._facts:
-            self._facts[key] = Facts(self.scope(experiment), ReportQuery(source=_source(verdict)))
-        return self._facts[key]
+
+        def make() -> Facts:
+            return Facts(self.scope(experiment), ReportQuery(source=_source(verdict)))
+
+        return self._made((Facts, experiment.pk, verdict), make)
 
     def scope(self, experiment: Experiment) -> Scope:
         """Its runs as the reader may know them."""
@@ -172,10 +170,7 @@ class Sources:
             no_verdict=NoVerdict(place.no_verdict or NoVerdict.LEFT_OUT),
             split=place.split,
         )
-        key = (study.pk, query)
-        if key not in self._audits:
-            self._audits[key] = AuditFacts(study, query)
-        return self._audits[key]
+        return self._made((AuditFacts, study.pk, query), lambda: AuditFacts(study, query))
 
     def _arm(self, key: str, arm: Arm) -> ArmRuns | str:
         shown = {each.pk: each for each in self.experiments}
@@ -223,9 +218,8 @@ class Sources:
     def _beside(self, place: Place) -> Report:
         """A report on two studies side by side, under the evaluators that its page opens with."""
         first, second = self.study(place.judging), self.study(place.versus)
-        if (pair := (first.pk, second.pk)) not in self._pairs:
-            self._pairs[pair] = two_studies(first, second)
-        facts = self._pairs[pair]
+        pair = (first.pk, second.pk)
+        facts = self._made((TwoStudies, *pair), lambda: two_studies(first, second))
         key = (place.report, "studies", *pair)
         return self._made(key, lambda: TWO_STUDIES.make(place.report, facts))
 
@@ -241,10 +235,11 @@ class Sources:
     def _side(self, runs: ArmRuns, name: str) -> Side:
         return Side(scope=self.scope(runs.experiment), agent=runs.agent, agent_name=name)
 
-    def _made(self, key: tuple[object, ...], make: Callable[[], Report]) -> Report:
-        if key not in self._reports:
-            self._reports[key] = make()
-        return self._reports[key]
+    def _made(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
+        if key not in self._known:
+            self._known[key] = make()
+        found: T = self._known[key]
+        return found
 
 
 def check_reports(file: StudyFile, name: str) -> None:

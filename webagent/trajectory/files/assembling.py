@@ -38,8 +38,12 @@ from webagent.trajectory.verdict_records import (
     LabelRecord,
 )
 
-UNKNOWN_VERSION = "unknown"
+UNKNOWN = "unknown"
+"""Stands for a name or a version that the source does not tell."""
 URL_CHARS = 4_000
+TARGET_CHARS = 300
+"""Of the words of an element that was acted on."""
+VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
 PASSED_ABOVE = 0.5
 """Custom of benchmarks: rewards may be fractional, and more than half counts as success."""
 SCALE = f"passed above {PASSED_ABOVE}"
@@ -175,7 +179,7 @@ def present(*values: T | None) -> tuple[T, ...]:
 
 
 def task_record(
-    task_set: str, external_id: str, *, version: str = UNKNOWN_VERSION, **fields: Any
+    task_set: str, external_id: str, *, version: str = UNKNOWN, **fields: Any
 ) -> TaskRecord:
     """A task of a set, with an id that says which."""
     shown = f"{task_set}@{version}:{external_id}"
@@ -303,7 +307,7 @@ def task_set_of(task_name: str, packages: Mapping[str, str]) -> TaskSetRecord:
             `browsergym-<set>`, the package that brings its tasks.
     """
     name = task_name.partition(".")[0] or task_name
-    return TaskSetRecord(name=name, version=packages.get(f"browsergym-{name}", UNKNOWN_VERSION))
+    return TaskSetRecord(name=name, version=packages.get(f"browsergym-{name}", UNKNOWN))
 
 
 def read_packages(listing: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import hashed_json
-from webagent.trajectory.files.assembling import UNKNOWN_VERSION, task_record
+from webagent.trajectory.files.assembling import UNKNOWN, task_record
 from webagent.trajectory.records import (
     AgentRecord,
     Gap,
@@ -70,7 +70,7 @@ def stub_bundle(
     task = task or task_record(
         names.task_set,
         names.task,
-        version=names.task_set_version or UNKNOWN_VERSION,
+        version=names.task_set_version or UNKNOWN,
         goal=words,
         extra={NAMED_ONLY: True},
     )

@@ -10,7 +10,13 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
-from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, experiment_above, task_record
+from webagent.trajectory.files.assembling import (
+    UNKNOWN,
+    URL_CHARS,
+    RunFiles,
+    experiment_above,
+    task_record,
+)
 from webagent.trajectory.files.recognition import (
     PlacesReader,
     RunPlace,
@@ -40,7 +46,6 @@ MESSAGES, LOG = "interact_messages.json", "agent.log"
 
 _SCREENSHOT = re.compile(r"^screenshot(\d{1,6})(_no_box)?\.(?:png|jpe?g|webp)$")
 _TREE = re.compile(r"^accessibility_tree(\d{1,6})\.(?:json|txt)$")
-_UNKNOWN_MODEL = "unknown"
 
 
 class TaskFolder:
@@ -147,7 +152,7 @@ def _steps(
             actions=(reply.action,) if reply.action else (),
             llm_calls=(
                 LlmCall(
-                    model=_UNKNOWN_MODEL,
+                    model=UNKNOWN,
                     input_tokens=fitting[index][0],
                     output_tokens=fitting[index][1],
                 ),

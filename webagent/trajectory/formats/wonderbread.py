@@ -11,7 +11,9 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.assembling import (
+    TARGET_CHARS,
     URL_CHARS,
+    VIDEOS,
     RunFiles,
     experiment_above,
     first_start,
@@ -45,7 +47,6 @@ from webagent.trajectory.values import iso_moment, items, mapping, moment, numbe
 DIALECT = "wonderbread"
 _NAMES = {"mousedown": "mouse_down", "mouseup": "mouse_up", "keystroke": "key", "scroll": "scroll"}
 _WORDS = ("text", "label", "aria-label", "placeholder", "name", "value")
-_NAME_CHARS = 300
 
 
 @dataclass(slots=True)
@@ -100,8 +101,8 @@ def action_of(files: RunFiles, data: dict[str, Any], state: dict[str, Any]) -> A
         or None,
         target=Target(
             xpath=files.clean(attributes.get("xpath")),
-            role=files.clean(attributes.get("role") or attributes.get("tag"), _NAME_CHARS),
-            text=files.clean(words, _NAME_CHARS),
+            role=files.clean(attributes.get("role") or attributes.get("tag"), TARGET_CHARS),
+            text=files.clean(words, TARGET_CHARS),
         )
         if attributes
         else None,
@@ -154,7 +155,6 @@ PERSON = "human"
 _TASK = re.compile(r"^(?P<task>\d{1,6}) @ ")
 _RAW, _SOP = "[raw] ", "SOP - "
 _SCREENSHOTS = "screenshots"
-_VIDEOS = {".mp4": "video/mp4", ".webm": "video/webm"}
 _SHOWN_TREE = 2_000_000
 
 
@@ -289,8 +289,8 @@ def _beside(files: RunFiles) -> dict[str, Any]:
         if path.startswith(_SOP) and "/" not in path:
             words = files.redactor.text(files.read_text(path))
             artefacts.append(files.text_blob(words, "artefact", path[:400], "text/plain"))
-        elif ending in _VIDEOS and "/" not in path:
-            videos.append(files.file_blob(path, "video", _VIDEOS[ending]))
+        elif ending in VIDEOS and "/" not in path:
+            videos.append(files.file_blob(path, "video", VIDEOS[ending]))
         elif path.startswith(_RAW):
             files.drop("raw recording", path, "every key and mouse event before they were joined")
     return {"artefacts": tuple(artefacts), "videos": present(*videos)}

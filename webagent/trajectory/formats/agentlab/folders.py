@@ -11,6 +11,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.files import assembling
+from webagent.trajectory.files.assembling import UNKNOWN
 from webagent.trajectory.files.pickle_reader import Pickled
 from webagent.trajectory.files.recognition import folders_with
 from webagent.trajectory.files.trees import Tree, given_name
@@ -106,7 +107,6 @@ class RunFiles(assembling.RunFiles):
             self.inventory.miss("value", f"{path}: {number + 1}", NO_NUMBER)
 
 
-UNKNOWN = "unknown"
 # Nothing is tried again: a log or a folder may hold ten thousand underscores.
 _RUN_NAME = re.compile(
     r"^[_.]*+(?:\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_)?(?>(?P<agent>.+?)_on_)(?P<task>.+?)_(?P<seed>\d+)"

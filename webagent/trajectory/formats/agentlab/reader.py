@@ -11,6 +11,7 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
 from webagent.trajectory.files.assembling import (
+    VIDEOS,
     experiment_above,
     present,
     read_packages,
@@ -57,7 +58,6 @@ from webagent.trajectory.records import (
 from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.values import mapping, moment
 
-_VIDEOS = {".webm": "video/webm", ".mp4": "video/mp4"}
 _OWN_FILES = frozenset((EXP_ARGS, GOAL, LOG))
 _MEDIA_TYPES = {".json": "application/json"} | dict.fromkeys((".txt", ".csv", ".md"), "text/plain")
 
@@ -229,8 +229,8 @@ class RunInFolder:
             ending_ = "." + path.rpartition(".")[2].lower()
             if path in _OWN_FILES or path.endswith((".pkl", ".pkl.gz")):
                 continue
-            if ending_ in _VIDEOS:
-                videos.append(files.file_blob(path, "video", _VIDEOS[ending_]))
+            if ending_ in VIDEOS:
+                videos.append(files.file_blob(path, "video", VIDEOS[ending_]))
             else:
                 media_type = _MEDIA_TYPES.get(ending_, "application/octet-stream")
                 artefacts.append(files.file_blob(path, "artefact", media_type))

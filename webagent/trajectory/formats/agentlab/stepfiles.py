@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions, typed_password
-from webagent.trajectory.files.assembling import box_of
+from webagent.trajectory.files.assembling import TARGET_CHARS, box_of
 from webagent.trajectory.files.pickle_reader import Pickled, PickleError, PickleReader
 from webagent.trajectory.records import ActionRecord, Box
 from webagent.trajectory.redaction import Redactor
@@ -134,7 +134,6 @@ def boxes_of(actions: tuple[ActionRecord, ...], properties: Callable[[str], Any]
 
 
 _QUOTED = re.compile(r"^'((?:[^'\\]|\\.)*)'|^\"((?:[^\"\\]|\\.)*)\"")
-_NAME_CHARS = 300
 _LINE_CHARS = 2_000
 
 
@@ -175,4 +174,4 @@ def _role_and_name(tree: str, bid: str) -> tuple[str | None, str | None]:
     role, _, rest = line.partition(" ")
     quoted = _QUOTED.match(rest)
     name = (quoted[1] or quoted[2] or "") if quoted else ""
-    return storable_text(role, 100) or None, storable_text(name, _NAME_CHARS) or None
+    return storable_text(role, 100) or None, storable_text(name, TARGET_CHARS) or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import (
+    UNKNOWN,
     model_names,
     present,
     read_packages,
@@ -108,8 +109,9 @@ class AgentRewardBenchReader:
             read = partial(_bundle, tree, trajectory, own, bounds)
             yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, read)
         for key in alone if keeps else ():
-            stub = _Alone(tree, key, layout.strays.get(key, ()), annotations.get(key, []), bounds)
-            yield guarded(stub.source, stub.source, stub.read)
+            strays, own = layout.strays.get(key, ()), annotations.get(key, [])
+            source = "/".join((tree.label, *key))
+            yield guarded(source, source, partial(_alone, tree, key, strays, own, bounds))
 
 
 def _told_strays(
@@ -163,7 +165,7 @@ def _bundle(
         evaluations=(reward_evaluation(run_id, end), *said.pop("evaluations")),
         **said,
         agent=AgentRecord(
-            name=bounded_name(text(document.get("agent")) or "unknown"),
+            name=bounded_name(text(document.get("agent")) or UNKNOWN),
             config=files.storable(config) or None,
         ),
         models=model_names([model]),
@@ -233,45 +235,29 @@ def _judged(
         yield evaluation(mapping(judgment), files.run_id, raw, name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Alone:
-    """What was said of one run whose trajectory is not here."""
-
-    tree: Tree
-    key: Key
-    judgments: tuple[str, ...]
-    annotations: list[Annotation]
-    bounds: Bounds
-
-    @property
-    def source(self) -> str:
-        """Where it stands, for reports."""
-        return "/".join((self.tree.label, *self.key))
-
-    def read(self) -> RunBundle:
-        """A stub with the verdicts. Raises InputError."""
-        benchmark, agent, task = (bounded_name(word) for word in self.key)
-        names = StubRecord(task_set=benchmark, task=task, agent=agent)
-        goal = self._goal().removesuffix("\n")
-        stub = stub_bundle(names, format=FORMAT, why=WHY, goal=goal, experiment=self._experiment())
-        files = RunFiles(
-            self.tree, RunFolder(path="/".join(self.key), name=task), self.bounds, FORMAT
-        )
-        files.redactor, files.run_id = Redactor(goal), stub.run.id
-        originals: list[BlobRecord] = []
-        said = _said(self.tree, self.judgments, self.annotations, files, originals)
-        origin = stub.run.source.model_copy(
-            update={"originals": tuple(originals), "imported_files": tuple(files.imported)}
-        )
-        run = stub.run.model_copy(update={"source": origin})
-        bundle = files.bundle(stub.task, run, (), **said)
-        gaps = (*stub.run.gaps, *bundle.run.gaps)
-        return replace(bundle, run=bundle.run.model_copy(update={"gaps": gaps}))
-
-    def _goal(self) -> str:
-        told = (outline(self.tree, name).texts.get("goal", "") for name in self.judgments)
-        return next((goal for goal in told if goal), "")
-
-    def _experiment(self) -> str | None:
-        told = (each.row.get("exp_name", "").strip() for each in self.annotations)
-        return next((bounded_name(name) for name in told if name), None)
+def _alone(
+    tree: Tree,
+    key: Key,
+    judgments: Sequence[str],
+    annotations: list[Annotation],
+    bounds: Bounds,
+) -> RunBundle:
+    """What was said of one run whose trajectory is not here, as a stub. Raises InputError."""
+    benchmark, agent, task = (bounded_name(word) for word in key)
+    names = StubRecord(task_set=benchmark, task=task, agent=agent)
+    goals = (outline(tree, name).texts.get("goal", "") for name in judgments)
+    goal = next(filter(None, goals), "").removesuffix("\n")
+    studies = (each.row.get("exp_name", "").strip() for each in annotations)
+    experiment = next((bounded_name(name) for name in studies if name), None)
+    stub = stub_bundle(names, format=FORMAT, why=WHY, goal=goal, experiment=experiment)
+    files = RunFiles(tree, RunFolder(path="/".join(key), name=task), bounds, FORMAT)
+    files.redactor, files.run_id = Redactor(goal), stub.run.id
+    originals: list[BlobRecord] = []
+    said = _said(tree, judgments, annotations, files, originals)
+    origin = stub.run.source.model_copy(
+        update={"originals": tuple(originals), "imported_files": tuple(files.imported)}
+    )
+    run = stub.run.model_copy(update={"source": origin})
+    bundle = files.bundle(stub.task, run, (), **said)
+    gaps = (*stub.run.gaps, *bundle.run.gaps)
+    return replace(bundle, run=bundle.run.model_copy(update={"gaps": gaps}))

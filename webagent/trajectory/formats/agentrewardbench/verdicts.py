@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.files.assembling import PASSED_ABOVE, SCALE, evaluator, verdict_of
+from webagent.trajectory.files.assembling import PASSED_ABOVE, SCALE, UNKNOWN, evaluator, verdict_of
 from webagent.trajectory.files.trees import Tree, head_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, storable_text
@@ -162,7 +162,6 @@ def _word(words: str) -> str:
 
 
 BY_RULE = "functional"
-UNKNOWN = "unknown"
 IMPORTED = "imported"
 """In place of a version, which the benchmark does not give its judges."""
 _GOOD_REWARD = 4

@@ -13,7 +13,7 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.assembling import (
     PASSED_ABOVE,
-    UNKNOWN_VERSION,
+    UNKNOWN,
     Ending,
     RunFiles,
     dollars,
@@ -184,7 +184,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
         format_version=text(value.get("schema_version")),
         evaluations=() if end.reward is None else (reward_evaluation(files.run_id, end),),
         agent=AgentRecord(
-            name=files.clean_name(agent.get("name")) or "unknown",
+            name=files.clean_name(agent.get("name")) or UNKNOWN,
             version=bounded_name(version) if version else None,
             config=files.clean_json(config) or None,
         ),
@@ -226,7 +226,7 @@ def _task(
 ) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
     named = files.clean_name(extra.get("task")) or files.clean_name(extra.get("task_id"))
-    task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN_VERSION)
+    task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN)
     if named:
         task_set = task_set_of(named, {})
     return task_record(

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json, utc_text
-from webagent.trajectory.files.assembling import RunFiles
+from webagent.trajectory.files.assembling import UNKNOWN, RunFiles
 from webagent.trajectory.files.originals import take_blobs, without_missing
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.native.blinding import Blinding
@@ -48,7 +48,6 @@ FILES_KEY = "files"
 VERSION = 1
 NOT_BESIDE = "not in the document's folder"
 DOCUMENT = "trajectory.json"
-UNKNOWN = "unknown"
 NOTES = (
     "ATIF has no place for outcome, reward, end reason, evaluations, labels, element boxes and"
     f" page trees: they are in extra and in extra.{EXTRA_KEY}, whose blobs are in files."

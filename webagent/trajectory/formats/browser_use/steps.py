@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from webagent.trajectory.files.assembling import (
+    TARGET_CHARS,
+    UNKNOWN,
     URL_CHARS,
     RunFiles,
     box_of,
@@ -34,13 +36,11 @@ from webagent.trajectory.texts import bounded_name, storable_json
 from webagent.trajectory.values import count, items, mapping, moment, text, whole
 
 DIALECT = "browser_use"
-UNKNOWN_MODEL = "unknown"
 
 NOT_IN_UPLOAD = "not in the upload: give the folder with the screenshots"
 
 _POINTS = (("click_x", "click_y"), ("input_x", "input_y"), ("x", "y"))
 _MAX_TABS = 100
-_TARGET_CHARS = 300
 
 
 class Steps:
@@ -191,7 +191,7 @@ def _llm_calls(
         problem = next((words for r in results if (words := text(r.get("error")))), None)
     if tokens is None and problem is None:
         return ()
-    return (LlmCall(model=UNKNOWN_MODEL, input_tokens=tokens, problem=problem),)
+    return (LlmCall(model=UNKNOWN, input_tokens=tokens, problem=problem),)
 
 
 def _target(element: dict[str, Any], box: Box | None, point: Point | None) -> Target | None:
@@ -205,7 +205,7 @@ def _target(element: dict[str, Any], box: Box | None, point: Point | None) -> Ta
     return Target(
         selector=text(element.get("css_selector")),
         xpath=path,
-        text=words[:_TARGET_CHARS] if words else None,
+        text=words[:TARGET_CHARS] if words else None,
         role=text(attributes.get("role")) or (role.lower() if role else None),
         box=_around(box, point),
     )

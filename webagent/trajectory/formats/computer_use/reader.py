@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import CUT_SHORT, InputError, RunBundle
 from webagent.trajectory.files.assembling import (
     RunFiles,
@@ -22,7 +22,7 @@ from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.originals import kept_pictures
 from webagent.trajectory.files.recognition import PlacesReader, RunPlace, outline
 from webagent.trajectory.files.run_files import BLOB_KEY
-from webagent.trajectory.files.trees import Tree, TreeError, read_file, windows_of
+from webagent.trajectory.files.trees import Tree, read_file, windows_of
 from webagent.trajectory.formats.computer_use.steps import display_of, llm_call, step_records
 from webagent.trajectory.formats.computer_use.turns import (
     OPENAI,
@@ -59,10 +59,7 @@ def read_dump(tree: Tree, name: str, bounds: Bounds) -> Dump:
     Raises:
         ValueError: no JSON, too large, or no messages in it.
     """
-    try:
-        content = decoded(read_file(tree, name, bounds.json_bytes))
-    except (BoundError, TreeError) as error:
-        raise ValueError(str(error)) from error
+    content = decoded(read_file(tree, name, bounds.json_bytes))
     try:
         value = json.loads(content)
     except RecursionError as error:

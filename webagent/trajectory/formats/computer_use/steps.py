@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.files.assembling import RunFiles, point_at, with_after
+from webagent.trajectory.files.assembling import UNKNOWN, RunFiles, point_at, with_after
 from webagent.trajectory.formats.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,
@@ -80,7 +80,7 @@ def _step(
         if reasoning and words and not same
         else None,
         actions=tuple(a for call in turn.calls for a in _actions(talk.dialect, call, space)),
-        llm_calls=(llm_call(bounded_name(dump.model or "unknown"), usage),) if usage else (),
+        llm_calls=(llm_call(bounded_name(dump.model or UNKNOWN), usage),) if usage else (),
         metrics=files.free_form({"usage": usage}, f"turn {index}") if usage else None,
         events=tuple({"type": "chat", "role": "user", "text": said} for said in turn.asked),
         extra=files.free_form(not_empty(safety), f"turn {index}"),

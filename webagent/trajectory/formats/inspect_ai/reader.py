@@ -9,7 +9,7 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, RunBundle
 from webagent.trajectory.files.assembling import (
-    UNKNOWN_VERSION,
+    UNKNOWN,
     RunFiles,
     dollars,
     goal_pictures,
@@ -135,7 +135,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
         task,
         steps,
         f"{log.place.path}#{key}",
-        format_version=str(whole(header.get("version")) or UNKNOWN_VERSION),
+        format_version=str(whole(header.get("version")) or UNKNOWN),
         tool="inspect_ai",
         tool_version=version,
         agent=AgentRecord(
@@ -155,7 +155,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
             files.original(f"samples/{key}.json", sample),
             files.original(HEADER if log.has_header else START, header),
         ),
-        evaluations=evaluations(files.run_id, sample, header, version or UNKNOWN_VERSION),
+        evaluations=evaluations(files.run_id, sample, header, version or UNKNOWN),
     )
 
 
@@ -184,7 +184,7 @@ def _task(
     evaluated = mapping(header.get("eval"))
     name = bounded_name(text(evaluated.get("task")) or FORMAT)
     version = evaluated.get("task_version")
-    shown = str(version)[:100] if version not in (None, "") else UNKNOWN_VERSION
+    shown = str(version)[:100] if version not in (None, "") else UNKNOWN
     sample_id = sample.get("id")
     external_id = bounded_name(str(sample_id) if sample_id not in (None, "") else key)
     specification = {

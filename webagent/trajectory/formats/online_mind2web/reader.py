@@ -11,7 +11,7 @@ from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.files.assembling import Ending, RunFiles, task_record
+from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, task_record
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded, outline, unreadable
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.formats.online_mind2web import verdicts
@@ -215,7 +215,7 @@ def _bundle(
         evaluations=tuple(evaluation for evaluation, _ in judged),
         labels=said.labels,
         adjudications=said.adjudications,
-        agent=AgentRecord(name=bounded_name(said.agent or group or "unknown")),
+        agent=AgentRecord(name=bounded_name(said.agent or group or UNKNOWN)),
         experiment=group or None,
         **vars(end),
         final_answer=answer,

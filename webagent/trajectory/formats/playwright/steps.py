@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, box_of, point_at
+from webagent.trajectory.files.assembling import TARGET_CHARS, URL_CHARS, RunFiles, box_of, point_at
 from webagent.trajectory.formats.playwright.events import Call, Frame, Seen, TraceEvents
 from webagent.trajectory.records import (
     ActionRecord,
@@ -149,7 +149,6 @@ _HOW = frozenset(("strict", "timeout", "waitUntil", "noWaitAfter", "force", "tri
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ROLE = re.compile(r"internal:role=(\w+)(?:\[name=\"((?:[^\"\\]|\\.)*)\")?")
 _LABEL = re.compile(r"internal:(?:label|text|attr)=\[?[^\"]{0,40}\"((?:[^\"\\]|\\.)*)\"")
-_NAME_CHARS = 300
 _RESULT_CHARS = 5_000
 _SIDES = ("x", "y", "width", "height")
 
@@ -240,7 +239,7 @@ def _target(files: RunFiles, selector: str | None, box: Box | None) -> Target | 
     return Target(
         selector=files.clean(selector),
         role=role[1] if role else None,
-        text=files.clean(words, _NAME_CHARS),
+        text=files.clean(words, TARGET_CHARS),
         box=box,
     )
 

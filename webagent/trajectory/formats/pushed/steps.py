@@ -16,6 +16,7 @@ from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
+from webagent.trajectory.files.assembling import UNKNOWN
 from webagent.trajectory.formats.pushed.runs import (
     PushedCall,
     PushedObservation,
@@ -39,7 +40,6 @@ from webagent.trajectory.writes import write_kind
 
 SIDES = ("observation", "after")
 PICTURES = ("screenshot", "marked_screenshot")
-UNKNOWN_MODEL = "unknown"
 _TYPING = frozenset({"fill", "input", "input_text", "type", "keyboard_type"})
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -244,7 +244,7 @@ def _llm_calls(sent: PushedStep, model: str | None) -> tuple[LlmCall, ...]:
         return ()
     return (
         LlmCall(
-            model=sent.model or model or UNKNOWN_MODEL,
+            model=sent.model or model or UNKNOWN,
             input_tokens=sent.input_tokens,
             output_tokens=sent.output_tokens,
             cost=sent.cost,

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from webagent.trajectory.actions import typed_password
-from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
+from webagent.trajectory.files.assembling import TARGET_CHARS, URL_CHARS, RunFiles
 from webagent.trajectory.formats.webarena.render import RenderedStep
 from webagent.trajectory.records import (
     ActionRecord,
@@ -138,7 +138,6 @@ _FIRST = re.compile(r"\[([^\[\]]{0,100})\]")
 _WHERE = " where ["
 _NODE = re.compile(r"(?:\[[^\]\n]{0,100}\] )?([A-Za-z]{1,60})(?: '([^'\n]*)'| \"([^\"\n]*)\")?")
 _ON_ELEMENT = frozenset(("click", "hover", "type"))
-_NAME_CHARS = 300
 
 
 def written_action(prediction: str | None) -> str | None:
@@ -216,5 +215,5 @@ def _target(name: str | None, args: tuple[JsonValue, ...], node: str) -> Target 
     return Target(
         bid=args[0][:100],
         role=found[1] if found else None,
-        text=words[:_NAME_CHARS] or None,
+        text=words[:TARGET_CHARS] or None,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from webagent.trajectory.files.assembling import UNKNOWN
 from webagent.trajectory.files.recognition import outline
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.values import flag, items, mapping, text
@@ -180,7 +181,7 @@ class Result:
     @property
     def version(self) -> str:
         """Of the evaluator's code."""
-        return text(self.content.get("webarena_verified_version")) or "unknown"
+        return text(self.content.get("webarena_verified_version")) or UNKNOWN
 
     @property
     def message(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.assembling import (
-    UNKNOWN_VERSION,
+    UNKNOWN,
     RunFiles,
     evaluator,
     experiment_above,
@@ -115,7 +115,7 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
     told = {"har_creator": browser, "task_type": answer and answer.task_type}
     verdict = result.verdict if result else None
     facts = {
-        "agent": AgentRecord(name="unknown"),
+        "agent": AgentRecord(name=UNKNOWN),
         "experiment": experiment_above(folder.path, files.given_name),
         "started_at": started,
         "ended_at": ended,
@@ -183,7 +183,7 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
         "intent_template_id": whole(said.get("intent_template_id")),
         "revision": whole(said.get("task_revision")),
     }
-    version = bounded_name(result.version) if result else UNKNOWN_VERSION
+    version = bounded_name(result.version) if result else UNKNOWN
     # A HAR by itself does not tell of which benchmark its run is.
     task_set = HAR_TASK_SET if folder.is_lone else TASK_SET
     sites = (site for site in items(said.get("sites")) if isinstance(site, str))
