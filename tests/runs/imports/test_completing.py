@@ -13,17 +13,11 @@ from runs.imports.storing import ImportedRun, import_runs
 from runs.models import Run, User
 from tests.judging.factories import make_study
 from tests.runs.factories import make_user
-from tests.runs.storage.stores import use_store
 from webagent.trajectory.reading import open_runs
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 DATA = Path(__file__).parent.parent.parent / "data"
 AGENTLAB = "agentlab/scripted/2026-11-21_03-48-11_ScriptedAgent-login_on_miniwob.login-user_5"
-
-
-@pytest.fixture(autouse=True)
-def store(settings: Any, tmp_path: Path) -> None:
-    use_store(settings, tmp_path / "blobs")
 
 
 def imported(folder: Path, user: User | None = None) -> Run:

@@ -11,7 +11,6 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Experiment, Run, Step
 from tests.runs.imports.test_storing import rows
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.formats import members, zip_of
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_zip
@@ -19,11 +18,6 @@ from webagent.trajectory.formats.native.writer import write_zip
 pytestmark = pytest.mark.django_db
 AGENTLAB = Path(__file__).parent.parent.parent / "data" / "agentlab"
 TRUTH: dict[str, dict[str, Any]] = json.loads((AGENTLAB / "truth.json").read_text())
-
-
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 def import_json(capsys: Any, *arguments: object) -> tuple[Any, dict[str, Any]]:

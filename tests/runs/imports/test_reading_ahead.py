@@ -30,16 +30,12 @@ from webagent.trajectory.reading import open_runs
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.usefixtures("store"),
     pytest.mark.sqlite_only("processes and files; test_import_runs.py imports on both"),
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks without ado"),
     pytest.mark.slow,
 ]
 N_RUNS = 8
-
-
-@pytest.fixture(autouse=True)
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 @pytest.fixture(autouse=True)

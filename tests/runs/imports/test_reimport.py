@@ -17,7 +17,6 @@ from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json
-from tests.runs.storage.stores import use_store
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.recognition import PlacesReader
 from webagent.trajectory.reading import open_runs
@@ -28,11 +27,6 @@ pytestmark = [
     pytest.mark.slow,
 ]
 DATA = Path(__file__).parent.parent.parent / "data"
-
-
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 @pytest.fixture

@@ -39,11 +39,6 @@ from webagent.trajectory.records import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
-
-
 def rows() -> dict[str, int]:
     """How many rows each table of the two apps has."""
     models = [

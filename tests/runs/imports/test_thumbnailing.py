@@ -17,15 +17,9 @@ from runs.imports.thumbnailing import make_thumbnails, thumbnails_wait
 from runs.models import Blob, Run, RunSpace, Step
 from runs.storage.blobs import BlobBatch, storage_name
 from runs.storage.usage import measure_runs
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def store(settings: Any, tmp_path: Path) -> Path:
-    return use_store(settings, tmp_path / "blobs")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 
 
 def pictures() -> dict[str, str | None]:

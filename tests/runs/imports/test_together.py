@@ -17,17 +17,11 @@ from runs.imports.together import companions, store_together
 from runs.models import Blob, Experiment, Run
 from runs.storage.blobs import BlobBatch
 from tests.runs.imports.test_reading_ahead import stored
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import Problem, RunBundle
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 NUMBERS = range(4)
-
-
-@pytest.fixture(autouse=True)
-def store(settings, tmp_path):
-    return use_store(settings, tmp_path / "blobs")
 
 
 def read(bundle: RunBundle) -> ReadRun:
