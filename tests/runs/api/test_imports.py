@@ -11,7 +11,6 @@ from runs.imports.importing import import_upload
 from runs.models import ImportJob, Run
 from tests.runs.api.pushing import Pusher
 from tests.runs.factories import make_user
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.formats import zipped
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_folder, write_zip
@@ -20,11 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def pusher(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pusher:
-    use_store(settings, tmp_path / "blobs")
-    settings.UPLOAD_DIR = tmp_path / "uploads"
-    settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *_, **__: None)
+def pusher(place: list[str]) -> Pusher:
     return Pusher(make_user("engineer"))
 
 

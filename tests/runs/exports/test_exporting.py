@@ -45,6 +45,7 @@ from runs.storage.blobs import storage_name
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_user
 from tests.runs.imports.test_storing import rows, with_run
+from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.reading import open_runs
@@ -53,7 +54,7 @@ from webagent.trajectory.verdict_records import HintJobRecord, HintRecord
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql_only("slow, and alike on both")]
 RULE = {"reached_when": {"kind": "url", "pattern": "*/cart"}}
-AGENTLAB = Path(__file__).parent.parent.parent / "data" / "agentlab"
+AGENTLAB = formats.DATA / "agentlab"
 
 
 def wipe() -> None:

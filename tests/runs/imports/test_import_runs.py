@@ -11,13 +11,14 @@ from django.core.management import CommandError, call_command
 
 from runs.models import Experiment, Run, Step
 from tests.runs.imports.test_storing import rows
+from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import members, zip_of
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_zip
 
 pytestmark = pytest.mark.django_db
-AGENTLAB = Path(__file__).parent.parent.parent / "data" / "agentlab"
-TRUTH: dict[str, dict[str, Any]] = json.loads((AGENTLAB / "truth.json").read_text())
+AGENTLAB = formats.DATA / "agentlab"
+TRUTH = formats.truth("agentlab")
 
 
 def import_json(capsys: Any, *arguments: object) -> tuple[Any, dict[str, Any]]:

@@ -21,22 +21,13 @@ from runs.imports.services import GoneError, delete_file, import_after_look, rea
 from runs.models import AuditEntry, ImportJob, Run, RunOfImport
 from runs.storage.usage import named_deleted
 from tests.runs.factories import make_user
-from tests.runs.storage.stores import use_store
+from tests.webagent.trajectory.formats import DATA
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.files.recognition import PlacesReader, Recognition
 from webagent.trajectory.formats.agentlab.reader import AgentLabReader
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-DATA = Path(__file__).parent.parent.parent / "data"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("place"), pytest.mark.slow]
 HISTORY = DATA / "browser_use" / "find_price"
-
-
-@pytest.fixture(autouse=True)
-def folders(settings, tmp_path, monkeypatch):
-    use_store(settings, tmp_path / "blobs")
-    settings.UPLOAD_DIR = tmp_path / "uploads"
-    settings.UPLOAD_DIR.mkdir()
-    monkeypatch.setattr("runs.queue.workers.current_app.send_task", lambda *_, **__: None)
 
 
 @contextmanager

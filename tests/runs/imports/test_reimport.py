@@ -2,8 +2,6 @@
 
 import json
 import zipfile
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,39 +15,20 @@ from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.imports.test_import_runs import import_json
-from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.files.recognition import PlacesReader
-from webagent.trajectory.reading import open_runs
+from tests.runs.imports.test_reading_again import older_importer
+from tests.webagent.trajectory.formats import DATA, only
 
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.sqlite_only("test_storing.py stores on both"),
     pytest.mark.slow,
 ]
-DATA = Path(__file__).parent.parent.parent / "data"
-
-
-@pytest.fixture
-def worse(monkeypatch):
-    """What the importer of yesterday made of a history: it saw no thoughts."""
-    read = PlacesReader.read
-
-    def without_thoughts(self: Any, *args: Any) -> Any:
-        for found in read(self, *args):
-            assert isinstance(found, RunBundle)
-            steps = tuple(s.model_copy(update={"thought": None}) for s in found.steps)
-            yield replace(found, steps=steps)
-
-    monkeypatch.setattr(PlacesReader, "read", without_thoughts)
 
 
 def stored_history(monkeypatch: Any) -> Run:
     """A run as an older importer stored it; the importer of today is back."""
-    with open_runs(DATA / "browser_use" / "find_price") as source:
-        (bundle,) = source
-    assert isinstance(bundle, RunBundle)
-    run_id = import_bundle(bundle).run_id
-    monkeypatch.undo()
+    with older_importer(monkeypatch):
+        run_id = import_bundle(only(DATA / "browser_use" / "find_price")).run_id
     return Run.objects.get(pk=run_id)
 
 
@@ -117,7 +96,7 @@ def test_an_answer_can_follow_without_a_new_upload(store, capsys):
     assert Label.objects.count() == 4
 
 
-def test_a_better_importer_reads_the_original_and_the_address_stays(store, worse, monkeypatch):
+def test_a_better_importer_reads_the_original_and_the_address_stays(store, monkeypatch):
     run = stored_history(monkeypatch)
     use = reimport(run, answers={}, only_look=True)
     assert (use.became, Run.objects.get().content_hash) == (Became.REPLACED, run.content_hash)
@@ -139,7 +118,7 @@ def test_a_better_importer_reads_the_original_and_the_address_stays(store, worse
         ("judge", {"model": "m"}, Became.KEPT),
     ],
 )
-def test_what_a_model_was_paid_for_keeps_the_run(store, worse, monkeypatch, kind, config, became):
+def test_what_a_model_was_paid_for_keeps_the_run(store, monkeypatch, kind, config, became):
     run = stored_history(monkeypatch)
     version = EvaluatorVersion.objects.create(
         name="e", kind=kind, version="1", config=config, config_hash="h"
@@ -150,7 +129,7 @@ def test_what_a_model_was_paid_for_keeps_the_run(store, worse, monkeypatch, kind
     assert ("was asked about it here" in found.reason) == (became is Became.KEPT)
 
 
-def test_a_run_that_is_judged_here_stays_as_it_was(store, worse, monkeypatch):
+def test_a_run_that_is_judged_here_stays_as_it_was(store, monkeypatch):
     run = stored_history(monkeypatch)
     study = Study.objects.create(name="Garden")
     StudyItem.objects.create(study=study, run=run, position=1)
@@ -166,7 +145,7 @@ def test_a_run_without_an_original_says_so(store, capsys):
     assert row["became"] == "no_original"
 
 
-def test_where_a_run_came_from_is_shown(store, client, worse, monkeypatch):
+def test_where_a_run_came_from_is_shown(store, client, monkeypatch):
     run = stored_history(monkeypatch)
     client.force_login(make_user())
     page = client.get(reverse("runs:run_files", args=[run.pk])).content.decode()

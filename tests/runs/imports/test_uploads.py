@@ -20,7 +20,6 @@ from runs.imports.storing import import_runs
 from runs.models import ImportJob, Run, User
 from runs.queue import leases
 from tests.runs.factories import make_user
-from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.formats.native.writer import write_zip
 
@@ -28,22 +27,9 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.sqlite_only("test_storing.py stores on both"),
     pytest.mark.slow,
+    pytest.mark.usefixtures("place"),
 ]
 URL = "/imports/"
-
-
-@pytest.fixture(autouse=True)
-def place(settings, tmp_path, monkeypatch):
-    """A store and an upload folder of its own, and a list of the messages sent."""
-    use_store(settings, tmp_path / "blobs")
-    settings.UPLOAD_DIR = tmp_path / "uploads"
-    settings.UPLOAD_DIR.mkdir()
-    sent: list[str] = []
-    monkeypatch.setattr(
-        "runs.queue.workers.current_app.send_task",
-        lambda name, args=(), **_: sent.extend(args),
-    )
-    return sent
 
 
 @pytest.fixture
