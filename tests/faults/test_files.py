@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 
 from runs.imports.storing import StoringError, import_bundle
 from runs.models import ImportJob, Run
@@ -19,6 +18,7 @@ from runs.storage.file_storage import StoreUnavailableError, blob_storage
 from tests.faults.findings import Findings
 from tests.faults.large_runs import large_bundle
 from tests.runs.factories import make_user
+from tests.runs.imports.test_storing import rows
 from tests.runs.storage.s3_server import any_store, credentials
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
@@ -27,15 +27,6 @@ __all__ = ["any_store", "credentials"]
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests files"), pytest.mark.slow]
 BOUNDARY = "cut-here"
 CUTS = 20
-
-
-def rows() -> dict[str, int]:
-    """How many rows each table of the two apps has."""
-    models = [
-        *apps.get_app_config("runs").get_models(),
-        *apps.get_app_config("judging").get_models(),
-    ]
-    return {model._meta.label: model._default_manager.count() for model in models}
 
 
 class FailsAt:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+
+from django.core.management import call_command
+
 from judging.models import Replication
 from judging.replication.reports import ReplicationFacts
 from judging.replication.services import take_up
@@ -74,6 +79,13 @@ def taken_up(content: str, file_name: str = "study.toml") -> Replication:
 
 def facts_of(content: str) -> ReplicationFacts:
     return ReplicationFacts(taken_up(content))
+
+
+def replicate(file: Path, *arguments: str) -> str:
+    """What the command says of a study file."""
+    out = io.StringIO()
+    call_command("replicate", str(file), *arguments, stdout=out)
+    return out.getvalue()
 
 
 def rows_of(facts: ReplicationFacts, name: str) -> list[dict[str, object]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from pathlib import Path
@@ -14,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 from judging.models import Replication, StudyItem
 from runs.models import Run
 from tests.judging.factories import make_evaluation
+from tests.judging.replication.files import replicate
 from tests.judging.replication.test_examples import EXAMPLES
 from tests.judging.replication.test_work import LEVERS
 from tests.runs.knowledge.lever_world import inhabited
@@ -24,12 +24,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.sqlite_only("its parts are tested on both"),
 ]
-
-
-def replicate(file: Path, *arguments: str) -> str:
-    out = io.StringIO()
-    call_command("replicate", str(file), *arguments, stdout=out)
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")

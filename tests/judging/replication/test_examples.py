@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import shutil
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from judging.replication.study_file import read_study_file
 from runs.models import Experiment, KnowledgeSet, Run
+from tests.judging.replication.files import replicate
 from tests.judging.replication.own_model import own_model
 from tests.windowless import windowless
 
@@ -25,12 +25,6 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 TWO = 'ids = ["click-button", "login-user"]'
 THREE = 'ids = ["click-button", "click-option", "login-user"]'
 FOUR = 'ids = ["click-button", "click-option", "enter-text", "login-user"]'
-
-
-def replicate(file: Path, *arguments: str) -> str:
-    out = io.StringIO()
-    call_command("replicate", str(file), *arguments, stdout=out)
-    return out.getvalue()
 
 
 def tables(file: Path) -> dict[str, list[dict[str, object]]]:

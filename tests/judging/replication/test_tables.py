@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+from functools import partial
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -113,12 +113,7 @@ def test_a_figure_that_the_file_misnames_says_so() -> None:
 def test_the_command_writes_every_format(tmp_path) -> None:
     file = tmp_path / "nec.toml"
     file.write_text(files.NEC)
-
-    def replicate(*arguments: str) -> str:
-        out = io.StringIO()
-        call_command("replicate", str(file), *arguments, stdout=out)
-        return out.getvalue()
-
+    replicate = partial(files.replicate, file)
     content = json.loads(replicate("--report", "--format", "json"))
     assert set(content["tables"]) == {"matrix", "share", "deviations", "versions"}
     assert content["tables"]["matrix"]["rows"][1]["ours"] == 16

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from judging.models import EvaluationBatch, Replication, ReplicationPart, Study, StudyItem
 from judging.replication.work import Work, carry_out_here, go_on
 from runs.models import Experiment, Hint, LearningJob, Run
 from tests.judging.replication import files
+from tests.judging.replication.files import replicate
 from tests.runs.knowledge.lever_world import MAX_STEPS, MODEL, inhabited
 
 pytestmark = [
@@ -122,12 +122,6 @@ def file(tmp_path: Path, world: object) -> Path:
     path = tmp_path / "levers.toml"
     path.write_text(LEVERS)
     return path
-
-
-def replicate(file: Path, *arguments: str) -> str:
-    out = io.StringIO()
-    call_command("replicate", str(file), *arguments, stdout=out)
-    return out.getvalue()
 
 
 def counted() -> dict[str, int]:
