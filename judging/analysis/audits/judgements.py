@@ -37,7 +37,7 @@ class EvaluatorLine:
         self, evaluation: Evaluation, reference: str, earlier: Sequence[Evaluation]
     ) -> None:
         self.evaluation = evaluation
-        self.cell = _cell(reference, evaluation.verdict)
+        self.cell = cell_of(reference, evaluation.verdict)
         self.explanation = Explanation(evaluation)
         self.earlier = earlier
         """What the same version said before it was asked again, newest first."""
@@ -119,7 +119,8 @@ def _evaluators(run: Run, reference: str) -> list[EvaluatorLine]:
     return [EvaluatorLine(each, reference, earlier[each.evaluator_id]) for each in listed]
 
 
-def _cell(reference: str, verdict: str) -> str:
+def cell_of(reference: str, verdict: str) -> str:
+    """The cell of the confusion matrix as it is shown; empty where the reference is neither."""
     if reference not in (SUCCESS, FAILURE):
         return ""
     return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))

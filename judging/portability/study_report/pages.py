@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 
 from judging.analysis.audits.explanations import Explanation
 from judging.analysis.audits.figures import BY_KEY, QUESTIONS, Measured, draw, figures_of
-from judging.analysis.audits.matrices import PASSED_BY_VERDICT, Audit
+from judging.analysis.audits.judgements import cell_of
+from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.people.agreement import Agreement, OnQuestion, Pair, agreement_of
 from judging.analysis.audits.people.reports import agreement_report
-from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.analysis.audits.verdict_sources import stubs_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
 from judging.analysis.pictures_bars import CauseBar, causes_picture
@@ -36,7 +36,6 @@ from judging.models import (
     Study,
     StudyItem,
 )
-from judging.statistics.confusion import cell
 from judging.studies.protocols import cause_choices, named_causes, render_markdown
 from runs.models import Step, User
 
@@ -157,7 +156,7 @@ def _evaluations(item: StudyItem, reference: str) -> list[dict[str, Any]]:
     )
     current = CauseTag.objects.filter(item=item, is_current=True).exclude(repair="")
     tags = {(tag.evaluator_name, tag.error): tag for tag in current}
-    cells = [_cell(each.verdict, reference) for each in said]
+    cells = [cell_of(reference, each.verdict) for each in said]
     return [
         {
             "evaluation": each,
@@ -167,12 +166,6 @@ def _evaluations(item: StudyItem, reference: str) -> list[dict[str, Any]]:
         }
         for each, place in zip(said, cells, strict=True)
     ]
-
-
-def _cell(verdict: str, reference: str) -> str:
-    if reference not in (SUCCESS, FAILURE):
-        return ""
-    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))
 
 
 def _steps(
