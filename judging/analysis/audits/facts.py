@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.matrices import Audit
 from judging.analysis.audits.people.agreement import Agreement, agreement_of
-from judging.analysis.audits.people.detectors import Detected, detectors_of
+from judging.analysis.audits.people.detectors import Detector, detectors_of
 from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
@@ -49,7 +49,7 @@ class AuditFacts(Audit):
         return ceiling_of(self.sources)
 
     @cached_property
-    def detected(self) -> Detected:
+    def detectors(self) -> Mapping[tuple[str, str], Detector]:
         return detectors_of(self.study)
 
     @cached_property

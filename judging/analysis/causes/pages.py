@@ -166,16 +166,6 @@ class CausePanel:
         ]
 
     @property
-    def data(self) -> Counted:
-        """Errors whose repair belongs to the task data."""
-        return self.causes.by_repair[Repair.TASK_DATA]
-
-    @property
-    def logic(self) -> Counted:
-        """Errors whose repair belongs to the evaluation logic."""
-        return self.causes.by_repair[Repair.EVALUATION_LOGIC]
-
-    @property
     def picture(self) -> SafeString:
         """The errors by cause, drawn; every bar leads to its runs."""
         label = _("Errors of %(evaluator)s by cause") % {

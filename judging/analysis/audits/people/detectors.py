@@ -67,40 +67,32 @@ class Detector:
         return Share(seen, seen + self.n(DetectorCell.UNMARKED_SEEN), Reason.NOTHING_SEEN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detected:
-    """All detectors of a study, and which causes of its taxonomy say the same as they."""
-
-    detectors: Sequence[Detector]
-    causes: Mapping[str, Sequence[str]]
-    """Names of causes by kind of anomaly."""
-
-    def named(self, kind: str, key: str) -> Detector | None:
-        return next((each for each in self.detectors if (each.kind, each.key) == (kind, key)), None)
-
-
-def detectors_of(study: Study) -> Detected:
-    """The detectors against people, in two queries."""
-    causes = _causes(study)
-    words = _words(study, causes)
+def detectors_of(study: Study) -> dict[tuple[str, str], Detector]:
+    """The detectors against people by anomaly and key, in two queries."""
+    words = _words(study, _causes(study))
     marks = _marks(study) if words else {}
     names = sorted({detector for _, detector in marks})
-    return Detected(
-        detectors=[
-            _detector(kind, key, said, marks)
-            for kind, said in words.items()
-            for key in ([*names, ANY] if len(names) > 1 else names or [ANY])
-        ],
-        causes={
-            kind: [
+    return {
+        (kind, key): _detector(kind, key, said, marks)
+        for kind, said in words.items()
+        for key in ([*names, ANY] if len(names) > 1 else names or [ANY])
+    }
+
+
+def causes_meant(study: Study) -> list[tuple[Promise, list[str]]]:
+    """Of each anomaly in words the names of the study's causes that mean it."""
+    return [
+        (
+            words,
+            [
                 name
                 for each in study.taxonomy
                 if anomaly_meant(each) == kind
                 for _key, name in cause_choices([each])
-            ]
-            for kind in KINDS
-        },
-    )
+            ],
+        )
+        for kind, words in KINDS.items()
+    ]
 
 
 def _causes(study: Study) -> dict[str, set[str]]:

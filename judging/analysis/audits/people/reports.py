@@ -161,7 +161,7 @@ def _show_kappa(each: Against) -> Shown:
 
 def detectors(facts: AuditFacts) -> Report:
     """One row a detector and kind of anomaly; each number opens its runs on the page."""
-    found = facts.detected.detectors
+    found = facts.detectors.values()
     names = {each.key: each.name for each in found}
 
     def query(kind: str, detector: str, cell: DetectorCell) -> str:

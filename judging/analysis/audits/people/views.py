@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from judging.analysis.audits.facts import AuditFacts
-from judging.analysis.audits.people.detectors import KINDS, Detected, Detector, DetectorCell
+from judging.analysis.audits.people.detectors import Detector, DetectorCell, causes_meant
 from judging.analysis.audits.people.evaluators import ceiling_picture
 from judging.analysis.audits.population import listed_items
 from judging.analysis.audits.reports import AUDIT
@@ -51,24 +51,24 @@ def audit_people(request: AppRequest, study: Study) -> HttpResponse:
 def audit_detectors(request: AppRequest, study: Study) -> HttpResponse:
     """Precision and recall of every detector, and the runs behind one number."""
     facts = AuditFacts(study)
-    found = facts.detected
-    detector, cell = _chosen(request, found)
+    detector, cell = _chosen(request, facts)
     items = listed_items(detector.items.get(cell, ())) if detector and cell else []
     record_unblindings(user=request.user, items=items, reason="detectors of an audit")
     context = {
         "study": study,
-        "tables": html_tables(AUDIT.make("detectors", facts)) if found.detectors else [],
-        "causes": [(KINDS[kind], names) for kind, names in found.causes.items()],
+        "tables": html_tables(AUDIT.make("detectors", facts)) if facts.detectors else [],
+        "causes": causes_meant(study),
         "cell": cell.label if cell else None,
         "items": items,
     }
     return as_part(request, "audits/_audit_detectors", context, _("Detectors"), "detectors")
 
 
-def _chosen(request: AppRequest, found: Detected) -> tuple[Detector | None, DetectorCell | None]:
+def _chosen(request: AppRequest, facts: AuditFacts) -> tuple[Detector | None, DetectorCell | None]:
     if not request.GET.get("cell"):
         return None, None
-    detector = found.named(request.GET.get("kind", ""), request.GET.get("detector", ""))
+    named = request.GET.get("kind", ""), request.GET.get("detector", "")
+    detector = facts.detectors.get(named)
     with bad_queries("cell"):
         cell = DetectorCell(request.GET["cell"])
     if detector is None:

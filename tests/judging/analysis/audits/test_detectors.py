@@ -66,12 +66,12 @@ def world() -> audited.Audited:
 
 
 def test_precision_and_recall_with_the_runs_behind_them(world: audited.Audited) -> None:
-    loops = detectors_of(world.study).named("loop", "mechanical-1")
+    loops = detectors_of(world.study).get(("loop", "mechanical-1"))
     assert loops is not None
     assert [loops.n(cell) for cell in DetectorCell] == [3, 1, 2, 4, 1]
     assert (loops.precision.count, loops.precision.total) == (3, 4)
     assert (loops.recall.count, loops.recall.total) == (3, 5)
-    early = detectors_of(world.study).named("false_completion", "mechanical-1")
+    early = detectors_of(world.study).get(("false_completion", "mechanical-1"))
     assert early is not None
     assert isinstance(early.precision.value, Undefined)
     assert early.n(DetectorCell.UNMARKED_UNSEEN) == 11
@@ -89,7 +89,7 @@ def test_imported_words_on_looping_count_also_on_successes() -> None:
     ):
         item = add(world, [], [], *marks)
         audited.label(item, ann, success, extra={"record": {"looping": word}})
-    found = {each.key: each for each in detectors_of(world.study).detectors}
+    found = {each.key: each for each in detectors_of(world.study).values()}
     assert set(found) == {"own", "mechanical-1", "any"}
     assert [found["own"].n(cell) for cell in DetectorCell] == [1, 0, 1, 1, 0]
     assert [found["any"].n(cell) for cell in DetectorCell] == [1, 1, 1, 0, 0]
@@ -101,7 +101,7 @@ def test_hidden_repeats_and_other_studies_say_nothing(world: audited.Audited) ->
     item = other.add("failure", of=world.items[0].run)
     audited.label(item, carl, "failure", causes=[])
     audited.label(world.items[0], carl, "failure", causes=[], is_repeat=True)
-    loops = detectors_of(world.study).named("loop", "mechanical-1")
+    loops = detectors_of(world.study).get(("loop", "mechanical-1"))
     assert loops is not None
     assert loops.n(DetectorCell.MARKED_SEEN) == 3
 
