@@ -119,6 +119,7 @@ def _mean(values: Sequence[float]) -> float | None:
 def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) -> dict[str, Any]:
     """What the page of a comparison shows beside it: pairs of this cell, or those that flip."""
     pairing = comparison.pairing
+    alone = pairing.only_in_first, pairing.only_in_second
     found = [pair for pair in pairing.pairs if pair.cell in ((cell,) if cell else FLIPPED)]
     table = two_by_two(pairing, lambda each: f"?{_with(query, cell=each)}#pairs")
     return table | {
@@ -132,7 +133,7 @@ def compare_page(comparison: Comparison, cell: Cell | None, query: QueryDict) ->
         "differences": html_tables(_differences(comparison)),
         "alone": [
             (name, run)
-            for name, runs in zip(comparison.names, pairing.alone, strict=True)
+            for name, runs in zip(comparison.names, alone, strict=True)
             for run in runs[:MOST_LISTED]
         ],
     }

@@ -124,10 +124,6 @@ class Pairing:
     only_in_second: Sequence[Paired]
 
     @property
-    def alone(self) -> tuple[Sequence[Paired], Sequence[Paired]]:
-        return self.only_in_first, self.only_in_second
-
-    @property
     def counts(self) -> Counter[Cell]:
         return Counter(pair.cell for pair in self.pairs)
 

@@ -92,20 +92,14 @@ def scope_for(user: User, experiment: Experiment) -> Scope:
     # specification, mark as infeasible and kind of evaluation would be told with it.
     hidden = Q(is_blind=True) | Task.objects.is_sealed(user, "task")
     runs: Any = Run.objects.filter(experiment=experiment).visible_to(user).not_anonymous()
-    return Scope(experiment, _marked(runs, hidden))
+    mark = Case(When(hidden, then=True), default=False, output_field=BooleanField())
+    return Scope(experiment, runs.annotate(is_hidden=mark))
 
 
 def whole_scope(experiment: Experiment) -> Scope:
     """All runs, for commands."""
     runs: Any = Run.objects.filter(experiment=experiment)
-    return Scope(experiment, _marked(runs, None))
-
-
-def _marked(runs: QuerySet[Any], hidden: Q | None) -> QuerySet[Any]:
-    cases = [] if hidden is None else [When(hidden, then=Value(True))]
-    mark = Case(*cases, default=Value(False), output_field=BooleanField())
-    marked: QuerySet[Any] = runs.annotate(is_hidden=mark)
-    return marked
+    return Scope(experiment, runs.annotate(is_hidden=Value(False)))
 
 
 _NOT_EXECUTABLE = Exists(
