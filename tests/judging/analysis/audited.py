@@ -23,6 +23,12 @@ from judging.models import (
 )
 from runs.models import AgentConfiguration, Run, RunStatus, Task, TaskSet, User
 
+SAID: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("tp", "fp"), {"verdict": "passed", "score": 1.0}),
+    **dict.fromkeys(("fn", "tn"), {"verdict": "failed", "score": 0.0}),
+    **dict.fromkeys(("?s", "?f"), {"verdict": "error", "reason": "needs a judge"}),
+}
+"""What an evaluator says of a run, by the cell that it falls into; of others nothing."""
 YESTERDAY = timezone.now() - timedelta(days=1)
 """Long enough ago that nothing can be taken back any more."""
 
@@ -43,14 +49,20 @@ def auditor(name: str = "auditor") -> User:
     return person(name, "judging.view_audit", "judging.add_evaluation", "runs.view_run")
 
 
+def a_task_set() -> TaskSet:
+    found, _ = TaskSet.objects.get_or_create(name="shop", version="raw")
+    return found
+
+
 def task(name: str = "task", **fields: Any) -> Task:
-    task_set, _ = TaskSet.objects.get_or_create(name="shop", version="raw")
     found, _ = Task.objects.get_or_create(
-        task_set=task_set,
-        external_id=name,
-        defaults={"goal": f"Goal of {name}", "site": "shopping", **fields},
+        task_set=a_task_set(), external_id=name, defaults={**_task_fields(name), **fields}
     )
     return found
+
+
+def _task_fields(name: str) -> dict[str, Any]:
+    return {"external_id": name, "goal": f"Goal of {name}", "site": "shopping"}
 
 
 def agent(name: str = "walker", model: str = "model-x") -> AgentConfiguration:
@@ -62,18 +74,18 @@ def agent(name: str = "walker", model: str = "model-x") -> AgentConfiguration:
 
 
 def run(of: Task | None = None, **fields: Any) -> Run:
-    of = of or task()
-    return Run.objects.create(
-        **{
-            "task": of,
-            "agent": agent(),
-            "goal": of.goal,
-            "status": RunStatus.FINISHED,
-            "outcome": Run.Outcome.SUCCESS,
-            "source_format": "native",
-            **fields,
-        }
-    )
+    return Run.objects.create(**{**_run_fields(of or task(), agent()), **fields})
+
+
+def _run_fields(of: Task, by: AgentConfiguration) -> dict[str, Any]:
+    return {
+        "task": of,
+        "agent": by,
+        "goal": of.goal,
+        "status": RunStatus.FINISHED,
+        "outcome": Run.Outcome.SUCCESS,
+        "source_format": "native",
+    }
 
 
 def evaluator(name: str = "matcher", **fields: Any) -> EvaluatorVersion:
@@ -149,13 +161,36 @@ def member(of: Study, user: User, part: str = StudyMember.Part.ANNOTATOR) -> Stu
 def judged(audited: Audited, by: EvaluatorVersion, cells: Iterable[str]) -> None:
     """One settled run for each cell, judged so by the evaluator: tp, fn, tn, fp, or `?` with
     the reference verdict's first letter (`?s`) for no verdict and `-s` for no evaluation at all.
+
+    In one statement a table, however many there are.
     """
-    for name in cells:
-        success = name in ("tp", "fn", "?s", "-s")
-        item = audited.add("success" if success else "failure")
-        if name in ("tp", "fp"):
-            evaluation(item.run, by, "passed", score=1.0)
-        elif name in ("fn", "tn"):
-            evaluation(item.run, by, "failed", score=0.0)
-        elif name.startswith("?"):
-            evaluation(item.run, by, "error", reason="needs a judge")
+    cells = list(cells)
+    first, of = len(audited.items), audited.study
+    task_set, walker = a_task_set(), agent()
+    tasks = Task.objects.bulk_create(
+        Task(task_set=task_set, **_task_fields(f"{of.name} task {number}"))
+        for number in range(first, first + len(cells))
+    )
+    runs = Run.objects.bulk_create(Run(**_run_fields(each, walker)) for each in tasks)
+    items = StudyItem.objects.bulk_create(
+        StudyItem(study=of, run=each, position=position, status=StudyItem.Status.SETTLED)
+        for position, each in enumerate(runs, start=first + 1)
+    )
+    ReferenceVerdict.objects.bulk_create(
+        ReferenceVerdict(
+            item=item,
+            run=item.run,
+            verdict="success" if cell in ("tp", "fn", "?s", "-s") else "failure",
+            origin=ReferenceVerdict.Origin.AGREED,
+            decided_at=YESTERDAY,
+            is_authoritative=True,
+            run_created_at=item.run.created_at,
+        )
+        for item, cell in zip(items, cells, strict=True)
+    )
+    Evaluation.objects.bulk_create(
+        Evaluation(run=each, evaluator=by, **SAID[cell])
+        for each, cell in zip(runs, cells, strict=True)
+        if cell in SAID
+    )
+    audited.items += items
