@@ -90,6 +90,7 @@ labels = st.sampled_from(["success", "failure", "unsure"])
 two_raters = st.lists(st.tuples(labels, labels), min_size=1, max_size=40)
 
 
+@pytest.mark.slow
 @given(two_raters)
 def test_kappa_as_statsmodels_has_it(ratings):
     from statsmodels.stats.inter_rater import cohens_kappa

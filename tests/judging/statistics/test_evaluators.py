@@ -111,6 +111,7 @@ def test_impossible_counts_are_refused():
         wilson_interval(3, 2)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_as_statsmodels_has_it(pair):
     from statsmodels.stats.proportion import proportion_confint
