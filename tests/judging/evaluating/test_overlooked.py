@@ -86,8 +86,8 @@ def test_what_waited_or_ran_for_weeks_is_looked_at_as_well(monkeypatch: pytest.M
 def test_runs_that_ended_late_are_found_by_when_they_ended():
     user, long_ago = make_user("engineer"), timezone.now() - timedelta(days=30)
     task = audited.task("exact", spec=EXACT)
-    for _ in range(30):
-        audited.run(task, created_by=user, ended_at=long_ago)
+    for somebody in (user, None) * 150:
+        audited.run(task, created_by=somebody, ended_at=long_ago)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             # So few rows it would rather read all.
