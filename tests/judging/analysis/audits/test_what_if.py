@@ -21,6 +21,7 @@ from judging.evaluators.registry import REGISTRY, Unasked, evaluator_named, eval
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, StudyMember, Unblinding
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from runs.models import Task, TaskSet, User
+from runs.models.parsing import QueryError
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of
 
@@ -332,12 +333,19 @@ class TestLevers:
 
 
 class TestAddresses:
-    @pytest.mark.parametrize("off", ["hedging", "none", "", "hedging.url_hosts", "typo"])
+    @pytest.mark.parametrize("off", ["hedging", "none", "", "hedging.url_hosts"])
     def test_a_setting_survives_its_address(self, world: audited.Audited, off: str) -> None:
         repaired = evaluated(world, "webarena-repaired")
         setting = read_setting(repaired, {"off": off, "tasks": "patched"})
         query = dict(part.split("=") for part in setting.address.split("&"))
         assert read_setting(repaired, query) == setting
+
+    @pytest.mark.parametrize("name", ["off", "stages", "tasks"])
+    def test_what_there_is_not_is_refused_by_name(self, world: audited.Audited, name: str) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        with pytest.raises(QueryError) as refused:
+            read_setting(repaired, {"off": "hedging", "tasks": "patched", name: "typo"})
+        assert refused.value.name == name
 
     def test_a_form_sent_is_a_setting(self, world: audited.Audited) -> None:
         repaired = evaluated(world, "webarena-repaired")
