@@ -313,10 +313,19 @@ def next_steps(found: Iterable[Finding]) -> list[NextStep]:
     cell = Shown.FN if matrix.fn else Shown.FP
     n = matrix.fn or matrix.fp
     if matrix.fn:
-        words = ngettext("Open the missed run", "Open the %(n)s missed runs", n)
+        words = ngettext(
+            "Open %(n)s missed run of %(evaluator)s",
+            "Open the %(n)s missed runs of %(evaluator)s",
+            n,
+        )
     else:
-        words = ngettext("Open the run passed wrongly", "Open the %(n)s runs passed wrongly", n)
-    steps = [NextStep(words % {"n": n}, worst.audit.url(cell))]
+        words = ngettext(
+            "Open %(n)s run that %(evaluator)s passed wrongly",
+            "Open the %(n)s runs that %(evaluator)s passed wrongly",
+            n,
+        )
+    named = {"n": n, "evaluator": worst.audit.evaluator.title}
+    steps = [NextStep(words % named, worst.audit.url(cell))]
     steps.append(_what_decides(worst, matrix.wrong))
     again = ngettext("Rerun it", "Rerun all %(n)s", n)
     steps.append(NextStep(again % {"n": n}, f"{worst.audit.url(cell)}#rerun"))
