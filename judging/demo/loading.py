@@ -61,15 +61,14 @@ class DemoProgress:
 def demo_progress() -> DemoProgress:
     """How far the demo is, from the last that was said of it and the runs that are here."""
     last = AuditEntry.objects.filter(kind__in=[ASKED.name, FAILED.name, LOADED.name]).first()
-    failed = last is not None and last.kind == FAILED.name
-    asked = last if last is not None and last.kind == ASKED.name else None
+    since = timezone.now() - PATIENCE
+    is_busy = last is not None and last.kind == ASKED.name and last.at > since
     runs = Run.objects.filter(experiment__name__in=SHIPPED, superseded=False)
-    is_busy = asked is not None and asked.at > timezone.now() - PATIENCE
     return DemoProgress(
         n_done=runs.count() if is_busy else 0,
         n_total=n_shipped(),
         is_busy=is_busy,
-        problem=last.after if last and failed else "",
+        problem=last.after if last is not None and last.kind == FAILED.name else "",
     )
 
 
