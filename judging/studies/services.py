@@ -193,9 +193,8 @@ MAX_RUNS = 5000
 
 def run_filter(query: str, user: User) -> RunFilter:
     """The runs table's own filter over the runs to judge that the person may open."""
-    visibility = visibility_of(user)
-    judged = Run.objects.visible_with(visibility).judgeable()
-    return RunFilter(QueryDict(query), queryset=judged, visibility=visibility)
+    judged = Run.objects.judgeable()
+    return RunFilter(QueryDict(query), visibility=visibility_of(user), runs=judged)
 
 
 def matching_runs(query: str, user: User) -> RunQuerySet[Run]:

@@ -267,8 +267,7 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     """
     known_only(request, Paging, RunFilters)
     visibility = visibility_of(request.user)
-    runs = Run.objects.visible_with(visibility)
-    found = filtered(RunFilter(_filter_values(request), queryset=runs, visibility=visibility))
+    found = filtered(RunFilter(_filter_values(request), visibility=visibility))
 
     def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
         return Run.objects.visible_to(request.user, keys).for_list()

@@ -101,8 +101,6 @@ class Visibility:
     blind: Q | None
     """Of those, the runs whose outcome is hidden; it holds nothing where those are all."""
     anonymous: Q | None
-    newest: Collection[UUID] | None = None
-    """The newest of the visible runs, where they were looked up."""
     lacks_older: bool = False
     """Whether `visible` holds the newest runs alone, and there may be older ones."""
 
@@ -111,31 +109,23 @@ class Visibility:
         """Whether the person sees all of every run."""
         return not self.visible and self.blind is None and self.anonymous is None
 
-    def of_newest(self) -> Visibility:
-        """For somebody who sees only part: of the newest runs alone, found without the others."""
-        if self.newest is not None:
-            return replace(self, visible=Q(pk__among=self.newest))
-        return self._of(NEWEST)
-
-    def widened(self, *, newest_first: bool) -> Iterator[Visibility]:
-        """What a list looks at in turn until it finds its page: the newest runs, more, all.
-
-        Args:
-            newest_first: whether older runs can only come after the page.
+    def of_newest(self, most: int = NEWEST) -> Visibility:
+        """For somebody who sees only part: of about so many of the newest runs alone, found
+        without the others.
         """
-        few = self.of_newest()
-        if newest_first or not few.lacks_older:
-            yield few
-        if newest_first and few.lacks_older:
-            yield replace(self._of(WIDER * NEWEST), newest=few.newest)
-        yield replace(self, newest=few.newest)
-
-    def _of(self, most: int) -> Visibility:
         found = run_policy().newest(self.user, most)
         if found is None:
             return self
-        among = Q(pk__among=found.runs)
-        return replace(self, visible=among, newest=found.runs, lacks_older=found.has_older)
+        return replace(self, visible=Q(pk__among=found.runs), lacks_older=found.has_older)
+
+    def widened(self) -> Iterator[Visibility]:
+        """What a list looks at in turn until it finds its page: the newest runs, more, all."""
+        for most in (NEWEST, WIDER * NEWEST):
+            some = self.of_newest(most)
+            yield some
+            if not some.lacks_older:
+                return
+        yield self
 
 
 def visibility_of(user: User, only: Collection[UUID] | None = None) -> Visibility:

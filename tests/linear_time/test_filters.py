@@ -44,7 +44,7 @@ def user() -> User:
 
 def _runs(query: QueryDict, user: User) -> FilterSet:
     visibility = visibility_of(user)
-    return RunFilter(query, queryset=Run.objects.visible_with(visibility), visibility=visibility)
+    return RunFilter(query, visibility=visibility)
 
 
 def _tasks(query: QueryDict, user: User) -> FilterSet:

@@ -103,9 +103,13 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
         But for the names, which stand in other tables: `named` adds them to runs that are shown.
         """
+        return self.filter(visibility.visible).blanked(visibility)
+
+    def blanked(self, visibility: Visibility) -> Self:
+        """All runs, with what `visible_to` adds: for who asks which are visible in another way."""
         blind, anonymous = visibility.blind, visibility.anonymous
         is_same = anonymous is blind
-        flagged = self.filter(visibility.visible).annotate(is_blind=_flag(blind))
+        flagged = self.annotate(is_blind=_flag(blind))
         flagged = flagged.annotate(is_anonymous=F("is_blind") if is_same else _flag(anonymous))
         unblind = partial(_hidden_where, "is_blind", blind)
         nameless = _name_hider(visibility)

@@ -81,7 +81,7 @@ class StatusFilter(WordsFilter):
 
 
 class RunFilter(AddressFilter):
-    """Filters over runs that went through `visible_with`; reads only what is shown."""
+    """Filters over runs as somebody may see them; reads only what is shown."""
 
     q = SearchFilter(method="filter_goal", label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
@@ -110,13 +110,18 @@ class RunFilter(AddressFilter):
         self,
         data: QueryDict | Mapping[str, Any] | None,
         *,
-        queryset: RunQuerySet[Run],
         visibility: Visibility,
+        runs: RunQuerySet[Run] | None = None,
     ) -> None:
+        """
+        Args:
+            runs: the runs that are asked about, whether the person may see them or not.
+        """
         self.visibility = visibility
         self.extension = extension().run_list
+        asked: RunQuerySet[Run] = Run.objects.all() if runs is None else runs
         # Bound even without a query, so that superseded attempts are left out by default.
-        super().__init__(data or QueryDict(), self.extension.annotate(queryset))
+        super().__init__(data or QueryDict(), self.extension.annotate(asked.blanked(visibility)))
         self.is_bound = True
         for name, extra in self.extension.filters().items():
             extra.parent, extra.model = self, Run
@@ -131,21 +136,32 @@ class RunFilter(AddressFilter):
         return filtered
 
     @property
+    def every(self) -> RunQuerySet[Run]:
+        """The runs that the person may see, whether they match or not."""
+        every: RunQuerySet[Run] = self.queryset.filter(self.visibility.visible)
+        return every
+
+    @property
     def qs(self) -> RunQuerySet[Run]:
-        """The runs that match."""
+        """The runs that match and that the person may see."""
+        return self.matching.filter(self.visibility.visible)
+
+    @cached_property
+    def matching(self) -> RunQuerySet[Run]:
+        """The runs that match, whether the person may see them or not: that is to be asked yet."""
         found: RunQuerySet[Run] = super().qs
         if connection.vendor != "sqlite" or not self.visibility.visible:
             return found
         # Of somebody who sees only part, each run is asked: without statistics, SQLite would
         # rather follow the index of a filter through everybody's.
-        asked: RunQuerySet[Run] = self.queryset.filter(Exists(found.filter(pk=OuterRef("pk"))))
-        return asked
+        matches: RunQuerySet[Run] = self.queryset.filter(Exists(found.filter(pk=OuterRef("pk"))))
+        return matches
 
     def count_superseded(self) -> int:
         """Attempts that these filters would show, but for a later one that took their place."""
         if self.form.cleaned_data.get("superseded"):
             return 0
-        n: int = super().filter_queryset(self.queryset.filter(superseded=True)).count()
+        n: int = super().filter_queryset(self.every.filter(superseded=True)).count()
         return n
 
     def filter_goal(self, queryset: RunQuerySet[Run], name: str, value: str) -> RunQuerySet[Run]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django_tables2 as tables
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -22,21 +22,19 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
-from runs.interface.keyset import ADDRESS_NAMES, AGES, Keyset, Lead, read_cursor
+from runs.interface.keyset import ADDRESS_NAMES, AGES, Cursor, KeyPage, Keyset, Lead, read_cursor
 from runs.interface.lists import ListPage, declared
-from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, count_rows, hidden
+from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, RowCount, count_rows, hidden
 from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus
 from runs.models.extension import extension
-from runs.models.runs.queries import GoalStart, RunQuerySet
+from runs.models.runs.queries import GoalStart
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
-from runs.viewer.run_list.filters import ANOMALIES
+from runs.viewer.run_list.filters import ANOMALIES, RunFilter
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
-
-    from runs.models.visibility import Visibility
 
 
 NEWEST_FIRST = "-created"
@@ -46,20 +44,18 @@ keeps them too: the list is then read in the order of that table's index.
 """
 
 
-def run_keyset(
-    rows: QuerySet[Run], every: QuerySet[Run], sort: str, *, anonymous: Q | None
-) -> Keyset:
-    """The rows in the order of a column; `created` is their age alone.
+def run_keyset(found: RunFilter, sort: str, visible: Q | None = None) -> Keyset:
+    """The runs that match in the order of a column; `created` is their age alone.
 
     Args:
-        rows: they went through `visible_to` and the filter.
-        every: all that went through `visible_to`.
         sort: the column's name, with `-` where it falls.
-        anonymous: runs whose agents the viewer may not know, as the policy has it; None: none.
+        visible: some of those that the viewer may see; all, unless given.
     """
+    rows, every = found.matching.filter(visible or found.visibility.visible), found.every
     name = sort.removeprefix("-")
     if name == "goal":
         rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
+    anonymous = found.visibility.anonymous
     leads = {
         "goal": Lead("goal_start"),
         "n_steps": Lead("n_steps"),
@@ -114,13 +110,7 @@ class ShownPage:
 
 
 class RunData(TableQuerysetData):
-    """Runs that `turn_to` puts in order, as the viewer may see them, and finds a page of."""
-
-    data: QuerySet[Any]
-
-    def __init__(self, found: QuerySet[Any], every: QuerySet[Any]) -> None:
-        super().__init__(found)
-        self.every = every
+    """Runs that `turn_to` puts in order, and finds a page of."""
 
     def order_by(self, aliases: Any) -> None:
         """Nothing: which order was asked for, the table knows."""
@@ -195,28 +185,15 @@ class RunTable(tables.Table):
     leaves_pages_out = True
     """The page draws count and pages itself."""
 
-    def __init__(
-        self,
-        runs: RunQuerySet[Run],
-        every: RunQuerySet[Run],
-        visibility: Visibility,
-        **options: Any,
-    ) -> None:
-        """
-        Args:
-            runs: the list, filtered.
-            every: runs that may stand beside a page, whether they are in the list or not; with
-                everything that the columns read.
-            visibility: what both were seen with.
-        """
-        self.visibility, user = visibility, visibility.user
+    def __init__(self, found: RunFilter, **options: Any) -> None:
+        self.found, user = found, found.visibility.user
         self.marks: dict[UUID, list[str]] = {}
         extra = extension().run_list.columns()
         chosen, hidden = RUNS.chosen_columns(user), RUNS.left_out(user)
         if not any(user.has_perm(f"runs.{verb}_run") for verb in ("rerun", "export")):
             hidden.append("selected")
         super().__init__(
-            RunData(runs, every.order_by()),
+            RunData(found.qs),
             default="",
             extra_columns=extra,
             exclude=hidden,
@@ -224,31 +201,15 @@ class RunTable(tables.Table):
             **options,
         )
 
-    def turn_to(self, query: QueryDict) -> bool:
-        """Read the page that the address names, and how many rows there are on all.
-
-        Returns whether it is that page: where the table has the newest runs alone, older ones may
-        belong there.
-        """
-        visibility = self.visibility
-        rows, every = self.data.data, self.data.every
+    def turn_to(self, query: QueryDict) -> None:
+        """Read the page that the address names, and how many rows there are on all."""
         order = str(self.order_by[0]) if self.order_by else NEWEST_FIRST
-        listed = run_keyset(rows, every, order, anonymous=visibility.anonymous)
         cursor = read_cursor(query)
-        if visibility.lacks_older and (cursor or order != NEWEST_FIRST):
-            return False
-        if visibility.visible and cursor is None:
-            found, self.count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
-            if visibility.lacks_older and found.next is None:
-                return False
-            self.count = replace(self.count, is_more=self.count.is_more or visibility.lacks_older)
+        if self.found.visibility.visible and cursor is None:
+            found, self.count = _first_page(self.found, order)
         else:
-            self.count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
-            # No index has a filter together with a column that sorts.
             is_filtered = not query.keys() <= {self.order_by_field, *ADDRESS_NAMES}
-            is_long = not visibility.visible and self.count.number == COUNTED_AT_ONCE
-            are_common = is_filtered and is_long
-            found = listed.page(cursor, PER_PAGE, are_common=are_common)
+            found, self.count = _page(self.found, order, cursor, is_filtered=is_filtered)
         by_key = {row.pk: row for row in self._rows_of(found.keys)}
         shown = [by_key[key] for key in found.keys if key in by_key]
         self.marks = anomalies_of([run.pk for run in shown if run.shown_anomaly])
@@ -258,11 +219,10 @@ class RunTable(tables.Table):
             previous_query=found.query(query, back=True),
             next_query=found.query(query, back=False),
         )
-        return True
 
     def _rows_of(self, keys: Sequence[UUID]) -> list[Any]:
         """The runs of a page, in no order, as flat rows of what the columns read."""
-        named, shown = shown_rows(self.data.every, self.visibility, keys), self.columns.names()
+        named, shown = shown_rows(self.found, keys), self.columns.names()
         if "picture" in shown:
             named = named.annotate(last_picture=last_screenshot(is_small=True))
         columns = (str(column.accessor) for column in self.columns)
@@ -335,12 +295,36 @@ class RunTable(tables.Table):
         return moment(value)
 
 
-def shown_rows(every: QuerySet[Any], visibility: Visibility, keys: Sequence[UUID]) -> Any:
-    """The runs of these keys out of `every`, in no order, with the names that show."""
+def _first_page(found: RunFilter, order: str) -> tuple[KeyPage, RowCount]:
+    """For somebody who sees only part: of the newest runs, where these fill a page."""
+    visibility = found.visibility
+    for some in visibility.widened() if order == NEWEST_FIRST else (visibility,):
+        listed = run_keyset(found, order, some.visible)
+        page, count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
+        if page.next:
+            break
+    return page, replace(count, is_more=count.is_more or some.lacks_older)
+
+
+def _page(
+    found: RunFilter, order: str, cursor: Cursor | None, *, is_filtered: bool
+) -> tuple[KeyPage, RowCount]:
+    """The page beside the cursor, or the first."""
+    visibility = found.visibility
+    count = count_rows(found.qs, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
+    # No index has a filter together with a column that sorts.
+    is_long = not visibility.visible and count.number == COUNTED_AT_ONCE
+    listed = run_keyset(found, order)
+    return listed.page(cursor, PER_PAGE, are_common=is_filtered and is_long), count
+
+
+def shown_rows(found: RunFilter, keys: Sequence[UUID]) -> Any:
+    """The runs of these keys, in no order, with the names that show."""
+    every, visibility = found.every, found.visibility
     if not visibility.is_whole:
         visibility = visibility_of(visibility.user, keys)
-        every = extension().run_list.annotate(Run.objects.visible_with(visibility).order_by())
-    runs: Any = every
+        every = extension().run_list.annotate(Run.objects.visible_with(visibility))
+    runs: Any = every.order_by()
     return runs.named(visibility).filter(pk__among=keys)
 
 

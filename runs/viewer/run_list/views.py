@@ -17,14 +17,13 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.keyset import KeyPage, read_cursor
 from runs.interface.paging import count_rows, counts_by_choice
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import Run
 from runs.models.extension import extension
 from runs.models.steps import last_screenshot
-from runs.models.visibility import Visibility, visibility_of
+from runs.models.visibility import visibility_of
 from runs.viewer.run_list.filters import HERE, MISSING, NO_ANOMALY, RunFilter
 from runs.viewer.run_list.tables import (
     NEWEST_FIRST,
@@ -62,21 +61,16 @@ def run_list(request: AppRequest) -> HttpResponse:
     """Runs that the person may see, filtered and sorted by what they may see of them."""
     if own := default_address(request, RUNS):
         return redirect(own)
-    is_by_age = request.GET.get("sort", NEWEST_FIRST) == NEWEST_FIRST
-    is_first = is_by_age and read_cursor(request.GET) is None
-    for seen in visibility_of(request.user).widened(newest_first=is_first):
-        runs = Run.objects.visible_with(seen)
-        run_filter = RunFilter(request.GET, queryset=runs, visibility=seen)
-        table = RunTable(run_filter.qs, run_filter.queryset, seen)
-        RequestConfig(request, paginate=False).configure(table)
-        if table.turn_to(request.GET):
-            break
+    run_filter = RunFilter(request.GET, visibility=visibility_of(request.user))
+    table = RunTable(run_filter)
+    RequestConfig(request, paginate=False).configure(table)
+    table.turn_to(request.GET)
     shows_any = bool(table.page.object_list)
     context = {
         "table": table,
         "filter": run_filter,
         "count": table.count,
-        "has_runs": shows_any or runs.exists(),
+        "has_runs": shows_any or run_filter.every.exists(),
         "hidden_attempts": 0 if shows_any else run_filter.count_superseded(),
         **list_context(request, RUNS),
     }
@@ -99,10 +93,8 @@ def prefetch_rules(request: AppRequest) -> HttpResponse:
 @require_safe
 def run_count(request: AppRequest) -> HttpResponse:
     """How many runs match, for a page that has counted only so far before it was shown."""
-    visibility = visibility_of(request.user)
-    runs = Run.objects.visible_with(visibility)
-    found = RunFilter(request.GET, queryset=runs, visibility=visibility).qs
-    return render(request, "runs/viewer/_run_count.html", {"count": count_rows(found)})
+    found = RunFilter(request.GET, visibility=visibility_of(request.user))
+    return render(request, "runs/viewer/_run_count.html", {"count": count_rows(found.qs)})
 
 
 @require_safe
@@ -116,41 +108,30 @@ def run_preview(request: AppRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def run_facets(request: AppRequest) -> HttpResponse:
     """The choices of a filter, and how many runs each of them finds beside other filters."""
-    visibility = visibility_of(request.user)
     query = request.GET.copy()
-    runs = Run.objects.visible_with(visibility)
-    if query.pop(JUDGEABLE, None):
-        runs = runs.judgeable()
-    of = partial(RunFilter, queryset=runs, visibility=visibility)
-    return HttpResponse(menu_of(query, of, partial(_counts, visibility=visibility)))
+    runs = Run.objects.judgeable() if query.pop(JUDGEABLE, None) else None
+    of = partial(RunFilter, visibility=visibility_of(request.user), runs=runs)
+    return HttpResponse(menu_of(query, of, _counts))
 
 
 @require_safe
 def run_matching(request: AppRequest) -> HttpResponse:
     """The runs that match, the newest first, as fields of the bar of actions."""
-    visibility = visibility_of(request.user)
-    of = Run.objects.visible_with(visibility)
-    found = RunFilter(request.GET, queryset=of, visibility=visibility)
-    page = _page(found, visibility, MOST_CHOSEN)
+    found = RunFilter(request.GET, visibility=visibility_of(request.user))
+    page = run_keyset(found, NEWEST_FIRST).page(None, MOST_CHOSEN)
     context = {"keys": page.keys, "is_more": page.next is not None, "most": MOST_CHOSEN}
     return render(request, "runs/viewer/_run_matching.html", context)
 
 
-def _page(found: RunFilter, visibility: Visibility, size: int) -> KeyPage:
-    """The newest runs that match."""
-    newest = run_keyset(found.qs, found.queryset, "-created", anonymous=visibility.anonymous)
-    return newest.page(None, size)
-
-
-def _counts(found: RunFilter, name: str, visibility: Visibility) -> Callable[[str], str]:
+def _counts(found: RunFilter, name: str) -> Callable[[str], str]:
     """Tells how many of the newest runs that match have a value of a filter; of more, at least.
 
     Nothing of a value that only older ones may have.
     """
-    page = _page(found, visibility, COUNTED)
+    page = run_keyset(found, NEWEST_FIRST).page(None, COUNTED)
     of_extension = dict(extension().run_list.columns())
     field = FIELDS.get(name) or str(of_extension[name].accessor)
-    runs = shown_rows(found.queryset.order_by(), visibility, page.keys)
+    runs = shown_rows(found, page.keys)
     rows = list(runs.values_list("pk", field))
     marks = anomalies_of([pk for pk, value in rows if value]) if name == "anomaly" else {}
     counts = Counter(

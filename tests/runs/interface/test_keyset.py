@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -19,7 +20,7 @@ from judging.models import ReferenceVerdict, StudyItem
 from runs.interface.keyset import Cursor, KeyPage, Keyset, read_cursor
 from runs.interface.paging import RowCount, count_rows
 from runs.models import Event, Run, RunStatus, User
-from runs.models.visibility import run_policy, visibility_of
+from runs.models.visibility import Visibility, visibility_of
 from runs.viewer.run_list.filters import RunFilter
 from runs.viewer.run_list.tables import AGE_ELSEWHERE, RunTable, run_keyset
 from tests.judging.factories import make_study
@@ -88,8 +89,11 @@ def rows_of(user: User) -> Any:
 
 
 def keyset_of(user: User, sort: str) -> Keyset:
-    rows = rows_of(user)
-    return run_keyset(rows, rows, sort, anonymous=run_policy().anonymous(user))
+    return run_keyset(filter_of(visibility_of(user)), sort)
+
+
+def filter_of(visibility: Visibility, **chosen: str) -> RunFilter:
+    return RunFilter({"superseded": "true", **chosen}, visibility=visibility)
 
 
 def as_shown(user: User, sort: str) -> list[UUID]:
@@ -131,13 +135,12 @@ def test_looking_at_some_rows_first_shows_the_same_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
     monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", looked_at)
-    every = rows_of(make_user("engineer"))
-    for name in ("agent 0", "agent 1"):
-        rows = every.filter(agent__name=name)
+    user = make_user("engineer")
+    for agent, anonymous in product(("agent 0", "agent 1"), (None, Q(pk=None))):
+        found = filter_of(Visibility(user, Q(), None, anonymous), agent=agent)
         for sort in [direction + name for name in SHOWN for direction in ("", "-")]:
-            for anonymous in (None, Q(pk=None)):
-                keyset = run_keyset(rows, every, sort, anonymous=anonymous)
-                assert walk(keyset, are_common=True) == walk(keyset), sort
+            keyset = run_keyset(found, sort)
+            assert walk(keyset, are_common=True) == walk(keyset), sort
 
 
 @pytest.mark.parametrize("is_blind", [False, True])
@@ -174,11 +177,9 @@ def test_runs_with_a_verdict_are_walked_through_once_and_back(
         run_created_at=world[3].created_at,
     )
     visibility = visibility_of(viewer)
-    every = Run.objects.visible_with(visibility)
     query = QueryDict("reference=success&reference=failure&superseded=true")
     for sort in ("created", "-created", "-cost"):
-        rows = RunFilter(query, queryset=every, visibility=visibility).qs
-        keyset = run_keyset(rows, every, sort, anonymous=visibility.anonymous)
+        keyset = run_keyset(RunFilter(query, visibility=visibility), sort)
         order = [str(name) for name in next(keyset.parts(None, back=False)).query.order_by]
         assert (order[-1].strip("-") in AGE_ELSEWHERE) == (are_dated and sort != "-cost")
         ahead, back = walk(keyset)
@@ -189,7 +190,7 @@ def test_runs_with_a_verdict_are_walked_through_once_and_back(
 
 
 def test_every_column_that_sorts_has_an_order() -> None:
-    table = RunTable(Run.objects.all(), Run.objects.all(), visibility_of(make_user("engineer")))
+    table = RunTable(RunFilter(None, visibility=visibility_of(make_user("engineer"))))
     assert {column.name for column in table.columns.iterall() if column.orderable} <= set(SHOWN)
 
 
@@ -260,8 +261,7 @@ class TestCounts:
         assert "hx-get" not in rest
 
     def test_the_first_page_is_counted_by_the_way(self, world: list[Run]) -> None:
-        runs = Run.objects.all()
-        listed = run_keyset(runs, runs, "-created", anonymous=None)
+        listed = keyset_of(make_user("engineer"), "-created")
         assert listed.first_of(5, counted=RUNS) == (listed.page(None, 5), RowCount(RUNS))
         assert listed.first_of(5, counted=9) == (listed.page(None, 5), RowCount(9, is_more=True))
         assert listed.first_of(RUNS - 1, counted=9)[0] == listed.page(None, RUNS - 1)

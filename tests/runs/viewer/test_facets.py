@@ -73,8 +73,7 @@ def numbers_listed(user: User, query: str) -> dict[str, str]:
     visibility = visibility_of(user)
 
     def filtered(data: QueryDict) -> RunFilter:
-        runs = Run.objects.visible_with(visibility)
-        return RunFilter(data, queryset=runs, visibility=visibility)
+        return RunFilter(data, visibility=visibility)
 
     found: dict[str, str] = {}
     page = filtered(QueryDict(query))
