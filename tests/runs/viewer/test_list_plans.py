@@ -53,6 +53,8 @@ WITHOUT_STATISTICS = {
     "task_set=1": "run_by_task",
     "task=one": "run_by_task",
     "site=one": "run_by_task",
+    "site=one&agent=one&outcome=error": "run_by_task",
+    "task=one&outcome=success&outcome=failure": "run_by_task",
     "experiment=one": "run_by_experiment",
     "status=finished": "run_by_status",
 }
