@@ -74,8 +74,9 @@ class OutcomeFilter(WordsFilter):
         if connection.vendor == "sqlite" and (chosen.get("site") or chosen.get("task")):
             # Few runs are of a site or task. Without statistics, SQLite would rather read all of
             # an outcome; a sign before a column keeps it from its indexes.
-            outcome = Func("outcome", template="+%(expressions)s")
-            return known.alias(outcome_of_few=outcome).filter(outcome_of_few__in=value)
+            known = known.alias(read_outcome=Func("outcome", template="+%(expressions)s"))
+            found: QuerySet[Any] = known.filter(read_outcome__in=value)
+            return found
         return super().filter(known, value)
 
 
