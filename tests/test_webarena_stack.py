@@ -22,6 +22,8 @@ from tests.webagent.moody_site import MoodySite
 from webagent.environment.placeholders import MAP_PARTS, SITES, checked_hosts, parse_hosts
 from webagent.environment.probing import probe_sites
 
+pytestmark = pytest.mark.slow
+
 STACK = Path(__file__).resolve().parent.parent / "docker" / "webarena"
 SCRIPTS = STACK / "scripts"
 FILES = ("compose.yaml", "compose.map.yaml")

@@ -40,7 +40,11 @@ from tests.judging.factories import (
 from tests.runs.factories import delete_run, make_run
 from tests.runs.operations.integrity import everything_holds, found, plant
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("plain queries, alike on both")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.slow,
+    pytest.mark.sqlite_only("plain queries, alike on both"),
+]
 
 
 def whole_run() -> Run:

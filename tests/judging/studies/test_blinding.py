@@ -33,6 +33,7 @@ from tests.judging.factories import (
 from tests.runs.factories import make_run, make_user
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.sqlite_only("asks what test_blinding_urls.py asks of PostgreSQL"),
 ]
@@ -95,7 +96,6 @@ def test_outside_studies_engineers_see_all_and_others_nothing() -> None:
     assert seen(make_user("adjudicator"), run) is None
 
 
-@pytest.mark.slow
 def test_an_annotator_sees_a_run_from_when_it_is_handed_out_and_blind_until_settled() -> None:
     study = make_study(runs=1)
     user = annotators_of(study)[0]
@@ -124,7 +124,6 @@ def test_a_study_may_show_who_acted() -> None:
     assert seen(user, study.items.get().run) == (True, False)
 
 
-@pytest.mark.slow
 def test_an_adjudicator_sees_disputed_runs_only_and_blind_until_decided() -> None:
     study = make_study(runs=2, adjudicators=1)
     adjudicator = adjudicators_of(study)[0]
@@ -172,7 +171,6 @@ def test_a_run_in_two_studies_opens_with_the_last() -> None:
     assert seen(user, run) == OPEN
 
 
-@pytest.mark.slow
 def test_reruns_and_retries_of_a_blind_run_are_as_blind() -> None:
     study = make_study(runs=1, annotators=[engineer := make_user("engineer")])
     run = study.items.get().run

@@ -14,6 +14,8 @@ from webagent.environment import registry
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import SITE_BENCHMARKS, WEBARENA
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ from django.test import Client
 from runs.operations.processes import worker_processes
 from webagent.process.logs import JsonLineFormatter, facts_now, logged_with
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lines() -> Iterator[queue.Queue[dict[str, object]]]:

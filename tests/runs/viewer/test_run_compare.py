@@ -22,7 +22,7 @@ from tests.runs.viewer.test_run_page import SECRETS, data_of, telling_run
 from webagent.measures import sequence_matching
 from webagent.measures.sequence_matching import MOST_PAIRS
 
-pytestmark = pytest.mark.sqlite_only("tests what pages show")
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite_only("tests what pages show")]
 
 ADDRESS = reverse("runs:run_compare")
 
@@ -103,7 +103,6 @@ def test_both_timelines_and_the_first_difference_are_there(engineer):
     assert page.count('class="differs"') == 3  # outcome, number of steps, time
 
 
-@pytest.mark.slow
 def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
     a, b = make_run(steps=3), make_run(steps=3)
     assert "Too long to compare" not in compare(engineer, a, b).content.decode()
@@ -111,7 +110,6 @@ def test_what_was_too_long_to_compare_is_said(engineer, monkeypatch):
     assert "Too long to compare in full" in compare(engineer, a, b).content.decode()
 
 
-@pytest.mark.slow
 def test_steps_that_do_not_count_are_left_out_unless_wanted(engineer):
     steps: list[dict[str, Any]] = [
         {},
@@ -139,7 +137,6 @@ def test_runs_without_steps_have_a_page(engineer, steps):
     assert len(data_of(compare(engineer, a, b).content.decode())["pairs"]) == max(steps)
 
 
-@pytest.mark.slow
 def test_what_speaks_against_a_comparison_is_said(engineer):
     task = make_task()
     run = make_run(task=task, seed=1)
@@ -164,7 +161,6 @@ def test_hostile_texts_are_data_and_nothing_else(engineer):
     assert "<img src=x" not in page
 
 
-@pytest.mark.slow
 def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries):
     def count(steps: int) -> int:
         a, b = make_run(steps=steps), make_run(steps=steps)
@@ -176,7 +172,6 @@ def test_queries_do_not_grow_with_steps(engineer, django_assert_max_num_queries)
     assert count(1) == count(30)
 
 
-@pytest.mark.slow
 def test_what_evaluators_said_and_what_came_of_a_rerun(engineer):
     a = make_run(outcome="unknown", pictures=False)
     b = make_run(
@@ -216,7 +211,6 @@ class TestChoices:
         assert response.status_code == 200
         return response.content.decode()
 
-    @pytest.mark.slow
     def test_kin_come_first_then_others_of_the_task(self, engineer):
         run = make_run(steps=1)
         rerun = make_run(rerun_of=run, task=run.task, steps=1)

@@ -26,6 +26,8 @@ from webagent.trajectory.formats.agentlab.observations import flatten_axtree
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import BlobPart, TextPart
 
+pytestmark = pytest.mark.slow
+
 
 class Call:
     def __init__(self, *call: Any) -> None:

@@ -20,6 +20,8 @@ from webagent.trajectory.formats.agentlab.stepfiles import _role_and_name
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import Box, TextPart
 
+pytestmark = pytest.mark.slow
+
 Copy = Callable[..., Path]
 
 
