@@ -30,6 +30,8 @@ ENDED_BEYOND = 1.5
 NEGLIGIBLE_S = 0.000_2
 # Whether it is, texts of a fourth of the length show: quadratic work is far more than that.
 AT_A_GLANCE = 4
+# So much more a character may cost there than at `SHORT`, or both lengths are measured.
+GROWTH_AT_A_GLANCE = 1.1
 CLOCK_TICKS_S = 0.01
 # Ends work that would not end by itself: linear work at these lengths takes milliseconds.
 HARD_BOUND_S = 2.0
@@ -73,7 +75,7 @@ def grows_too_fast(
     Args:
         up_to_a_bound: more than linear work is allowed on texts shorter than `SHORTER`.
     """
-    looks = [(SHORT, LONG, 1), (FAR_SHORT, FAR_LONG, 5)]
+    looks = [(SHORT, LONG, 1), (FAR_SHORT, FAR_LONG, 1), (FAR_SHORT, FAR_LONG, 5)]
     if up_to_a_bound:
         looks += [(SHORTER, LONGER, 1), (SHORTER, LONGER, 3)]
     for text in _noticed(work, texts):
@@ -101,26 +103,32 @@ def size_grows_too_fast(
 
 
 def _noticed(work: Work, texts: Iterable[Hostile]) -> Iterator[Hostile]:
-    """Those texts that are work enough to be measured at two lengths: most are not."""
+    """Those texts that are to be measured at two lengths: most are too little work, or even."""
     with _hard_bound(HARD_BOUND_S):
         for text in texts:
-            given = text.of_length(LONG // AT_A_GLANCE)
             try:
-                noticed = _is_noticed(work, given)
+                noticed = _is_noticed(work, text)
             except TooMuchWorkError:
                 noticed = True
             if noticed:
                 yield text
 
 
-def _is_noticed(work: Work, given: str) -> bool:
+def _is_noticed(work: Work, text: Hostile) -> bool:
     """Raises TooMuchWorkError, also where the time is up just as the work ends."""
+    glance = LONG // AT_A_GLANCE
     negligible = NEGLIGIBLE_S / AT_A_GLANCE
+    costs = []
     signal.setitimer(signal.ITIMER_VIRTUAL, negligible + CLOCK_TICKS_S)
     try:
-        begun = _processor_time()
-        work(given)
-        return _processor_time() - begun >= negligible
+        for length in (glance, SHORT):
+            given = text.of_length(length)
+            begun = _processor_time()
+            work(given)
+            costs.append(_processor_time() - begun)
+            if costs[0] < negligible:
+                return False
+        return costs[0] > costs[1] * GROWTH_AT_A_GLANCE * glance / SHORT
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
