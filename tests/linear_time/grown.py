@@ -25,6 +25,7 @@ _TINY_PICTURE = picture_of("PNG")
 _PLACEHOLDER = "@@grown@@"
 LINES_OF_A_STEP = 10
 _PAGE = "<h2>New Page</h2>"
+_TREE = b'"axtree_obj"'
 _LONGEST_TEXT = 200
 """Characters of a free text where steps are many."""
 # A word, an address, a path, a time or an identifier: what readers look at to know the file.
@@ -58,9 +59,9 @@ class MemoryTree:
 
 
 def loaded(folder: Path) -> Files:
-    """The files of a sample, its pictures as small as they can be."""
+    """The files of a sample, its pictures and pages as small as they can be."""
     return {
-        path.relative_to(folder).as_posix(): _without_pictures(path)
+        path.relative_to(folder).as_posix(): _with_small_pages(_without_pictures(path))
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
@@ -73,6 +74,17 @@ def _without_pictures(path: Path) -> bytes:
     if path.suffix in _JSON + _JSON_LINES + (".html",):
         return BASE64_PICTURE.sub("", content.decode()).encode()
     return content
+
+
+def _with_small_pages(content: bytes) -> bytes:
+    """Without most nodes of each page's tree, beside which nothing else of a step would weigh."""
+    if _TREE not in content:
+        return content
+    return json.dumps(json.loads(content, object_hook=_small)).encode()
+
+
+def _small(item: dict[str, Any]) -> dict[str, Any]:
+    return item | {"nodes": item["nodes"][:2]} if "nodes" in item else item
 
 
 def formats(files: Files) -> tuple[str, ...]:
