@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import unescape
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from pytest_django import DjangoAssertNumQueries
 
@@ -58,17 +60,18 @@ MENUS = [
 ITEM = re.compile(r'href="\?([^"]*)"[^>]*>[^<]*(?:<span class="muted num push">([^<]*))?')
 
 
-def counts_of(user: User, query: str = "") -> dict[str, str]:
-    """By the address of each choice of all menus: how many runs it says that it finds."""
+def counts_of(user: User, query: str = "", menus: Sequence[str] = MENUS) -> dict[str, str]:
+    """By the address of each choice of the menus: how many runs it says that it finds."""
     found: dict[str, str] = {}
-    for name in MENUS:
-        answer = client_of(user).get(f"/runs/facets/?menu={name}&{query}")
+    client = client_of(user)
+    for name in menus:
+        answer = client.get(f"/runs/facets/?menu={name}&{query}")
         assert answer.status_code == 200
         found |= {unescape(asked): n for asked, n in ITEM.findall(answer.content.decode()) if n}
     return found
 
 
-def numbers_listed(user: User, query: str) -> dict[str, str]:
+def numbers_listed(user: User, query: str, menus: Sequence[str]) -> dict[str, str]:
     """By the address of each choice: how many runs the list holds with that choice alone."""
     visibility = visibility_of(user)
 
@@ -78,7 +81,7 @@ def numbers_listed(user: User, query: str) -> dict[str, str]:
     found: dict[str, str] = {}
     page = filtered(QueryDict(query))
     assert [name for name, _ in page.menus] == MENUS
-    for name in MENUS:
+    for name in menus:
         for option in page.options(name):
             alone = QueryDict(query, mutable=True)
             alone.setlist(name, [option.value])
@@ -86,18 +89,25 @@ def numbers_listed(user: User, query: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["", "site=gitlab", "outcome=success&outcome=error", "agent=other", "anomaly=none", "q=x"]
-    + ["superseded=true", "reference=success", "status=finished&trajectory=here"],
+QUERIES = (
+    *("", "site=gitlab", "outcome=success&outcome=error", "agent=other", "anomaly=none", "q=x"),
+    *("superseded=true", "reference=success", "status=finished&trajectory=here"),
 )
-@pytest.mark.parametrize("role", ["engineer", "judge", "annotator"])
-def test_each_choice_counts_what_it_lists(runs: list[Run], query: str, role: str) -> None:
-    """For somebody who sees everything, who is blinded to some runs, and who sees only those."""
+ROLES = ["engineer", "judge", "annotator"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_choice_counts_what_it_lists(runs: list[Run], role: str) -> None:
+    """For somebody who sees everything, who is blinded to some runs, and who sees only those.
+
+    PostgreSQL is asked for each menu beside each query once, by one of them after the other.
+    """
     user = make_user("annotator" if role == "annotator" else "engineer", "somebody")
     if role != "engineer":
         make_study(runs=runs[1:3], annotators=[user, make_user("annotator")])
-    assert counts_of(user, query) == numbers_listed(user, query)
+    for place, query in enumerate(QUERIES, ROLES.index(role)):
+        menus = MENUS if connection.vendor == "sqlite" else MENUS[place % len(ROLES) :: len(ROLES)]
+        assert counts_of(user, query, menus) == numbers_listed(user, query, menus), query
 
 
 def test_where_a_study_is_made_only_runs_to_judge_count(engineer: User, runs: list[Run]) -> None:
