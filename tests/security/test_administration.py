@@ -136,9 +136,11 @@ def test_no_query_breaks_a_list(client: Client, root: User) -> None:
     asked = asked_by(root)
 
     def tries() -> Iterator[tuple[str, None]]:
-        for page, path in pages_of("changelist"):
+        for place, (page, path) in enumerate(pages_of("changelist")):
             names = ["q", "o", "p", "all", "e", "_facets", "_popup", "_to_field", "ot"]
-            for name, value in product([*names, "_changelist_filters"], KEYS):
+            # They are read by the same code of every list.
+            values = FEW if place else KEYS
+            for name, value in product([*names, "_changelist_filters"], values):
                 yield f"{path}?{urlencode({name: value})}", None
             for field in each_kind(page.model._meta.get_fields(), type):
                 lookups: Iterable[str] = getattr(field, "get_lookups", dict)()
@@ -204,8 +206,8 @@ def values_of(form: BaseForm) -> dict[str, Any]:
     return sent
 
 
-def forms(client: Client) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
-    """Every page with a form: its address, what it would send, and the names of its controls."""
+def forms(client: Client) -> Iterator[tuple[str, dict[str, Any], dict[str, object]]]:
+    """Every page with a form: its address, what it would send, and its controls with their kind."""
     paths = [path for _, path in pages_of("add")]
     for page, path in pages_of("changelist"):
         key = page.model.objects.latest("pk").pk  # not who is looking
@@ -216,8 +218,15 @@ def forms(client: Client) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
         found = context.get("adminform") or context.get("form")
         if found is not None:
             form = getattr(found, "form", found)
-            controls = set(values_of(form)) | {bound.html_name for bound in form}
-            yield path, values_of(form), controls
+            sent = values_of(form)
+            names = {*sent, *(bound.html_name for bound in form)}
+            yield path, sent, {name: kind_of(form, name) for name in names}
+
+
+def kind_of(form: BaseForm, control: str) -> tuple[type, str]:
+    """The kind of the control's field, and which of its parts it is if it has several."""
+    part = "" if control in form.fields else control[-2:]
+    return type(form.fields[control.removesuffix(part)]), part
 
 
 def test_no_value_breaks_a_form(client: Client) -> None:
@@ -230,7 +239,8 @@ def test_no_value_breaks_a_form(client: Client) -> None:
 
     def tries() -> Iterator[tuple[str, dict[str, Any]]]:
         for path, sent, names in seen:
-            for name in (*names, "_save", "_continue", "_addanother", "_popup", "_to_field"):
+            controls = each_kind(sorted(names), names.get)
+            for name in (*controls, "_save", "_continue", "_addanother", "_popup", "_to_field"):
                 for value in FEW:
                     yield path, sent | {name: value}
 
