@@ -12,6 +12,7 @@ from pytest_django import DjangoDbBlocker
 
 from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
+from tests.windowless import windowless
 from webagent.llm.client import Client, RetryLimits
 
 # Imports and collected tests stay: see `pytest_collection_finish`.
@@ -71,6 +72,23 @@ def kept_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iter
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture
+def settled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For pages that change at once: what waits for others after each action waits no longer."""
+    from webagent.environment import browsergym_environment, network
+
+    defaults = browsergym_environment.BrowserGymEnvironment.__init__.__kwdefaults__
+    monkeypatch.setitem(defaults, "delay_s", 0.02)
+    monkeypatch.setattr(network, "SETTLE_MS", 20)
+
+
+@pytest.fixture
+def without_windows() -> Iterator[None]:
+    """For tests to whom any Chromium will do."""
+    with windowless():
+        yield
 
 
 @pytest.fixture

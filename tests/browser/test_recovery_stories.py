@@ -31,7 +31,11 @@ from webagent.agents import registry as generic_models
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("settled_at_once"),
+]
 
 MODELS = """
 [models.model-a]

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import playwright.sync_api
@@ -53,8 +54,12 @@ PHASES = {
 }
 
 
+@cache
 def action_set() -> HighLevelActionSet:
-    """All of BrowserGym's actions by element, by coordinate, and on tabs, but for uploads."""
+    """All of BrowserGym's actions by element, by coordinate, and on tabs, but for uploads.
+
+    Nobody changes it, and making one takes longer than a step.
+    """
     names = ("chat", "infeas", "bid", "coord", "nav", "tab")
     allowed = [function for name in names for function in ACTION_SUBSETS[name]]
     return HighLevelActionSet(

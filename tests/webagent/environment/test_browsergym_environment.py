@@ -23,7 +23,7 @@ from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.trajectory.faults import Fault
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("settled_at_once")]
 
 HOST = "site.localhost"
 ONE = f"http://{HOST}/one.html"

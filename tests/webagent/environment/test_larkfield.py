@@ -64,6 +64,7 @@ def test_texts_that_nodes_repeat_are_read_once() -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.usefixtures("settled_at_once", "without_windows")
 @pytest.mark.parametrize(
     ("style", "answer"),
     [
@@ -88,6 +89,7 @@ def test_same_page_gives_three_answers(style: Style, answer: str) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.usefixtures("settled_at_once", "without_windows")
 @pytest.mark.parametrize(
     ("name", "url", "text"),
     [

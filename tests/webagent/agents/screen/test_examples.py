@@ -101,7 +101,8 @@ def rewarded(page: Page, example: WorkedExample) -> bool:
     for turn in example.turns:
         for call in browser_action(turn.commands, VisionSettings().scroll_pixels).split("\n"):
             execute_python_code(actions.to_python_code(call), page, None, None)
-        _wait_for_still_page(page)
+        if not page.evaluate("() => WOB_DONE_GLOBAL"):
+            _wait_for_still_page(page)
     return bool(page.evaluate("() => WOB_DONE_GLOBAL && WOB_RAW_REWARD_GLOBAL > 0"))
 
 
