@@ -35,13 +35,16 @@ def test_confirmed_beside_the_run_and_then_for_the_whole_list(
     expect(pane).to_contain_text("The limit alone.")
     assert [said.named for said in FailureReview.objects.order_by("pk")] == [[PLAN, LIMIT], [LIMIT]]
     page.goto(page.url.split("/runs/")[0] + made.address("experiment_detail", of.pk))
-    held: list[Route] = []  # as on a slow network: the rows are chosen before the script has come
-    page.route("**/js/causes*.js", lambda route: held.append(route))
+    expect(page.locator("[hx-trigger=load]")).to_have_count(0)  # until then the page grows
     page.get_by_role("heading", name="More questions").click()
     page.get_by_role("link", name="How do runs fail?").click()
+
+    def choose_before_the_script(route: Route) -> None:  # as on a slow network
+        page.locator("label.chip", has_text="Select all on this page").click()
+        route.continue_()
+
+    page.route("**/js/causes*.js", choose_before_the_script)
     page.locator("#part-failures").get_by_role("link", name="100.0 %").first.click()
-    page.locator("label.chip", has_text="Select all on this page").click()
-    held[0].continue_()
     expect(page.locator("[data-chosen-count]")).to_have_text("3")
     page.get_by_role("button", name="Confirm proposals").click()
     expect(page.locator(".toasts")).to_contain_text("Saved for 3 runs.")
