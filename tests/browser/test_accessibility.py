@@ -73,8 +73,10 @@ def sights() -> Iterator[Visibility]:
         yield Visibility(name, reverse("judging:study_detail", args=[study.pk]))
     yield Visibility("annotator1", reverse("judging:annotate", args=[study.pk]))
     yield Visibility("annotator1", reverse("judging:audit_home"))  # refused
-    for dispute in Dispute.objects.filter(item__study=study):
-        yield Visibility("adjudicator", reverse("judging:dispute_detail", args=[dispute.pk]))
+    decided = dict(Dispute.objects.values_list("item__verdict__verdict", "pk"))
+    assert decided.keys() == {None, "success", "failure"}
+    for dispute in decided.values():  # one that is open, and one of each decision
+        yield Visibility("adjudicator", reverse("judging:dispute_detail", args=[dispute]))
     for path, key in (*judging_pages(study), *run_pages(), *experiment_pages()):
         yield Visibility("engineer", path, key)
     yield Visibility("engineer", "/nowhere/")
@@ -190,25 +192,32 @@ class Traffic:
         self._last = time.monotonic()
 
 
-def show(page: Page, traffic: Traffic, screen: Screen) -> str:
-    """Have the page on that screen; returns which one."""
+def show(page: Page, traffic: Traffic, screen: Screen) -> None:
+    """Have the page on that screen."""
     theme, width, height, _ = screen
     page.emulate_media(color_scheme=theme)
     page.set_viewport_size({"width": width, "height": height})
     # Where a page stands after that is chance, and whatever is under its head then counts as small.
     page.evaluate("window.scrollTo(0, 0)")
     traffic.wait_until_quiet()
-    return f"{page.url}, {width} wide, {theme}"
 
 
-def faults(page: Page, rules: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the page, each fault in a line."""
+def excess(page: Page) -> Iterator[str]:
+    """Whether it is wider than the screen."""
+    width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    if width > room:
+        yield f"is {width} pixels wide, on {room}"
+
+
+def faults(page: Page, screen: Screen) -> Iterator[str]:
+    """What is wrong with the page on the screen that it is on, each fault in a line."""
+    theme, *_size, rules = screen
     found = page.evaluate(
         "rules => axe.run({runOnly: rules, resultTypes: ['violations']})", list(rules)
     )
     for fault in found["violations"]:
         for node in fault["nodes"]:
-            yield f"{fault['id']} at {node['target']}: {node['failureSummary']}"
+            yield f"{theme}, {fault['id']} at {node['target']}: {node['failureSummary']}"
 
 
 @pytest.mark.timeout(2400)  # some eighty pages, on two screens: half an hour on a busy machine
@@ -220,20 +229,19 @@ def test_no_page_shuts_anybody_out(open_page: OpenPage) -> None:
         if visibility.user not in pages:
             account = User.objects.get(username=visibility.user) if visibility.user else None
             opened = open_page("/login/", account)
+            opened.add_init_script(AXE_SCRIPT)
             pages[visibility.user] = opened, Traffic(opened)
         page, traffic = pages[visibility.user]
         page.goto(visibility.path)
         if visibility.key:
             page.keyboard.press(visibility.key)
+        found: list[str] = []
         for screen in (PHONE, DESK):
-            where = show(page, traffic, screen)
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > page.evaluate("innerWidth"):
-                wrong.append(f"{where}, for {visibility.user}: is {width} pixels wide")
+            show(page, traffic, screen)
+            found += excess(page)
         page.evaluate(KEEP_TWO_ALIKE)
-        page.evaluate(AXE_SCRIPT)
-        for screen in (DESK, PHONE):
-            where = show(page, traffic, screen)
-            found = faults(page, screen[-1])
-            wrong += [f"{where}, for {visibility.user}: {fault}" for fault in found]
+        found += faults(page, DESK)
+        show(page, traffic, PHONE)
+        found += faults(page, PHONE)
+        wrong += [f"{page.url}, for {visibility.user}: {fault}" for fault in found]
     assert wrong == []
