@@ -19,6 +19,7 @@ from tests.webagent.processes import browsers, descendants, left_of
 from webagent.environment.browser import BrowserSettings, Hosts
 from webagent.environment.browsergym_browsers import ChromiumLauncher
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
+from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.trajectory.faults import Fault
@@ -59,7 +60,10 @@ def site(tmp_path: Path) -> Path:
 @pytest.fixture
 def opened(site: Path) -> Iterator[BrowserGymEnvironment]:
     with BrowserGymEnvironment(
-        SiteTask, sites={HOST: site}, delay_s=0.1, step_timeout_s=20
+        SiteTask,
+        sites={HOST: site},
+        step_timeout_s=20,
+        patience=RetryWaits(first_wait_s=0.05),
     ) as environment:
         environment.reset(1)
         yield environment

@@ -18,6 +18,8 @@ from webagent.trajectory.faults import Fault
 pytestmark = pytest.mark.browser
 
 QUICK = RetryWaits(first_wait_s=0.05, longest_wait_s=2.0)
+ONCE = RetryWaits(first_wait_s=0.05, tries=1)
+NEVER = RetryWaits(tries=0)
 
 
 @pytest.fixture
@@ -27,7 +29,11 @@ def site() -> Iterator[MoodySite]:
 
 
 def environment(
-    site: MoodySite, *, log_in: bool = False, foreign: frozenset[str] = frozenset()
+    site: MoodySite,
+    *,
+    log_in: bool = False,
+    foreign: frozenset[str] = frozenset(),
+    patience: RetryWaits = QUICK,
 ) -> BrowserGymEnvironment:
     return BrowserGymEnvironment(
         MoodyTask,
@@ -36,7 +42,7 @@ def environment(
         foreign_hosts=foreign,
         delay_s=0.1,
         step_timeout_s=20,
-        patience=QUICK,
+        patience=patience,
     )
 
 
@@ -61,12 +67,12 @@ def test_a_start_that_is_refused_three_times_works_then(site: MoodySite) -> None
 @pytest.mark.fault(7, "a site that answers 500 and 503")
 def test_a_site_that_stays_out_of_order_ends_the_start(site: MoodySite) -> None:
     site.always["/"] = 503
-    with environment(site) as opened:
+    with environment(site, patience=ONCE) as opened:
         with pytest.raises(EnvironmentFailure, match="HTTP 503") as caught:
             opened.reset(1)
         assert caught.value.fault is Fault.HTTP_5XX
-        assert site.statuses("/") == [503] * (1 + QUICK.tries)
-        assert opened.describe().site_retries == QUICK.tries
+        assert site.statuses("/") == [503] * (1 + ONCE.tries)
+        assert opened.describe().site_retries == ONCE.tries
 
 
 def test_a_page_that_fails_in_mid_run_is_loaded_again_before_the_agent_sees_it(
@@ -137,7 +143,7 @@ def test_a_log_in_that_finds_no_form_is_told_apart(site: MoodySite) -> None:
 
 def test_a_log_in_page_that_is_out_of_order_is_the_sites_error(site: MoodySite) -> None:
     site.always["/login"] = 502
-    with environment(site, log_in=True) as opened:
+    with environment(site, log_in=True, patience=NEVER) as opened:
         with pytest.raises(EnvironmentFailure) as caught:
             opened.reset(1)
         assert caught.value.fault is Fault.HTTP_5XX
@@ -146,7 +152,7 @@ def test_a_log_in_page_that_is_out_of_order_is_the_sites_error(site: MoodySite) 
 def test_a_first_page_that_does_not_come_is_a_navigation_timeout(site: MoodySite) -> None:
     goes_on = threading.Event()
     site.before_answer = lambda path: goes_on.wait(60)
-    with environment(site) as opened:
+    with environment(site, patience=NEVER) as opened:
         with pytest.raises(EnvironmentFailure) as caught:
             opened.reset(1)
         goes_on.set()
