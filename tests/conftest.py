@@ -80,6 +80,7 @@ def settled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from webagent.environment import browsergym_environment, network
 
     defaults = browsergym_environment.BrowserGymEnvironment.__init__.__kwdefaults__
+    assert defaults is not None
     monkeypatch.setitem(defaults, "delay_s", 0.02)
     monkeypatch.setattr(network, "SETTLE_MS", 20)
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.webagent.environment.test_browsergym_environment import bid_of
 from tests.webagent.moody_site import MoodySite, MoodyTask
+from webagent.environment import browsergym_environment
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import RetryWaits
 from webagent.environment.interface import EnvironmentFailure
@@ -149,7 +150,11 @@ def test_a_log_in_page_that_is_out_of_order_is_the_sites_error(site: MoodySite) 
         assert caught.value.fault is Fault.HTTP_5XX
 
 
-def test_a_first_page_that_does_not_come_is_a_navigation_timeout(site: MoodySite) -> None:
+def test_a_first_page_that_does_not_come_is_a_navigation_timeout(
+    site: MoodySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The browser still waits for the page, and is killed.
+    monkeypatch.setattr(browsergym_environment, "CLOSE_TIMEOUT_S", 0.5)
     goes_on = threading.Event()
     site.before_answer = lambda path: goes_on.wait(60)
     with environment(site, patience=NEVER) as opened:
