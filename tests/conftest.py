@@ -76,7 +76,10 @@ def kept_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iter
 
 @pytest.fixture
 def settled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For pages that change at once: what waits for others after each action waits no longer."""
+    """For static pages of our own: what waits for others after each action waits no longer.
+
+    Not for agents at work: on a busy machine they would look at pages that have not changed yet.
+    """
     from webagent.environment import browsergym_environment, network
 
     defaults = browsergym_environment.BrowserGymEnvironment.__init__.__kwdefaults__

@@ -31,11 +31,7 @@ from webagent.agents import registry as generic_models
 from webagent.environment.browser import OWNER_VARIABLE
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("settled_at_once"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MODELS = """
 [models.model-a]

@@ -172,7 +172,6 @@ def test_bad_rows_of_a_file_are_named_and_nothing_is_stored(tmp_path: Path) -> N
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_recovery_on_miniwob(tmp_path: Path) -> None:
     """With one task to go round in circles on instead of the file's four."""
     found = tables(smaller(tmp_path, "miniwob-recovery", (FOUR, ONE)))
@@ -189,7 +188,6 @@ def test_recovery_on_miniwob(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
     """With one task, one trial and one level of hints less than the file has."""
     trials = ("trials = 3\nhints.", "trials = 2\nhints.")

@@ -45,7 +45,6 @@ def clicks(asked: Asked) -> str:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_a_run_is_stored_with_its_prompts_replies_and_cost(models, llm_stub):
     llm_stub.reply = clicks
     run_agent(model="clicker", benchmark="miniwob", max_steps=7)

@@ -34,7 +34,6 @@ def run_agent(*args: str) -> tuple[str, str]:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_trials_are_carried_out_and_said():
     task = ["--task", "miniwob.click-test", "--agent", "oracle", "--seed", "3"]
     out, err = run_agent(*task, "--trials", "2", "--experiment", "Tried", "--json")
@@ -56,7 +55,6 @@ def test_trials_are_carried_out_and_said():
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_ctrl_c_cancels_the_run_and_keeps_its_steps():
     pressed = threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT))
     looping = ["--task", "miniwob.click-test", "--agent", "looping", "--max-steps", "100"]

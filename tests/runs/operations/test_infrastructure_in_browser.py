@@ -36,11 +36,7 @@ from webagent.recovery.retry_policy import Infrastructure, PolicyBody
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import StepRecord
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.browser,
-    pytest.mark.usefixtures("settled_at_once"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
 
 
 @pytest.fixture(autouse=True)

@@ -79,7 +79,6 @@ def in_browser(client: Client, **more: object) -> tuple[Any, list[Any], dict[str
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_a_model_that_reads_the_prompt_solves_a_task(llm_stub, llm_client):
     llm_stub.reply = finds_the_button
     record, steps, kept = in_browser(llm_client, observation="both", marks=True)
@@ -96,7 +95,6 @@ def test_a_model_that_reads_the_prompt_solves_a_task(llm_stub, llm_client):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_a_model_recovers_from_a_parse_error_and_from_a_failed_action(llm_stub, llm_client):
     def reply(asked: Asked) -> Answer | str:
         if len(llm_stub.asked) == 1:

@@ -57,7 +57,6 @@ def goes_through_tabs(asked: Asked) -> str:
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_a_run_of_many_steps_goes_through_prompts_and_replies(llm_stub, llm_client):
     llm_stub.queue("I had better click on a tab.")
     llm_stub.reply = goes_through_tabs
@@ -90,7 +89,6 @@ def test_every_protocol_takes_the_schema(llm_stub, llm_client: Client, model):
 
 
 @pytest.mark.browser
-@pytest.mark.usefixtures("settled_at_once")
 def test_the_rules_solve_a_task_by_what_was_really_read():
     kept = Kept()
     record = play("enter-text", make_agent("screen-scripted"), kept, seed=0)
