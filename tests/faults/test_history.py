@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tests.faults.history import Afterwards, Answer, Call, History, Kind, Rules, problems
 
+pytestmark = pytest.mark.slow
+
 RULES = Rules(
     successors={
         "queued": frozenset({"leased", "cancelled"}),
@@ -124,7 +126,6 @@ def test_blobs_without_rows_and_rows_without_blobs_are_found(world: World) -> No
 
 @pytest.mark.parametrize("state", ["queued", "leased", "running"])
 @given(correct())
-@pytest.mark.slow
 def test_what_has_not_ended_is_found(state: str, world: World) -> None:
     states = {**world.after.states, "another": state}
     assert replace(world, after=replace(world.after, states=states)).found() == {"not ended"}

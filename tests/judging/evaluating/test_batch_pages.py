@@ -24,7 +24,11 @@ from tests.judging.analysis import audited
 from tests.judging.evaluating.asked_models import models_file
 from tests.runs.factories import client_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+]
 
 State = EvaluationBatch.State
 FRAGMENT = {"HX-Request": "true"}
@@ -70,7 +74,6 @@ def page(client: Client, path: str, **headers: str) -> str:
 
 
 class TestStarting:
-    @pytest.mark.slow
     def test_one_batch_for_each_evaluator(self, world: audited.Audited) -> None:
         client = client_of(audited.auditor())
         path = address("audit_evaluate", world.study.pk)
@@ -193,7 +196,6 @@ def evaluator_of_rules_off() -> Any:
 
 
 class TestWatching:
-    @pytest.mark.slow
     def test_moving_batch_asks_again_and_an_ended_one_does_not(
         self, world: audited.Audited
     ) -> None:

@@ -31,6 +31,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord, LabelRecord
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.sqlite_only("test_import_labels.py stores verdicts on both"),
 ]

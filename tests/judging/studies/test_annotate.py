@@ -25,7 +25,11 @@ from tests.judging.factories import (
 )
 from tests.runs.factories import client_of, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+]
 
 
 @pytest.fixture
@@ -101,7 +105,6 @@ def test_for_everybody_else_the_page_does_not_exist(study: Study, user: str) -> 
         ({"success": "failure", "failure_step": "x"}, "This run has no such step."),
     ],
 )
-@pytest.mark.slow
 def test_what_is_wrong_is_said_at_the_field_and_nothing_is_lost(
     study: Study, fields: dict[str, str], says: str
 ) -> None:
@@ -152,7 +155,6 @@ def test_a_success_has_no_causes(study: Study) -> None:
     assert (label.causes, label.failure_step) == ([], None)
 
 
-@pytest.mark.slow
 @pytest.mark.fault(13, "the page is left before the label is sent")
 def test_a_draft_survives_and_fills_the_form(study: Study) -> None:
     user = annotators_of(study)[0]
@@ -211,7 +213,6 @@ def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
     assert str(label.item.run_id) in page
 
 
-@pytest.mark.slow
 def test_the_last_label_of_a_run_is_said_to_stay(study: Study) -> None:
     first, second = annotators_of(study)
     client, undo = client_of(second), url("label_undo", study)
@@ -227,7 +228,6 @@ def test_the_last_label_of_a_run_is_said_to_stay(study: Study) -> None:
     assert "Too late" in answer
 
 
-@pytest.mark.slow
 def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
     first, second = annotators_of(study)
     item = study.items.earliest("position")
@@ -269,7 +269,6 @@ def test_runs_that_were_never_handed_out_cannot_be_opened(study: Study) -> None:
     assert client.get(url("annotate_run", study, run_id)).status_code == 404
 
 
-@pytest.mark.slow
 def test_comments_are_added_and_taken_away_by_their_author_only(study: Study) -> None:
     first, second = annotators_of(study)
     client = client_of(first)
@@ -348,7 +347,6 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
     assert "1 run is disputed" in page
 
 
-@pytest.mark.slow
 def test_runs_skipped_twice_are_offered_by_hand(study: Study) -> None:
     user = annotators_of(study)[0]
     client = client_of(user)
@@ -393,7 +391,6 @@ def test_the_time_left_follows_from_the_persons_own_pace() -> None:
     assert "about 10 min left" in page
 
 
-@pytest.mark.slow
 def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
     """Session and account, the form's rows locked, one question, four rows, and a transaction."""
 

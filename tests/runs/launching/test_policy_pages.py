@@ -17,7 +17,11 @@ from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_agent, make_run, make_user
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody, RecoveryPolicy
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.django_db,
+    pytest.mark.sqlite_only("tests what pages show"),
+]
 HTMX = {"HX-Request": "true"}
 FULL: dict[str, Any] = {
     "infrastructure": {"faults": ["http_429", "http_5xx"], "attempts": 4, "backoff_s": 2},

@@ -27,6 +27,8 @@ from tests.runs.storage.stores import files_in, store_blob, use_store
 from webagent.llm.failures import RequestAttempt, tell
 from webagent.llm.interface import Usage
 
+pytestmark = pytest.mark.slow
+
 
 def site(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], float]:
     """Every value of the site's gauges, by name and labels."""

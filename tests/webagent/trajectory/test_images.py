@@ -21,6 +21,8 @@ from webagent.trajectory.images import (
     decode_image,
 )
 
+pytestmark = pytest.mark.slow
+
 Look = Callable[[bytes, Bounds], ImageFacts]
 either = pytest.mark.parametrize("look", [check_image, decode_image])
 
