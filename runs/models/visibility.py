@@ -109,20 +109,28 @@ class Visibility:
         """Whether the person sees all of every run."""
         return not self.visible and self.blind is None and self.anonymous is None
 
-    def of_newest(self, most: int = NEWEST) -> Visibility:
-        """For somebody who sees only part: of about so many of the newest runs alone, found
-        without the others.
+    def of_newest(self, times: int = 1) -> Visibility:
+        """For somebody who sees only part: of the newest runs alone, found without the others.
+
+        Args:
+            times: of so many times as many.
         """
-        found = run_policy().newest(self.user, most)
+        found = run_policy().newest(self.user, times * NEWEST)
         if found is None:
             return self
         return replace(self, visible=Q(pk__among=found.runs), lacks_older=found.has_older)
 
-    def widened(self) -> Iterator[Visibility]:
-        """What a list looks at in turn until it finds its page: the newest runs, more, all."""
-        for most in (NEWEST, WIDER * NEWEST):
-            some = self.of_newest(most)
-            yield some
+    def widened(self, *, newest_first: bool) -> Iterator[Visibility]:
+        """What a list looks at in turn until it finds its page: the newest runs, more, all.
+
+        Args:
+            newest_first: whether older runs can only come after the page. Else the newest are
+                looked at only where there are no older ones: all are known by their keys then.
+        """
+        for times in (1, WIDER) if newest_first else (1,):
+            some = self.of_newest(times)
+            if newest_first or not some.lacks_older:
+                yield some
             if not some.lacks_older:
                 return
         yield self

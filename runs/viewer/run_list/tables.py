@@ -51,7 +51,8 @@ def run_keyset(found: RunFilter, sort: str, visible: Q | None = None) -> Keyset:
         sort: the column's name, with `-` where it falls.
         visible: some of those that the viewer may see; all, unless given.
     """
-    rows, every = found.matching.filter(visible or found.visibility.visible), found.every
+    rows = found.qs if visible is None else found.matching.filter(visible)
+    every = found.every
     name = sort.removeprefix("-")
     if name == "goal":
         rows, every = (runs.annotate(goal_start=GoalStart("goal")) for runs in (rows, every))
@@ -298,7 +299,7 @@ class RunTable(tables.Table):
 def _first_page(found: RunFilter, order: str) -> tuple[KeyPage, RowCount]:
     """For somebody who sees only part: of the newest runs, where these fill a page."""
     visibility = found.visibility
-    for some in visibility.widened() if order == NEWEST_FIRST else (visibility,):
+    for some in visibility.widened(newest_first=order == NEWEST_FIRST):
         listed = run_keyset(found, order, some.visible)
         page, count = listed.first_of(PER_PAGE, COUNTED_AT_ONCE)
         if page.next:
@@ -311,10 +312,12 @@ def _page(
 ) -> tuple[KeyPage, RowCount]:
     """The page beside the cursor, or the first."""
     visibility = found.visibility
-    count = count_rows(found.qs, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
+    some = next(visibility.widened(newest_first=False)) if visibility.visible else visibility
+    rows = found.matching.filter(some.visible)
+    count = count_rows(rows, may_estimate=visibility.is_whole, most=COUNTED_AT_ONCE)
     # No index has a filter together with a column that sorts.
     is_long = not visibility.visible and count.number == COUNTED_AT_ONCE
-    listed = run_keyset(found, order)
+    listed = run_keyset(found, order, some.visible)
     return listed.page(cursor, PER_PAGE, are_common=is_filtered and is_long), count
 
 

@@ -121,7 +121,7 @@ def test_sqlite_follows_what_is_filtered_by(query: str, index: str) -> None:
 def test_sqlite_asks_of_the_runs_that_somebody_may_see(query: str) -> None:
     user = make_user("annotator")
     found = RunFilter(QueryDict(query), visibility=visibility_of(user))
-    for seen in found.visibility.widened():
+    for seen in found.visibility.widened(newest_first=True):
         listed = found.matching.filter(seen.visible).order_by("-created_at", "-pk")
         assert "INDEX run_" not in plan_of(listed)
 
