@@ -39,12 +39,12 @@ def test_confirmed_beside_the_run_and_then_for_the_whole_list(
     page.get_by_role("heading", name="More questions").click()
     page.get_by_role("link", name="How do runs fail?").click()
 
-    def choose_before_the_script(route: Route) -> None:  # as on a slow network
-        page.locator("label.chip", has_text="Select all on this page").click()
-        route.continue_()
-
-    page.route("**/js/causes*.js", choose_before_the_script)
-    page.locator("#part-failures").get_by_role("link", name="100.0 %").first.click()
+    held: list[Route] = []  # the script comes after the choice, as on a slow network
+    page.route("**/js/causes*.js", lambda route: held.append(route), times=1)
+    with page.expect_request("**/js/causes*.js"):
+        page.locator("#part-failures").get_by_role("link", name="100.0 %").first.click()
+    page.locator("label.chip", has_text="Select all on this page").click()
+    held[0].continue_()
     expect(page.locator("[data-chosen-count]")).to_have_text("3")
     page.get_by_role("button", name="Confirm proposals").click()
     expect(page.locator(".toasts")).to_contain_text("Saved for 3 runs.")
