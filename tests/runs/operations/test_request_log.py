@@ -14,6 +14,7 @@ from celery.contrib.testing.worker import start_worker
 from django.test import Client
 
 from runs.operations.processes import worker_processes
+from webagent import celery
 from webagent.process.logs import JsonLineFormatter, facts_now, logged_with
 
 pytestmark = pytest.mark.slow
@@ -68,8 +69,16 @@ def test_probes_that_go_well_are_no_news(lines: queue.Queue[dict[str, object]]):
     assert lines.empty()
 
 
+@pytest.fixture
+def our_app_again() -> Iterator[None]:
+    """Celery's helper makes the app of the worker that it starts everybody's."""
+    yield
+    celery.app.set_current()
+    celery.app.set_default()
+
+
 def test_a_task_knows_the_request_that_asked_for_it_also_when_it_breaks(
-    lines: queue.Queue[dict[str, object]],
+    lines: queue.Queue[dict[str, object]], our_app_again: None
 ):
     app = Celery("apart", broker="memory://", set_as_current=False)
     app.conf.worker_hijack_root_logger = False
