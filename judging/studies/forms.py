@@ -11,7 +11,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.forms.boundfield import BoundField, BoundWidget
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from judging.models import Study, StudyMember
 from judging.studies.protocols import MAX_CHARS, default_lines, parse_lines
@@ -168,9 +167,7 @@ class StudyForm(forms.Form):
 class MemberForm(forms.Form):
     """A person and their role in the study."""
 
-    user = forms.ModelChoiceField(
-        label=pgettext_lazy("of a study", "Person"), queryset=User.objects.none()
-    )
+    user = forms.ModelChoiceField(label=_("name"), queryset=User.objects.none())
     part = forms.ChoiceField(label=_("Role"), choices=StudyMember.Part.choices)
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:

@@ -28,7 +28,7 @@ def test_confirmed_beside_the_run_and_then_for_the_whole_list(
     pane = page.locator("#failure")
     pane.get_by_role("button", name="Confirm proposals").click()
     expect(pane.get_by_role("status")).to_contain_text("plan error, step limit · reasoning error")
-    pane.get_by_text("Change or reject").click()
+    pane.locator("summary", has_text="Change").click()
     pane.locator("label.chip", has_text="plan error").click()
     pane.get_by_label("Note").fill("The limit alone.")
     pane.get_by_role("button", name="Save").click()

@@ -97,7 +97,7 @@ def test_a_session_by_keyboard_alone(open_page: OpenPage) -> None:
     page.keyboard.type("cannot tell")
     submit(page, "Control+Enter")
     page.wait_for_selector(READY)
-    expect(page.locator(".judge")).to_contain_text("You skipped this run: no pictures")
+    expect(page.locator(".judge")).to_contain_text("Skipped: no pictures")
     press(page, "1")
     submit(page)
     expect(page.locator("h2").first).to_contain_text("All done. Thank you!")

@@ -146,7 +146,7 @@ def test_the_preview_follows_the_rows_and_two_are_compared_by_a_key(page):
     page.keyboard.press("Space")
     preview = page.locator("#list-preview")
     expect(preview).to_contain_text("Look at gitlab")
-    expect(preview).to_contain_text("No reference verdict yet.")
+    expect(preview).to_contain_text("Nothing yet")
     table, pane = page.locator(".table-wrap").bounding_box(), preview.bounding_box()
     assert table
     assert pane

@@ -261,7 +261,7 @@ def _confirmed_words(share: Share) -> list[str]:
         return []
     return [
         gettext(
-            "People confirmed %(share)s of the proposals that they looked at (%(n)s/%(total)s, "
+            "People confirmed %(share)s of the proposals that they reviewed (%(n)s/%(total)s, "
             "%(ends)s)."
         )
         % {

@@ -125,7 +125,7 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
         return _conflict(request, dispute, data["rationale"], data["verdict"])
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
-    messages.success(request, _("Decided. All annotators can read why."))
+    messages.success(request, _("Saved."))
     return redirect("judging:dispute_detail", dispute.pk)
 
 

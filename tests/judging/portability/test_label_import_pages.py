@@ -146,7 +146,7 @@ def test_a_look_stores_nothing_and_the_button_what_the_command_stores(
     assert not AuditEntry.objects.filter(kind="label.imported").exists()
     page = page_of(client, sent)
     assert "Store 5 rows" in page
-    assert page.index("existing account") < page.index("new, without log-in")
+    assert page.index("already there") < page.index("new, without log-in")
     store(client, sent)
     assert (sent.state, sent.is_refused, sent.n_new) == (State.FINISHED, False, 5)
     assert not Path(sent.path).exists()

@@ -145,7 +145,7 @@ def test_labels_that_are_not_open_stay_out(study):
     write_report(file, study, Choices(), labelled=study.items.none())
     with zipfile.ZipFile(file) as archive:
         page = archive.read("report/runs/0001.html").decode()
-    assert "No labels to show yet" in page
+    assert "Nothing yet" in page
     assert "look &lt;script" not in page
 
 

@@ -182,7 +182,7 @@ def test_a_stored_file_that_cannot_be_read_says_what_is_wrong(replication: Repli
     for answer in asked:
         assert answer.status_code == 422
         page = answer.content.decode()
-        assert "cannot be read by this version" in page
+        assert "This version of the program cannot read" in page
         assert "crosscheck-study/1" in page
         assert "nec.toml" in page
     assert client.get(address("file", replication.pk)).content.decode() == later

@@ -235,7 +235,7 @@ def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
     client = client_of(first)
     page = client.get(url("annotate_run", study, item.run_id)).content.decode()
     assert "first thought" in page
-    assert "changing your label" in page
+    assert "Your label" in page
     form = {
         "assignment": Assignment.objects.get(item=item, user=first).pk,
         "key": "change",

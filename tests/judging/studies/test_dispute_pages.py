@@ -107,7 +107,7 @@ def test_annotators_see_which_label_is_theirs_and_may_propose(dispute: Dispute) 
     first, _ = annotators_of(dispute.item.study)
     StepComment.objects.create(item=dispute.item, author=first, step_index=1, text="here it broke")
     shown = page(annotators_of(dispute.item.study)[1], dispute)
-    assert shown.count(">yours<") == 1
+    assert shown.count(">you<") == 1
     assert "here it broke" in shown
     assert 'name="proposal"' in shown
     assert 'name="verdict"' not in shown

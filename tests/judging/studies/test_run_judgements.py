@@ -250,7 +250,7 @@ def test_evaluators_without_a_verdict_are_folded_after_the_others(item: StudyIte
         audited.evaluation(item.run, audited.evaluator(name), "error")
     audited.evaluation(item.run, audited.evaluator("z strict"), "failed")
     shown = pane(audited.auditor(), item.run)
-    parts = ["z strict", "evaluators without a verdict", "a mute one", "another mute one"]
+    parts = ["z strict", "No verdict (", "a mute one", "another mute one"]
     assert sorted(parts, key=shown.index) == parts
 
 

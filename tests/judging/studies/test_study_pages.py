@@ -83,7 +83,7 @@ def test_an_engineer_makes_a_study_of_a_sample() -> None:
     assert [cause["key"] for cause in study.taxonomy] == ["repeated_actions", "wrong_tab"]
     assert study.guidelines.get().text == "**Success** is success."
     assert study.asks_milestones
-    assert "2 of 2 runs" in client.get(answer["Location"]).content.decode()
+    assert "asked for: 2 of 2" in client.get(answer["Location"]).content.decode()
 
 
 @pytest.mark.slow

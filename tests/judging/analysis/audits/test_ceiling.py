@@ -80,7 +80,7 @@ def test_who_has_no_verdict_is_named_once_and_versions_only_where_names_are_shar
     client = client_of(audited.auditor())
     for page in ("audit_people", "audit_triangle"):
         text = open_page(client, page, world.study.pk).content.decode()
-        [rest] = re.findall(r"Folded, with no verdict on any run:\s*(?:<a[^>]*>)?[^<]*", text)
+        [rest] = re.findall(r"No verdict on any run:\s*(?:<a[^>]*>)?[^<]*", text)
         assert rest.count("silent") == 1
     pairs = open_page(client, "audit_pairs", world.study.pk).content.decode()
     assert "alone" in pairs

@@ -93,7 +93,7 @@ def test_stub_is_called_a_stub(client: Client, model: str) -> None:
 
 
 def test_unknown_cost_is_called_unknown(client: Client) -> None:
-    assert "cost unknown" in pane(client, stored({**STAGE, "cost": None}))
+    assert "price unknown" in pane(client, stored({**STAGE, "cost": None}))
     assert "$0.00" in pane(client, stored({**STAGE, "cost": "0", "is_cached": True}))
 
 

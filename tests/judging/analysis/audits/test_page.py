@@ -163,7 +163,7 @@ def test_evaluator_without_any_verdict_is_a_line_not_a_matrix_of_zeros() -> None
     )
     page = open_page(client_of(audited.auditor()), "audit", world.study.pk).content.decode()
     assert page.count('class="matrix-panel"') == 1
-    assert "1 evaluator has no verdict on any run" in page
+    assert "No verdict on any run (1)" in page
     assert ">mute</a>" in page
     assert "1 no reward" in " ".join(page.split())
 

@@ -89,7 +89,7 @@ def test_a_stub_is_drawn_as_the_repair_only_where_nothing_else_repairs(
     page = open_page(client, "audit_repairs", world.study.pk).content.decode()
     words = " ".join(re.sub(r"<[^>]+>", " ", page.replace("</a>", "")).split())
     assert "loose corrects 3 and breaks 1: misses 1 of 4 successes" in words
-    assert "With a stub: stubbed corrects 4 and breaks 0." in words
+    assert "stubbed answered by a stub corrects 4 and breaks 0." in words
     strict, loose = audited.evaluator("strict"), audited.evaluator("loose")
     picture = page[page.index("<figure") :]
     assert "→ loose" in picture
@@ -121,7 +121,7 @@ def test_where_nobody_errs_it_says_so() -> None:
     made = audited.study()
     audited.judged(made, audited.evaluator("right"), ["tp", "tn"])
     page = open_page(client_of(audited.auditor()), "audit_repairs", made.study.pk)
-    assert "No evaluator errs on these runs." in page.content.decode()
+    assert "No evaluator errs here" in page.content.decode()
 
 
 def test_it_is_of_all_splits_alone(world: audited.Audited) -> None:

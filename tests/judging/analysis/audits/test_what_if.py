@@ -390,7 +390,7 @@ class TestPages:
         page = self.open(audited.auditor(), world, stored="1").content.decode()
         for rule in Rule:
             assert f'name="on" value="{rule}" checked' in page
-        assert "No switch differs from the stored version." in page
+        assert "No run would change its verdict." in page
         assert "Save as new version" not in page
 
     def test_flips_open_their_runs(

@@ -139,7 +139,7 @@ def test_a_cell_shows_tasks_that_changed_with_their_runs_side_by_side(hints: Exp
 def test_missing_and_broken_trials_are_told_with_their_tasks(hints: Experiment) -> None:
     text = shown(reader(), made.address("hint_cell", hints.pk, "insights", "other_site_lowest"))
 
-    assert "1 task left out" in text
+    assert "Left out (1)" in text
     assert ">2/2</td>" in text
     assert "success → <strong>no run" in text or "→ <strong>no run" in text
 

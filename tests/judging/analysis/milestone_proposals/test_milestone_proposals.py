@@ -146,7 +146,7 @@ def test_failure_of_the_provider_is_said_and_can_be_asked_again(
     carry_out(job.pk)
     text = visit(engineer, task)
     assert "The last request returned nothing." in text
-    assert "Propose again" in text
+    assert "Propose milestones" in text
     assert not Milestone.objects.exists()
 
 
@@ -159,7 +159,7 @@ def test_question_under_way_can_be_cancelled_and_put_anew(
     job.refresh_from_db()
     assert job.state == LearningJob.State.CANCELLED
     assert not carry_out(job.pk)
-    assert "Propose again" in visit(engineer, task)
+    assert "Propose milestones" in visit(engineer, task)
 
 
 def test_successes_are_those_of_people_before_those_of_the_benchmark(task: Task) -> None:
