@@ -91,8 +91,8 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         text("row", _("row")),
         in_files("figure"),
         in_files("unit"),
-        _amounts("published", _("published"), show=_show_published),
-        _amounts("ours", _("ours")),
+        _amounts("published", _("in the paper"), show=_show_published),
+        _amounts("ours", _("here")),
         in_files("missing_because"),
         _amounts("difference", _("difference"), show=_show_difference),
         text("deviations", _("deviations"), show=_on_one_line),
@@ -241,5 +241,4 @@ def _deviations(facts: ReplicationFacts) -> Report:
             for each in facts.deviations
         ],
         empty="" if facts.deviations else gettext("No deviation is known."),
-        notes=[gettext("Found by comparing what the file says of the paper with what was run.")],
     )

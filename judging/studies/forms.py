@@ -53,7 +53,7 @@ class StudyForm(forms.Form):
         required=False,
         min_value=1,
         max_value=MAX_RUNS,
-        help_text=_("A random sample of the runs above. Leave empty to take all."),
+        help_text=_("At random from the runs above. Leave empty to take all."),
     )
     seed = forms.IntegerField(
         label=_("seed"),
@@ -102,7 +102,7 @@ class StudyForm(forms.Form):
     adjudicators = PeopleField(
         widget=forms.CheckboxSelectMultiple,
         queryset=User.objects.none(),
-        label=_("Adjudicators"),
+        label=_("adjudicator"),
         required=False,
     )
     query = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
@@ -186,7 +186,7 @@ class GuidelineForm(forms.Form):
     """The next version of the guidelines."""
 
     text = forms.CharField(
-        label=_("Guidelines (Markdown)"),
+        label=_("guidelines"),
         max_length=MAX_CHARS,
         widget=forms.Textarea(attrs={"rows": 24}),
     )

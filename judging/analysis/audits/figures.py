@@ -320,7 +320,9 @@ def corrected(facts: AuditFacts) -> Report:
         rows=[[each.audit.evaluator, each.passed, each] for each in facts.corrected],
         notes=[
             gettext(
-                "Rogan and Gladen's correction of the pass rate, by the rates on the other runs."
+                "Rogan and Gladen's correction, (p + TNR − 1) / (TPR + TNR − 1), with the rates "
+                "measured on the other runs and the interval of Lang and Reiczigel. It holds if "
+                "these runs are like those."
             )
         ],
     )

@@ -194,10 +194,10 @@ AUDIT: Registry[AuditFacts] = Registry(
         "steps": Entry(_("What steps add"), steps),
         "people": Entry(_("Against annotators"), people),
         "triangle": Entry(_("All verdicts"), verdicts, True),
-        "causes": Entry(_("Causes of errors"), causes),
+        "causes": Entry(capfirst(_("causes")), causes),
         "success_rates": Entry(_("Success rates if repaired"), success_rates),
         "tagged_errors": Entry(_("Tagged errors"), tagged_errors, True),
-        "detectors": Entry(_("Detectors of anomalies"), detectors),
+        "detectors": Entry(_("Detectors"), detectors),
         "failure_modes": Entry(capfirst(_("failure modes")), failure_modes),
     }
 )

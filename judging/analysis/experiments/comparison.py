@@ -148,25 +148,30 @@ def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
     }
 
 
+def _of_which(what: str, which: str = "paired runs") -> str:
+    """What is compared, and over which runs; both are texts of other reports, too."""
+    return gettext("%(label)s: %(value)s") % {"label": gettext(what), "value": gettext(which)}
+
+
 def _differences(comparison: Comparison) -> Report:
     """How far the two sides lie apart, as the page shows it."""
     pairing, names = comparison.pairing, comparison.names
     rows: list[list[Any]] = [
         [
-            gettext("accuracy, all runs"),
+            _of_which("accuracy", "all runs"),
             *(_share(each, percent_ends(each.interval)) for each in comparison.accuracies),
             comparison.difference,
         ],
-        [gettext("accuracy, paired runs"), *map(_share, pairing.successes), pairing.gain],
+        [_of_which("accuracy"), *map(_share, pairing.successes), pairing.gain],
     ]
     for words, key, amount, unit in (
-        (gettext("time, paired runs"), "seconds", duration, "s"),
-        (gettext("cost, paired runs"), "cost", money, "$"),
-        (gettext("steps, paired runs"), "steps", lambda mean: decimals(1)(mean).text, ""),
+        ("time", "seconds", duration, "s"),
+        ("cost", "cost", money, "$"),
+        ("steps", "steps", lambda mean: decimals(1)(mean).text, ""),
     ):
         spent = comparison.spent[key]
         both = (Shown(amount(mean)) for mean in (spent.first, spent.second))
-        rows.append([words, *both, _gap(spent, unit)])
+        rows.append([_of_which(words), *both, _gap(spent, unit)])
     return Report(
         columns=[
             text("figure", _("figure")),

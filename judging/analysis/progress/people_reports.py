@@ -259,21 +259,3 @@ def people_picture(facts: PeopleFacts) -> SafeString:
     label = gettext("How far is the judge's progress from people's?")
     reported = OVERALL.bias, gettext("reported")
     return agreement_picture(marks, facts.whole.differences, label=label, reported=reported)
-
-
-def people_sentence(facts: PeopleFacts) -> str:
-    """What the figures mean."""
-    bias, share = facts.whole.differences.bias, facts.whole.agreement.value
-    if isinstance(bias, Undefined) or isinstance(share, Undefined):
-        return gettext("No run has both ticks and a progress rate.")
-    near = gettext(
-        "On %(share)s of the runs the judge is within %(tolerance)s points of people;"
-    ) % {"share": percent(share), "tolerance": facts.query.tolerance}
-    if not round(100 * abs(bias), 1):
-        return f"{near} {gettext('on average it says as much as they do.')}"
-    more = (
-        gettext("on average it is %(bias)s points higher.")
-        if bias > 0
-        else gettext("on average it is %(bias)s points lower.")
-    )
-    return f"{near} " + more % {"bias": points_words(abs(bias)).lstrip("+")}

@@ -26,8 +26,7 @@ from judging.analysis.reports.columns import (
 )
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Field, Report, report_of
-from judging.analysis.reports.showing import DASH, Shown, percent, points_words
-from judging.statistics.figures import Undefined
+from judging.analysis.reports.showing import Shown
 
 _MEANING = _(
     "Progress: 100 · Σ weight reached / Σ weight, at its highest and at the end, "
@@ -55,11 +54,6 @@ def configurations(facts: Facts) -> Report:
         (on_pages(_("success, all runs")), lambda part: part.configuration.accuracy),
         notes=facts.progress_notes(),
         remarks=[_MEANING],
-        sentences=[
-            (part.configuration.name, _progress_words(part.figures))
-            for part in found
-            if part.figures.n
-        ],
     )
 
 
@@ -73,43 +67,6 @@ def task_sets(facts: Facts) -> Report:
         lambda _name, rows: {"task_set": rows[0].task_set},
         page_rows=None if len({row.task_set for row in facts.rows}) > 1 else [],
     )
-
-
-def _progress_words(found: Progressed) -> str:
-    """What the runs reached beside what they achieved."""
-    hidden = found.hidden.value
-    if isinstance(hidden, Undefined):
-        return gettext("No run has both a progress rate and a verdict.")
-    words = {
-        "n": found.n,
-        "success": percent(found.success.value),
-        "progress": percent(found.reached.value),
-        "hidden": points_words(abs(hidden)).lstrip("+"),
-    }
-    if hidden >= 0:
-        said = (
-            gettext(
-                "Of the %(n)s runs with progress %(success)s succeeded, and the average one got "
-                "%(progress)s of the way: %(hidden)s points that a verdict of yes or no does not "
-                "show."
-            )
-            % words
-        )
-    else:
-        said = (
-            gettext(
-                "Of the %(n)s runs with progress %(success)s succeeded, and the average one got "
-                "%(progress)s of the way: %(hidden)s points less, so some runs succeed without "
-                "reaching their milestones, and either the verdicts or the milestones deserve a "
-                "look."
-            )
-            % words
-        )
-    if isinstance(found.failures.value, Undefined):
-        return f"{said} {gettext('None of them failed.')}"
-    return f"{said} " + gettext("Those that failed had got %(progress)s of the way.") % {
-        "progress": percent(found.failures.value)
-    }
 
 
 def difficulty(facts: Facts) -> Report:
@@ -129,29 +86,8 @@ def difficulty(facts: Facts) -> Report:
     def part(row: RunRow) -> str | None:
         return part_of(split, row, facts.tasks)
 
-    found = [
-        (each.name, _parts_words([(show(name).text, Progressed(rows)) for name, rows in of]))
-        for each in facts.configurations
-        if (of := list(parts_of(facts.rows_of(each), part).items()))
-    ]
     column = text("part", _("tasks"), show=show)
-    return _by_part(facts, column, part, choose, notes=[split.rule], sentences=found)
-
-
-def _parts_words(parts: Sequence[tuple[str, Progressed]]) -> str:
-    """How far runs got in each part, and how many succeeded there."""
-    known = [(name, found) for name, found in parts if found.n]
-    if not known:
-        return gettext("No run has both a progress rate and a verdict.")
-    return " ".join(
-        gettext("%(part)s: %(progress)s of the way, %(success)s succeeded.")
-        % {
-            "part": name or DASH,
-            "progress": percent(found.reached.value),
-            "success": percent(found.success.value),
-        }
-        for name, found in known
-    )
+    return _by_part(facts, column, part, choose, notes=[split.rule])
 
 
 def _by_part(

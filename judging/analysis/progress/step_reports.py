@@ -32,16 +32,13 @@ from judging.analysis.reports.columns import (
 )
 from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, report_of, rows_of
 from judging.analysis.reports.showing import (
-    Shown,
     decimals,
+    estimate,
     percent,
     percent_ends,
-    points_words,
     rate,
-    why_undefined,
 )
-from judging.statistics.figures import Undefined
-from judging.statistics.progress import AdjustedScore, AtStep
+from judging.statistics.progress import AdjustedScore
 
 MOST_STEPS_SHOWN = 30
 MOST_STOPS = 15
@@ -71,7 +68,6 @@ def curve(facts: Facts) -> Report:
         rows=rows,
         notes=facts.progress_notes(),
         page_rows=page_rows,
-        sentences=[(each.name, _curve_words(points)) for each, points in curves if points],
         remarks=[
             _(
                 "Mean over all runs after each step; ended runs keep their value. Where “held” "
@@ -81,24 +77,6 @@ def curve(facts: Facts) -> Report:
         ],
         layout=Layout(split="configuration", folded=True),
     )
-
-
-def _curve_words(curve: Sequence[AtStep]) -> str:
-    """Where runs stop getting further."""
-    highest = curve[-1].reached
-    if not highest:
-        return gettext("No run reached any milestone.")
-    half = next(point.step for point in curve if 2 * point.reached >= highest - 1e-9)
-    full = next(point.step for point in curve if point.reached >= highest - 1e-9)
-    said = gettext(
-        "Half of all progress is made by step %(half)s; after step %(full)s, no run gets further."
-    ) % {"half": half, "full": full}
-    lost = highest - curve[-1].held
-    if lost <= 1e-9:
-        return said
-    return f"{said} " + gettext("%(points)s points of it were lost again by the end.") % {
-        "points": points_words(lost).lstrip("+")
-    }
 
 
 def stops(facts: Facts) -> Report:
@@ -179,9 +157,6 @@ def limits(facts: Facts) -> Report:
         notes=facts.progress_notes(),
         page_rows=rows_of(telling, fields),
         references=_agentboard(None, "", ""),
-        sentences=[
-            (each.name, _limits_words(limits)) for each, limits in found if limits[0].success.total
-        ],
         remarks=[
             _("Limits above the last one shown for a configuration give the same figures."),
             _(
@@ -221,24 +196,6 @@ def arms(facts: Facts) -> Report:
     )
 
 
-def _limits_words(found: Sequence[UnderLimit]) -> str:
-    """What more steps bring."""
-    first, last = found[0], found[-1]
-    if not first.ended:
-        return gettext(
-            "No run took more than %(limit)s steps, so no limit here makes a difference."
-        ) % {"limit": first.limit}
-    return gettext(
-        "Stopped after %(few)s steps, the runs would have got %(less)s of the way; with "
-        "%(many)s, %(more)s."
-    ) % {
-        "few": first.limit,
-        "less": percent(first.reached.value),
-        "many": last.limit,
-        "more": percent(last.reached.value),
-    }
-
-
 def _telling(found: Sequence[UnderLimit]) -> Sequence[UnderLimit]:
     """The limits up to the first that cuts nothing and leaves nothing more unknown."""
     last = found[-1].unknown
@@ -261,7 +218,7 @@ def scores(facts: Facts) -> Report:
             parted(
                 ("score", "low", "high"),
                 _("adjusted score"),
-                show=lambda found: Shown(percent(found.value), percent_ends(found.interval)),
+                show=lambda found: estimate(found.value, percent, percent_ends(found.interval)),
             ),
             on_pages(_("failures without")),
         ],
@@ -272,7 +229,6 @@ def scores(facts: Facts) -> Report:
         ],
         notes=facts.progress_notes(),
         page_rows=[_score(facts, each, query.k) for each in known],
-        sentences=[(each.name, _score_words(_score_at(facts, each, query.k))) for each in known],
         remarks=[
             gettext(
                 "Adjusted score = α · pass@%(k)s + (1 − α) · mean highest progress of the runs "
@@ -282,24 +238,6 @@ def scores(facts: Facts) -> Report:
             % {"k": query.k, "alpha": facts.alpha_text}
         ],
     )
-
-
-def _score_words(found: AdjustedScore) -> str:
-    """How the score comes about."""
-    if isinstance(found.value, Undefined):
-        return gettext("There is no score: %(reason)s.") % {"reason": why_undefined(found.value)}
-    progress = found.failure_progress
-    words = {
-        "alpha": f"{found.alpha:g}",
-        "passed": percent(found.pass_at_k.value),
-        "rest": f"{round(1 - found.alpha, 6):g}",
-        "progress": "100 %" if isinstance(progress, Undefined) else percent(progress),
-        "score": percent(found.value),
-    }
-    said = "{alpha} × {passed} + {rest} × {progress} = {score}.".format(**words)
-    if isinstance(progress, Undefined):
-        return f"{said} {gettext('Nothing failed, so nothing is missing from the second part.')}"
-    return said
 
 
 def _score_at(facts: Facts, each: Configuration, k: int) -> AdjustedScore:

@@ -84,9 +84,8 @@ class Layout:
 class Report:
     """A table with a title; what a registry makes has its `name`, `title` and first notes.
 
-    `notes` go into files; `remarks` explain a page's table, and `sentences` say what the figures of
-    each configuration mean. `references` are published rows, which pages show below the others.
-    `empty` stands in the place of a table without rows.
+    `notes` go into files; `remarks` explain a page's table. `references` are published rows, which
+    pages show below the others. `empty` stands in the place of a table without rows.
     """
 
     columns: Sequence[Column]
@@ -99,7 +98,6 @@ class Report:
     page_rows: Sequence[Sequence[Any]] | None = None
     """What a page shows in place of the rows."""
     remarks: Sequence[Words] = ()
-    sentences: Sequence[tuple[str, str]] = ()
     references: Sequence[Sequence[Any]] = ()
     empty: Words = ""
     layout: Layout = Layout()

@@ -132,7 +132,7 @@ def tick_fields_of(milestones: Sequence[Milestone]) -> dict[str, forms.Field]:
         fields[name] = forms.ChoiceField(
             label=milestone.name, choices=ANSWERS, required=False, widget=forms.RadioSelect
         )
-        fields[f"{name}_step"] = _step_field(_("at step"), "step")
+        fields[f"{name}_step"] = _step_field(_("Step"), "step")
         fields[f"{name}_lost_step"] = _step_field(_("lost at"), "lost_step")
     return fields
 

@@ -179,7 +179,7 @@ def test_pressed_twice_and_sent_twice_it_is_stored_once(client, engineer):
     assert sent.state == State.FINISHED
     again = looked(client, content)
     assert not again.awaits_confirmation
-    assert "Everything in it is already stored" in page_of(client, again)
+    assert "nothing new" in page_of(client, again)
     decide(client, again)
     assert not carry_out(again.pk)
     assert (Label.objects.count(), Evaluation.objects.count()) == (4, 1)

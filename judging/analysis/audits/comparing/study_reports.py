@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.comparing.studies import TwoStudies
@@ -27,6 +27,9 @@ MOST_TASKS = 100
 """Rows of tasks on a page; files have all."""
 ALL, PAIRED = "all", "paired"
 _RUNS: Mapping[str, Promise] = {ALL: _("all runs"), PAIRED: _("paired runs")}
+_OWN_REFERENCE = gettext_noop(
+    "Each run is held against the reference verdict of its own study, which may differ."
+)
 SUCCESS_RATE = "success_rate"
 _FIGURES: Mapping[str, Promise | str] = {
     SUCCESS_RATE: _("success rate by reference verdict"),
@@ -125,7 +128,7 @@ def pairs(facts: TwoStudies) -> Report:
     return Report(
         columns=[text("pair", _("pair"), show=_one_of(words)), Column("n", _("runs or pairs"))],
         rows=rows,
-        notes=[gettext("Success by the reference verdict of each study.")],
+        notes=[gettext(_OWN_REFERENCE)],
         remarks=[
             gettext("McNemar's exact test over the pairs on which one succeeds: %(p)s.") % {"p": p}
         ],
@@ -152,12 +155,7 @@ def joint(facts: TwoStudies) -> Report:
             Column("sum", _("sum")),
         ],
         rows=rows,
-        remarks=[_("Rows: the run of the first study. Columns: the run of the second study.")],
-        notes=[
-            gettext(
-                "Each run is held against the reference verdict of its own study, which may differ."
-            )
-        ],
+        notes=[gettext(_OWN_REFERENCE)],
     )
 
 

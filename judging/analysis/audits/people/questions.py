@@ -33,9 +33,9 @@ _NAMES: Mapping[str, Promise] = {
     SUCCESS: capfirst(_("success")),
     "side_effect": _("Side effects"),
     "optimality": _("Optimality"),
-    "looping": _("Looping"),
-    "failure_step": _("Step of the failure"),
-    "milestones": _("Milestones reached"),
+    "looping": capfirst(_("loop")),
+    "failure_step": _("Failed at step"),
+    "milestones": capfirst(_("milestones")),
 }
 _CAUSE, _FURTHER = "cause:", "answer:"
 _ORDER = (*_NAMES, _CAUSE, _FURTHER)

@@ -21,7 +21,6 @@ from judging.analysis.progress.people_reports import (
     PEOPLE_DOLLARS,
     SAMPLES,
     people_picture,
-    people_sentence,
 )
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
@@ -87,7 +86,6 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
     context = {
         "study": study,
         "facts": facts,
-        "sentence": people_sentence(facts),
         "figures": html_tables(PEOPLE.make("figures", facts)),
         "picture": people_picture(facts) if facts.pairs else None,
         "farthest": farthest,

@@ -204,7 +204,7 @@ def test_page_has_a_row_a_question_and_says_what_unsure_is() -> None:
     people = open_page(client, "audit_people", study.pk).content.decode()
     assert reverse("judging:audit_agreement", args=[study.pk]) in people
     page = open_page(client, "audit_agreement", study.pk).content.decode()
-    assert re.search(r">Looping<[^>]+>AC1 over 3 answers: yes, no, unsure<", page)
+    assert re.search(r">Loop<[^>]+>AC1 over 3 answers: yes, no, unsure<", page)
     assert page.count("AC1 over ") == 6
     assert "at least two annotators labelled; “unsure” is an answer like others." in page
     address = reverse("judging:audit_agreement", args=[study.pk])

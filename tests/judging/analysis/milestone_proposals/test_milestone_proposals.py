@@ -87,7 +87,7 @@ def test_proposals_become_milestones_only_as_a_person_words_them(
     assert "Lost." not in asked.text
     after = visit(engineer, task)
     assert "the basket is open" in after
-    assert "It cost $0.0012" in after  # 1,000 tokens at $1 and 100 at $2 a million
+    assert "Cost: $0.0012" in after  # 1,000 tokens at $1 and 100 at $2 a million
     assert not Milestone.objects.exists()
 
     sent = {
