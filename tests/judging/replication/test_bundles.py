@@ -15,7 +15,7 @@ from runs.models import Run
 from tests.judging.factories import make_evaluation
 from tests.judging.replication.files import replicate
 from tests.judging.replication.test_examples import EXAMPLES
-from tests.judging.replication.test_work import LEVERS
+from tests.judging.replication.test_work import FEWER
 from tests.runs.knowledge.lever_world import inhabited
 from tests.webagent.trajectory.formats import zip_of
 
@@ -35,7 +35,7 @@ def bundle(
     """A bundle of a whole run, and its report; the database is empty again."""
     folder = tmp_path_factory.mktemp("levers")
     file, out = folder / "levers.toml", folder / "levers.zip"
-    file.write_text(LEVERS)
+    file.write_text(FEWER)
     with django_db_blocker.unblock():
         with inhabited(folder):
             replicate(file, "--run")
@@ -50,7 +50,7 @@ def test_the_same_bundle_elsewhere_gives_the_same_report(bundle: tuple[Path, str
     out, said = bundle
     assert replicate(out, "--report", "--format", "json") == said
     n = Run.objects.count()
-    assert n == 50
+    assert n == 20
     assert replicate(out, "--report", "--format", "json") == said
     assert (Run.objects.count(), Replication.objects.count()) == (n, 1)
     again = out.with_name("again.zip")
@@ -87,8 +87,8 @@ def test_runs_beside_a_study_file_are_imported_before_its_arms_are_looked_for(
     file = out.with_name("beside.toml")
     file.write_text(BESIDE)
     found = json.loads(replicate(file, "--run", "--format", "json"))["tables"]
-    assert found["accuracy"]["rows"][0]["ours"] == 10
-    assert StudyItem.objects.count() == 10
+    assert found["accuracy"]["rows"][0]["ours"] == 4
+    assert StudyItem.objects.count() == 4
 
 
 def test_labels_of_stubs_and_splits_come_along(tmp_path: Path) -> None:

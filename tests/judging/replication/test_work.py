@@ -109,6 +109,8 @@ columns = [{ key = "value" }]
 rows = [{ name = "reward", published = { value = 1 } }]
 """
 LEVERS = files.text(ARMS, TABLES, name="levers")
+FEWER = LEVERS.replace('"levers.birch", "levers.geese", "levers.amber", ', "")
+"""With two tasks of the five: 20 runs, of which 8 may be judged."""
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +204,10 @@ def _draws_the_same_sample_again(file: Path) -> None:
 
 
 def test_what_is_stopped_after_any_part_goes_on_there(file: Path) -> None:
-    """A stop after each change in turn; the last one comes to the end."""
-    work = Work(files.taken_up(LEVERS), folder=file.parent, is_told=True)
-    for stop_after in range(1, 60, 9):
+    """Stops after ever more changes, before and between parts and in the middle of each."""
+    file.write_text(FEWER)
+    work = Work(files.taken_up(FEWER), folder=file.parent, is_told=True)
+    for stop_after in range(1, 16, 3):
         seen: list[int] = []
 
         def should_stop(seen: list[int] = seen, stop_after: int = stop_after) -> bool:
@@ -212,7 +215,7 @@ def test_what_is_stopped_after_any_part_goes_on_there(file: Path) -> None:
 
         carry_out_here(work, should_stop=should_stop, on_change=lambda seen=seen: seen.append(1))  # type: ignore[misc]
     replicate(file, "--resume")
-    assert counted()["Run"] == 50
+    assert counted()["Run"] == 20
     assert counted()["StudyItem"] == 6
     assert counted()["ReplicationPart"] == 5
 
