@@ -63,7 +63,7 @@ class AuditLogFilter(forms.Form):
     """
 
     show = forms.ChoiceField(choices=TABS, required=False, widget=forms.HiddenInput)
-    who = forms.CharField(label=pgettext_lazy("of an act", "who"), max_length=150, required=False)
+    who = forms.CharField(label=_("Person"), max_length=150, required=False)
     did = forms.ChoiceField(label=_("action"), required=False)
     about = forms.CharField(label=_("target"), max_length=40, required=False)
     about_id = forms.CharField(label=_("target ID"), max_length=64, required=False)

@@ -25,10 +25,7 @@ from runs.models import ApiToken, Scope, User
 from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
 from runs.models.people import KEY_START, PREFIX_CHARS, SCOPE_NEEDS, digest_of
 
-LIVES = [
-    *((n, format_lazy(_("{n} days"), n=n)) for n in (7, 30, 90)),
-    (365, _("a year")),
-]
+LIVES = [(n, format_lazy(_("{n} days"), n=n)) for n in (7, 30, 90, 365)]
 USUAL_LIFE_DAYS = 90
 
 
@@ -38,7 +35,6 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label=_("name"),
         max_length=ApiToken._meta.get_field("name").max_length,
-        help_text=_("What will use it, such as “nightly import”."),
     )
     scopes = forms.TypedMultipleChoiceField(
         label=_("Permissions"),

@@ -44,8 +44,9 @@ def run_export_selected(request: AppRequest) -> HttpResponseBase:
     """The runs named by `run` as one zip."""
     ids = [run_id for text in request.POST.getlist("run") if (run_id := as_uuid(text))]
     if not 0 < len(ids) <= MAX_RUNS:
-        words = _("Select between 1 and %(max)d runs; manage.py export_runs takes any number.")
-        messages.error(request, words % {"max": MAX_RUNS})
+        words = _("At most %(max)d runs at once; these are %(n)d.")
+        told = words % {"max": MAX_RUNS, "n": len(ids)} if ids else _("Select at least one run.")
+        messages.error(request, told)
         return redirect("runs:run_list")
     format = _format(request.POST.get("format"))
     return _download(request, ids, "runs.zip", format)

@@ -16,18 +16,18 @@ from webagent.trajectory.reading import AUTO, format_names
 FORMAT_WORDS = {
     AUTO: _("Detect automatically"),
     "native": _("native"),
-    "agentlab": _("AgentLab or BrowserGym result folders"),
+    "agentlab": "AgentLab, BrowserGym",
     "agentrewardbench": "AgentRewardBench",
-    "browser_use": _("browser-use histories"),
-    "online_mind2web": _("Online-Mind2Web submissions"),
-    "webarena": _("WebArena result folders"),
+    "browser_use": "browser-use",
+    "online_mind2web": "Online-Mind2Web",
+    "webarena": "WebArena",
     "webarena_verified": "WebArena-Verified",
-    "playwright_trace": _("Playwright traces"),
-    "atif": _("ATIF trajectories"),
-    "inspect_ai": _("Inspect logs"),
-    "computer_use": _("computer-use messages"),
-    "webvoyager": _("WebVoyager results"),
-    "wonderbread": _("WonderBread demonstrations"),
+    "playwright_trace": "Playwright",
+    "atif": "ATIF",
+    "inspect_ai": "Inspect AI",
+    "computer_use": "computer use",
+    "webvoyager": "WebVoyager",
+    "wonderbread": "WonderBread",
 }
 
 
@@ -78,7 +78,11 @@ class AnswerForm(forms.Form):
     def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for question in map(in_own_words, questions):
-            none = ("", _("not set: %(what)s") % {"what": question["unanswered"]})
+            none = (
+                "",
+                _("%(label)s: %(value)s")
+                % {"label": _("not set"), "value": question["unanswered"]},
+            )
             self.fields[question["key"]] = forms.ChoiceField(
                 label=question["text"],
                 choices=[none, *question["choices"].items()],

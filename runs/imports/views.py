@@ -39,7 +39,7 @@ from webagent.trajectory.reading import READERS, without_formats
 
 SHOWN_READINGS = 20
 WORDS: dict[str, Promise] = {
-    Became.NEW: gettext_lazy("new: not understood or not found before"),
+    Became.NEW: gettext_lazy("new"),
     Became.REPLACED: gettext_lazy("read better now: replaced"),
     Became.UNCHANGED: gettext_lazy("unchanged"),
     Became.KEPT: gettext_lazy("read differently now: kept as it is"),
@@ -65,7 +65,7 @@ def import_row(job: ImportJob) -> dict[str, Any]:
 
 def _shown_state(job: ImportJob) -> tuple[str, str | Promise]:
     if _got_nothing(job):
-        return "failed", _("nothing imported")
+        return "failed", _("nothing to import")
     if not job.awaits_confirmation:
         return job.state, job.get_state_display()
     if (job.survey or {}).get("counts", {}).get("runs"):

@@ -95,14 +95,14 @@ def view_save(request: AppRequest) -> HttpResponse:
     own = SavedView.objects.filter(owner=request.user, list_name=listed.name)
     if not form.is_valid():
         wrong = ", ".join(str(error) for errors in form.errors.values() for error in errors)
-        messages.error(request, _("The view was not saved: %(wrong)s") % {"wrong": wrong})
+        messages.error(request, _("Not saved: %(why)s") % {"why": wrong})
     elif own.count() >= MOST and not own.filter(name=form.cleaned_data["name"]).exists():
         messages.error(request, _("You have %(n)d views. Delete one first.") % {"n": MOST})
     else:
         shown = {key: form.cleaned_data[key] for key in ("query", "is_shared")}
         key = {"list_name": listed.name, "name": form.cleaned_data["name"]}
         SavedView.objects.update_or_create(owner=request.user, **key, defaults=shown)
-        messages.success(request, _("View saved"))
+        messages.success(request, _("Saved."))
     return back_to_list(request, listed)
 
 
@@ -111,7 +111,6 @@ def view_delete(request: AppRequest, pk: int) -> HttpResponse:
     """Forget a view of one's own."""
     view = get_object_or_404(request.user.saved_views, pk=pk)
     view.delete()
-    messages.success(request, _("View deleted"))
     return back_to_list(request, list_named(view.list_name))
 
 

@@ -31,7 +31,7 @@ _WITH_PARTS = (
     # webagent.agents.registry, webagent.environment.registry
     gettext_noop("%(model)s cannot be asked: the environment variable %(name)s is not set."),
     gettext_noop("%(name)s: there is no such model in the file of models (it has %(known)s)"),
-    gettext_noop("There is no agent %(name)s. There are: %(known)s."),
+    gettext_noop("There is no %(what)s %(name)s. There are: %(known)s."),
     gettext_noop("The configuration does not fit the agent %(name)s: %(reason)s"),
     gettext_noop("No suite provides %(task)s. Suites that are here: %(suites)s."),
     gettext_noop("%(suite)s has no task %(task)s. Did you mean %(names)s?"),
@@ -59,7 +59,12 @@ _COUNTED = (
     gettext_noop("rows"),
     gettext_noop("days"),
     gettext_noop("bytes"),
+    gettext_noop("characters"),
+    gettext_noop("lines"),
+    gettext_noop("members"),
     "entries",
+    "files",
+    "steps",
     gettext_noop("new"),
     gettext_noop("filled"),
     gettext_noop("rejected"),
@@ -101,12 +106,13 @@ _WHOLE = (
 _SEEN = {
     "end": gettext_noop("the end"),
     "answer": gettext_noop("the answer"),
-    "nothing": gettext_noop("nothing of the run"),
+    "nothing": gettext_noop("none"),
 }
 _SPAN = re.compile("[0-9]+(-[0-9]+)?")
 _VALUES = {
     **dict.fromkeys(("n", "due", "column", "at"), "[0-9]+"),
-    "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED))),
+    "syntax": "JSON|CSV",
+    "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED, "agent"))),
 }
 """What a part may be, where not everything. `what` and `reason` are worded, too."""
 LONGEST = 2_000
@@ -149,9 +155,7 @@ def _seen_in_words(seen: str) -> str:
     steps = _("step %(n)s") if is_one else _("steps %(n)s")
     told = [steps % {"n": listed(spans)}] if spans else []
     told += [_(_SEEN[word]) for word in words if word in _SEEN]
-    if len(told) < 2:
-        return listed(told)
-    return _("%(items)s and %(last)s") % {"items": listed(told[:-1]), "last": told[-1]}
+    return listed(told)
 
 
 def _in_words(known: str) -> str:

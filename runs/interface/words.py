@@ -88,8 +88,7 @@ def _duration(seconds: float, *, is_short: bool, _language: str | None) -> str:
 def time_left(seconds: Any) -> str:
     """How much is left, roughly: 7 min, 40 min (in fives from 20 on), 2 h, 3 h."""
     minutes = round(float(seconds) / 60)  # an exact number may have thousands of digits
-    if minutes < 2:
-        return _("about a minute left")
+    minutes = max(minutes, 1)
     if minutes > 20:
         minutes = 5 * round(minutes / 5)
     is_long = minutes >= 90

@@ -76,48 +76,38 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404, also for what exists but may not be seen."""
     if isinstance(exception, BadQueryError):
         return _bad_query(request, exception)
-    title, text, address, label = _missing(request.resolver_match)
+    address, label = _way_on(request.resolver_match)
     others = [("/", _("Home"))] if address != "/" else []
+    title, text = _("Not found"), _("This no longer exists, or you may not see it.")
     return _message(request, 404, title, text, address=address, label=label, others=others)
 
 
 KINDS = {
-    "audit/batches": (gettext_noop("evaluation batch"), gettext_noop("Evaluation batches")),
-    "disputes": (gettext_noop("dispute"), gettext_noop("Disputes")),
-    "experiments": (gettext_noop("experiment"), gettext_noop("Experiments")),
-    "hints": (gettext_noop("hint"), gettext_noop("hints")),
-    "imports": (gettext_noop("import"), gettext_noop("Imports")),
-    "knowledge": (gettext_noop("web knowledge"), gettext_noop("web knowledge")),
-    "policies": (gettext_noop("retry policy"), gettext_noop("Retry policies")),
-    "replications": (gettext_noop("replication"), gettext_noop("replications")),
-    "runs": (gettext_noop("run"), gettext_noop("runs")),
-    "studies": (gettext_noop("study"), gettext_noop("studies")),
-    "tasks": (gettext_noop("task"), gettext_noop("tasks")),
-    "tasks/sets": (gettext_noop("task set"), gettext_noop("tasks")),
+    "audit/batches": gettext_noop("Evaluation batches"),
+    "disputes": gettext_noop("Disputes"),
+    "experiments": gettext_noop("Experiments"),
+    "hints": gettext_noop("hints"),
+    "imports": gettext_noop("Imports"),
+    "knowledge": gettext_noop("web knowledge"),
+    "policies": gettext_noop("Retry policies"),
+    "replications": gettext_noop("Replications"),
+    "runs": gettext_noop("runs"),
+    "studies": gettext_noop("studies"),
+    "tasks": gettext_noop("tasks"),
+    "tasks/sets": gettext_noop("tasks"),
 }
-"""What an address with a key is of, by its head: the kind of thing, and its list's name."""
-_KEYED = re.compile(r"([a-z/]+)/<\w+:(\w+)>/?(.*)")
+"""The list of what an address with a key is of, by its head."""
+_KEYED = re.compile(r"([a-z/]+)/<\w+:\w+>/?.*")
 
 
-def _missing(match: ResolverMatch | None) -> tuple[str, str, str, str]:
-    """Title, text, and the way on, by the address alone: alike for what is hidden and for what
-    was never there.
-    """
-    title, text = _("Not found"), _("This no longer exists, or you may not see it.")
+def _way_on(match: ResolverMatch | None) -> tuple[str, str]:
+    """Where to go, by the address alone: alike for what is hidden and for what was never there."""
     if match is not None and match.view_name == "runs:run_compare":
-        text = _("Open two runs that exist and that you may see.")
-        return _("Choose two runs to compare"), text, reverse("runs:run_list"), capfirst(_("runs"))
+        return reverse("runs:run_list"), capfirst(_("runs"))
     keyed = _KEYED.fullmatch(match.route) if match is not None else None
-    if match is None or keyed is None or keyed[1] not in KINDS:
-        return title, text, "/", _("Home")
-    kind, label = KINDS[keyed[1]]
-    named = _(kind)
-    words = _("There is no %(kind)s %(key)s, or you may not see it.")
-    if keyed[3]:
-        named = capfirst(named)
-        words = _("%(kind)s %(key)s has no such page, or you may not see it.")
-    text = words % {"kind": named, "key": match.kwargs[keyed[2]]}
-    return title, text, f"/{keyed[1].removesuffix('/sets')}/", capfirst(_(label))
+    if keyed is None or keyed[1] not in KINDS:
+        return "/", _("Home")
+    return f"/{keyed[1].removesuffix('/sets')}/", capfirst(_(KINDS[keyed[1]]))
 
 
 def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
@@ -125,14 +115,13 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     rest = request.GET.copy()
     given = "&".join(f"{error.name}={value}" for value in rest.pop(error.name, []))
     query = f"?{rest.urlencode()}" if error.name and rest else ""
-    named = _("The page cannot be shown with “%(given)s” in its address. %(takes)s")
     given = Truncator(given or error.name).chars(80).replace("\0", "\N{REPLACEMENT CHARACTER}")
-    told = named % {"given": given, "takes": error.takes}
+    told = _("%(label)s: %(value)s") % {"label": given, "value": error.takes}
     return _message(
         request,
         404,
         _("Unknown value in the address"),
-        told if error.name else _("The page cannot be shown with the values in its address."),
+        told if error.name else "",
         address=request.path + query,
         label=_("Open the page without it"),
     )
@@ -164,11 +153,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the account's role does not allow this, and which does; with the way back."""
-    text = _("Ask an administrator for the role that you need.")
+    text = ""
     if isinstance(exception, RoleNeededError):
         roles = [_(name) for name in _roles_with(exception.permissions)]
-        told = _("This is for these roles: %(roles)s. Ask an administrator for one of them.")
-        text = told % {"roles": listed(roles)} if roles else text
+        told = _("Ask an administrator for one of these roles: %(roles)s.")
+        text = told % {"roles": listed(roles)} if roles else ""
     before = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(before, {request.get_host()})
     back = urlsplit(before).path if is_ours else ""
@@ -260,8 +249,7 @@ def locked_out(request: HttpRequest, *_args: object) -> HttpResponse:
     seconds = wait_of(request)
     words = _(
         "Too many wrong passwords were entered for this name or from your address. Try again in "
-        "%(time)s. People already logged in are not affected. If this was not you, tell an "
-        "administrator."
+        "%(time)s. If this was not you, tell an administrator."
     )
     wait = math.ceil(seconds / A_MINUTE) * A_MINUTE if seconds >= A_MINUTE else seconds
     answer = _message(

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.listing import listed
 from runs.interface.words import money
 from runs.models import LeasedWork, PaidWork, Run, RunStatus, User
 from runs.models.leased_work import WorkState as State
@@ -130,14 +131,13 @@ def progress_of(work: LeasedWork) -> WorkProgress:
 
 def cost_in_words(work: PaidWork) -> str:
     """What the work has cost so far."""
+    spent = _("%(cost)s spent") % {"cost": money(work.spent)}
     if not work.n_unpriced:
-        return _("%(cost)s spent") % {"cost": money(work.spent)}
+        return spent
     unpriced = ngettext(
-        "%(n)s reply of unknown price", "%(n)s replies of unknown price", work.n_unpriced
+        "%(n)s call of unknown price", "%(n)s calls of unknown price", work.n_unpriced
     ) % {"n": intcomma(work.n_unpriced)}
-    if not work.spent:
-        return unpriced
-    return _("%(cost)s spent, and %(unpriced)s") % {"cost": money(work.spent), "unpriced": unpriced}
+    return listed([spent, unpriced]) if work.spent else unpriced
 
 
 def _rate(work: LeasedWork) -> float | None:

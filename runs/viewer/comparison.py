@@ -155,7 +155,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
                 "different": _("differs"),
                 "only_a": _("only in A"),
                 "only_b": _("only in B"),
-                "no_step": _("No step here."),
+                "no_step": _("No steps."),
                 "no_pairs": _("No steps."),
                 "no_action": _("no action"),
             },
@@ -312,7 +312,7 @@ def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
         _("reward"): unblind(run.shown_reward),
         _("final answer"): run.final_answer or "—",
         _("steps"): str(run.n_steps),
-        _("Steps abandoned"): str(given_up),
+        _("abandoned"): str(given_up),
         _("time"): duration(run.seconds),
         _("cost"): hidden if run.is_anonymous else money(run.shown_cost),
     }

@@ -185,11 +185,11 @@ def prompts_are_there(page: Page) -> None:
     expect(page.locator('[data-text="problem"]')).to_contain_text("1 unusable reply")
     page.keyboard.press("p")
     prompts = page.locator("[data-prompts]")
-    expect(prompts).to_contain_text("Call 1 of 2 · model-a-as-served")
+    expect(prompts).to_contain_text("1 of 2 · model-a-as-served")
     expect(prompts).to_contain_text("I had better click somewhere.")
     expect(prompts).to_contain_text("Reply unusable:")
     assert prompts.locator(".reply").count() == 2
-    page.get_by_label("Search prompts and replies").fill("You operate a web browser")
+    page.locator("#prompts-search").fill("You operate a web browser")
     expect(prompts.locator("[data-search-hits]")).to_have_text("1 of 1")
     expect(prompts.locator("details.said").first).to_have_attribute("open", "")
 
@@ -249,7 +249,7 @@ def test_where_recovery_fails_twice_the_run_ends_with_its_reason(open_page, two_
         "back to",
         "model-b took over",
         "stuck at",
-        "out of attempts",
+        "stuck again after the last recovery",
     ]
     turns.first.locator("a").click()
     expect(page.locator(".step[aria-selected=true] .n")).to_have_text(

@@ -79,7 +79,7 @@ def test_both_pictures_are_those_of_the_steps(page, runs):
 def test_where_one_run_has_no_step_it_is_said(page):
     page.keyboard.press("n")
     page.keyboard.press("n")
-    expect(page.locator("[data-side=a] [data-note]")).to_have_text("No step here.")
+    expect(page.locator("[data-side=a] [data-note]")).to_have_text("No steps.")
     expect(page.locator("[data-side=a] [data-text=action]")).to_be_hidden()
     expect(page.locator("[data-side=b] [data-text=action]")).to_have_text("scroll(0, 6)")
 

@@ -285,7 +285,7 @@ def test_the_page_filters_and_goes_on_by_key(django_assert_max_num_queries) -> N
     rest = client.get(f"/acts/{older}").content.decode()
     assert [n for n in range(250) if f"export {n}<" in rest] == list(range(1, 51, 2))
     none = client.get("/acts/?who=nobody&until=2020-01-01").content.decode()
-    assert "No entries" in none
+    assert "Nothing matches these filters" in none
     odd = "/acts/?since=yesterday&before=9999999999999999999999&did=zz&who=%00"
     assert client.get(odd).status_code == 200
 

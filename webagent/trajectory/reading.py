@@ -85,10 +85,10 @@ def _faults(bundle: RunBundle, bounds: Bounds) -> Iterator[tuple[str, str]]:
         if step.index != index:
             yield "steps.index", f"{step.index} where {index} was due"
         if step.run_id != run.id:
-            yield "steps.run_id", "a step of another run"
+            yield "steps.run_id", "belongs to another run"
     verdicts = (bundle.evaluations, bundle.labels, bundle.adjudications)
     if any(verdict.run_id != run.id for kind in verdicts for verdict in kind):
-        yield "run_id", "a verdict of another run"
+        yield "run_id", "belongs to another run"
     for record in bundle.records():
         for blob in blobs_of(record):
             yield from _blob_faults(blob)
@@ -111,7 +111,7 @@ def _value_faults(value: Record | tuple[object, ...]) -> Iterator[tuple[str, str
             continue
         if isinstance(item, str):
             if (not item.isascii() or "\0" in item) and UNSTORABLE.search(item):
-                yield name, "holds a NUL or half a character"
+                yield name, "holds invisible or incomplete characters"
         elif isinstance(item, int):
             if abs(item) > _INT64:
                 yield name, "more than 63 bits"

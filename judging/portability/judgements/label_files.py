@@ -39,7 +39,7 @@ T = TypeVar("T")
 AT_ONCE = 200
 """Rows whose runs are looked up together; then the caller is told how far it is."""
 CLOSED = "the run's labels settled it or are disputed in this study already"
-OTHER_VERDICT = "the evaluator has another verdict on this run"
+OTHER_VERDICT = "another verdict on this run is here already"
 MOST_LISTED = 20
 """Bad rows, and columns that are not read, listed one by one."""
 MOST_NAMED = 100

@@ -166,7 +166,7 @@ def store_adjudication(*, run: Run, record: AdjudicationRecord, places: Places) 
         item=item, origin=Origin.AGREED, record={}, verdict=record.verdict
     ).delete()
     if ReferenceVerdict.objects.filter(item=item).exists():
-        raise InputError("verdict", "the study has another verdict on this run")
+        raise InputError("verdict", "another verdict on this run is here already")
     _store_verdict(item, record, places)
 
 

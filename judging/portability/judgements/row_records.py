@@ -93,7 +93,7 @@ def record_of(
     except ValidationError as error:
         field, reason = first_field_error(error)
         if VISIBLE in reason:
-            reason = "holds characters that cannot be seen"
+            reason = "holds invisible or incomplete characters"
         short = {"success": "verdict", "failure_types": "causes"}.get(field, field)
         if short == "verdict" and str(values.get("verdict")).strip() in AMBIGUOUS:
             reason += "; files disagree on what numbers mean, so write the word"
@@ -154,7 +154,7 @@ def _seconds(value: Any) -> float:
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise InputError("seconds", "is no time in seconds")
+        raise InputError("seconds", "Input should be a valid number")
     return seconds
 
 
@@ -264,5 +264,5 @@ def _word(name: str, value: Any) -> str | int:
     if name not in NUMBERS:
         return text
     if len(text) > 18 or not text.removeprefix("-").isdecimal():
-        raise InputError(name, "is no whole number")
+        raise InputError(name, "Input should be a valid integer")
     return int(text)

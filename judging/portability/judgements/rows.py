@@ -79,7 +79,7 @@ def read_rows(file: BinaryIO) -> Generator[Row | Problem]:
         read = _json_rows if first[1].lstrip().startswith("{") else _csv_rows
         for number, row in enumerate(read(first, lines), start=1):
             if number > MOST_ROWS:
-                raise InputError("", f"there are more than {MOST_ROWS} rows", line=row.line)
+                raise InputError("", f"more than {MOST_ROWS} lines", line=row.line)
             yield row
     except InputError as error:
         yield error.rejection("")
@@ -112,9 +112,7 @@ def _wide_lines(file: BinaryIO) -> Iterator[tuple[int, str]]:
         while line := text.readline(LONGEST_LINE + 1):
             number += 1
             if len(line) > LONGEST_LINE:
-                raise InputError(
-                    "", f"the line is longer than {LONGEST_LINE} characters", line=number
-                )
+                raise InputError("", f"a line of more than {LONGEST_LINE} characters", line=number)
             yield number, line
     except UnicodeDecodeError as error:
         raise InputError("", _("is not UTF-16, as its beginning says"), line=number + 1) from error
@@ -127,7 +125,7 @@ def _plain(file: BinaryIO) -> Iterator[tuple[int, str]]:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise InputError("", f"the line is longer than {LONGEST_LINE} bytes", line=number)
+            raise InputError("", f"a line of more than {LONGEST_LINE} bytes", line=number)
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -143,10 +141,10 @@ def _json_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Iter
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):
-            yield _problem(number, "", "is no JSON")
+            yield _problem(number, "", "not readable as JSON")
             continue
         if not isinstance(values, dict):
-            yield _problem(number, "", "is no JSON object")
+            yield _problem(number, "", "not a JSON object")
             continue
         yield _storable(number, {key: each for key, each in values.items() if each is not None})
 
@@ -177,7 +175,7 @@ def _csv_rows(first: tuple[int, str], lines: Iterator[tuple[int, str]]) -> Itera
                 yield _csv_row(start, header, cells)
             start = before + table.line_num + 1
     except csv.Error as error:
-        raise InputError("", f"is no CSV: {error}", line=start) from error
+        raise InputError("", f"not readable as CSV: {error}", line=start) from error
 
 
 def _separator(first: str) -> str:
@@ -216,7 +214,7 @@ def _csv_row(line: int, header: list[str], cells: list[str]) -> Row | Problem:
         try:
             values[name] = value_of_cell(name, cell)
         except (ValueError, RecursionError):
-            return _problem(line, name, "is no JSON")
+            return _problem(line, name, "not readable as JSON")
     return _storable(line, values)
 
 

@@ -211,7 +211,7 @@ def rerun_offer(runs: Sequence[Run]) -> Offer:
     names = sorted({run.agent.name for run in same})
     words = None
     if same:
-        words = _("as before: %(names)s") % {"names": listed(names)}
+        words = _("%(label)s: %(value)s") % {"label": _("as before"), "value": listed(names)}
     return Offer(words, list(problems), bool(tasks_can_run))
 
 

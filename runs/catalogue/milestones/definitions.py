@@ -67,29 +67,32 @@ def _reason(fault: ErrorDetails) -> str:
     return words(context) if words else str(fault["msg"])
 
 
+def _not_a(kind: str) -> str:
+    return _("Input should be a valid %(type)s") % {"type": kind}
+
+
 _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "json_invalid": lambda said: _("Invalid JSON: %(why)s.") % {"why": said["error"]},
-    "model_type": lambda _said: _("A JSON object is required."),
-    "tuple_type": lambda _said: _("A list is required."),
+    "model_type": lambda _said: _not_a("object"),
+    "tuple_type": lambda _said: _not_a("array"),
     "missing": lambda _said: _("Required."),
     "extra_forbidden": lambda _said: _("Unknown field."),
     "literal_error": lambda said: _("Must be %(expected)s.") % {"expected": said["expected"]},
     "union_tag_invalid": lambda said: (
-        _("Unknown check “%(tag)s”; known: %(expected)s.")
-        % {"tag": said["tag"], "expected": said["expected_tags"]}
+        _("Must be %(expected)s.") % {"expected": said["expected_tags"]}
     ),
     "union_tag_not_found": lambda _said: _("Name the check with “kind”."),
-    "float_type": lambda _said: _("Must be a number."),
-    "float_parsing": lambda _said: _("Must be a number."),
-    "finite_number": lambda _said: _("Must be a number."),
-    "bool_type": lambda _said: _("Must be true or false."),
-    "bool_parsing": lambda _said: _("Must be true or false."),
-    "string_type": lambda _said: _("Must be a text."),
+    "float_type": lambda _said: _not_a("number"),
+    "float_parsing": lambda _said: _not_a("number"),
+    "finite_number": lambda _said: _not_a("number"),
+    "bool_type": lambda _said: _not_a("boolean"),
+    "bool_parsing": lambda _said: _not_a("boolean"),
+    "string_type": lambda _said: _not_a("string"),
     "string_too_short": lambda _said: _("Required."),
     "string_too_long": lambda said: (
         _("Longer than %(most)s characters.") % {"most": said["max_length"]}
     ),
-    "too_long": lambda said: _("More than %(most)s.") % {"most": said["max_length"]},
+    "too_long": lambda said: _("Must be at most %(limit)s.") % {"limit": said["max_length"]},
     "greater_than": lambda said: _("Must be above %(limit)s.") % {"limit": f"{said['gt']:g}"},
     "less_than_equal": lambda said: _("Must be at most %(limit)s.") % {"limit": f"{said['le']:g}"},
     "value_error": lambda said: str(said["error"]),
@@ -125,7 +128,7 @@ class TaskMilestones(BaseModel):
     def _named_once(self) -> TaskMilestones:
         names = [one.name for one in self.milestones]
         if (twice := first_repeated(names)) is not None:
-            raise ValueError(_("Two milestones are named “%(name)s”.") % {"name": twice})
+            raise ValueError(_("“%(name)s” appears twice.") % {"name": twice})
         return self
 
 
@@ -144,7 +147,7 @@ class MilestoneFile(BaseModel):
     def _told_once(cls, tasks: tuple[TaskMilestones, ...]) -> tuple[TaskMilestones, ...]:
         ids = [entry.task for entry in tasks]
         if (twice := first_repeated(ids)) is not None:
-            raise ValueError(_("Task %(id)s appears twice.") % {"id": twice})
+            raise ValueError(_("“%(name)s” appears twice.") % {"name": twice})
         return tasks
 
 

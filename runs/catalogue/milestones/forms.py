@@ -38,18 +38,18 @@ STATES = [
 ]
 PARTS: Mapping[str, tuple[tuple[str, str, Any], ...]] = {
     "url": (("pattern", "pattern", gettext_lazy("Address")),),
-    "text": (("words", "text", gettext_lazy("Words")),),
+    "text": (("words", "text", gettext_lazy("text")),),
     "element": (
         ("role", "role", gettext_lazy("Role")),
-        ("element", "name", gettext_lazy("Name of the element")),
+        ("element", "name", gettext_lazy("name")),
         ("value", "value", gettext_lazy("value")),
     ),
     "action": (
         ("action", "action", gettext_lazy("action")),
-        ("target", "target", gettext_lazy("On what")),
-        ("written", "text", gettext_lazy("With which text")),
+        ("target", "target", gettext_lazy("target")),
+        ("written", "text", gettext_lazy("text")),
     ),
-    "reported": (("report", "name", gettext_lazy("Its name there")),),
+    "reported": (("report", "name", gettext_lazy("name")),),
 }
 """Fields by kind of check: the form's name, the check's name, and the label."""
 EXAMPLES: Mapping[str, str] = {
@@ -87,7 +87,7 @@ class MilestoneForm(forms.Form):
         return bool(set(self.changed_data) - {"ORDER"})
 
     def _add_side(self, side: str) -> None:
-        none = _("none: people or a judge decide") if side == "reached" else _("not set")
+        none = _("people or a judge") if side == "reached" else _("not set")
         label = _("Reached when") if side == "reached" else _("Lost again when")
         self.fields[f"{side}_kind"] = forms.ChoiceField(
             label=label, choices=[("", none), *KINDS], required=False
@@ -121,7 +121,7 @@ class MilestoneForm(forms.Form):
     def clean_weight(self) -> float:
         weight: float = self.cleaned_data["weight"]
         if not weight > 0:
-            raise forms.ValidationError(_("Enter a number above 0."))
+            raise forms.ValidationError(_("Must be above %(limit)s.") % {"limit": 0})
         return weight
 
     def clean(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class MilestoneForm(forms.Form):
         checks = {side: self._check(side, cleaned) for side in SIDES}
         if checks["reached"] is None:
             if checks["lost"] is not None:
-                self.add_error("reached_kind", _("Set first when it is reached."))
+                self.add_error("reached_kind", _("Required."))
             return None
         try:
             return Rule.model_validate(
@@ -284,7 +284,7 @@ class MilestoneFileForm(forms.Form):
     """A file of milestones."""
 
     file = forms.FileField(
-        label=gettext_lazy("File of milestones (JSON)"),
+        label=gettext_lazy("File"),
         widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
     )
 

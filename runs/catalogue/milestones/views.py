@@ -212,7 +212,7 @@ def _save(request: AppRequest, task: Task, rows: MilestoneFormSet) -> bool:
             ),
         )
         return False
-    messages.success(request, _("Milestones saved.") if changed else _("No changes."))
+    messages.success(request, _("Saved.") if changed else _("No changes."))
     return True
 
 

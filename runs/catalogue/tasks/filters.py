@@ -100,7 +100,7 @@ class TaskFilter(AddressFilter):
 
     @cached_property
     def choice_lists(self) -> dict[str, Choices]:
-        patched = [(YES, _("in any way")), *TaskRevision.Category.choices, (NO, _("not patched"))]
+        patched = [(YES, _("yes")), *TaskRevision.Category.choices, (NO, _("no"))]
         return {
             "task_set": _task_sets,
             "site": self._sites,

@@ -11,7 +11,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -74,22 +74,14 @@ def job_rows(jobs: Sequence[LearningJob]) -> list[dict[str, Any]]:
             "progress": progress_of(job),
             "cost": cost_in_words(job) if job.spent or job.n_unpriced else "—",
             "by_level": [
-                _counted(level, counts[job.pk, level.value])
+                gettext("%(label)s: %(value)s")
+                % {"label": level.label, "value": intcomma(counts[job.pk, level.value])}
                 for level in HintLevel
                 if counts[job.pk, level.value]
             ],
         }
         for job in jobs
     ]
-
-
-def _counted(level: HintLevel, n: int) -> str:
-    words = {
-        HintLevel.CONCRETE: ngettext("%(n)s concrete procedure", "%(n)s concrete procedures", n),
-        HintLevel.ABSTRACT: ngettext("%(n)s abstract procedure", "%(n)s abstract procedures", n),
-        HintLevel.INSIGHTS: ngettext("%(n)s general insight", "%(n)s general insights", n),
-    }
-    return words[level] % {"n": intcomma(n)}
 
 
 def hint_job_context(job: LearningJob, user: User) -> dict[str, Any]:

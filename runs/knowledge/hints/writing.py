@@ -63,7 +63,7 @@ class HintWriting(Learning):
         params = HintParams.model_validate(job.params)
         keys = [f"{run} {level}" for run in params.runs for level in params.levels]
         if not keys:
-            raise WorkRefusedError(gettext_noop("There is no run to write hints from."))
+            raise WorkRefusedError(gettext_noop("None of these runs has ended and has steps."))
         return list(dict.fromkeys(keys))
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -74,7 +74,7 @@ class HintWriting(Learning):
         ended = Run.objects.ended()
         found = ended.select_related("task__task_set").in_bulk(wanted)
         if len(found) < len(wanted):
-            return Learned(problem=gettext_noop("The run is not there any more."))
+            return Learned(problem=gettext_noop("deleted"))
         runs = [found[each] for each in wanted]
         if not all(run.n_steps for run in runs):
             return Learned(problem=gettext_noop("the run has no steps"))

@@ -82,7 +82,6 @@ def knowledge_list_context(
         "experiment": experiment,
         "sites": distinct_values(KnowledgeSet, "site", MOST_SITES),
         "site": site or "",
-        "budget": BUDGET,
         "jobs": _newest_jobs(),
         "entries": entries_of_run(run, user) if run is not None else [],
     }

@@ -147,8 +147,8 @@ def _snapshot(words: str) -> dict[str, JsonValue]:
     if not found:
         known = ", ".join(str(row) for row in KnowledgeSet.objects.latest_versions()[:20])
         raise UnknownKnowledgeError(
-            _("There is no web knowledge %(name)s. There is: %(known)s.")
-            % {"name": words, "known": known or "–"}
+            _("There is no %(what)s %(name)s. There are: %(known)s.")
+            % {"what": _("web knowledge"), "name": words, "known": known or "–"}
         )
     try:
         told = [entry_of(row) for row in found[0].entries.for_agents()]

@@ -59,7 +59,7 @@ def with_arms(
     """
     if budgets and not any(map(_has_knowledge, agents)):
         raise PlanError(
-            _("None of the agents has web knowledge, so there is nothing that a budget could cut."),
+            _("None of the agents has web knowledge."),
             "budgets",
         )
     limits: Sequence[int | None] = step_limits if len(step_limits) > 1 else (None,)
@@ -99,7 +99,5 @@ def _parts(words: str, field: str) -> list[str]:
 def _number(text: str, most: int, field: str, least: int = 1) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most:
         return int(text)
-    words = _("%(value)s: enter whole numbers from %(least)d to %(most)d.")
-    if field == "budgets":
-        words = _("%(value)s: enter whole numbers from %(least)d to %(most)d, or none.")
-    raise PlanError(words % {"value": text[:40], "least": least, "most": most}, field)
+    words = _("Enter a whole number from %(low)s to %(high)s.") % {"low": least, "high": most}
+    raise PlanError(_("%(label)s: %(value)s") % {"label": text[:40], "value": words}, field)

@@ -58,10 +58,10 @@ class ExperimentForm(forms.Form):
     )
     task_set = forms.ChoiceField(label=_("task set"))
     sites = forms.MultipleChoiceField(
-        label=_("Sites"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("site"), required=False, widget=forms.CheckboxSelectMultiple
     )
     kinds = forms.MultipleChoiceField(
-        label=_("Evaluations"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("evaluation"), required=False, widget=forms.CheckboxSelectMultiple
     )
     tasks = forms.CharField(
         label=_("Only these tasks"),
@@ -74,7 +74,7 @@ class ExperimentForm(forms.Form):
         label=_("Leave out tasks marked infeasible"), required=False, initial=True
     )
     agents = forms.MultipleChoiceField(
-        label=_("Agents"),
+        label=_("agent"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -92,7 +92,7 @@ class ExperimentForm(forms.Form):
         initial=1,
     )
     seeds = forms.CharField(
-        label=_("Seeds"),
+        label=_("seed"),
         required=False,
         max_length=2000,
         help_text=_(
@@ -106,8 +106,8 @@ class ExperimentForm(forms.Form):
         max_length=200,
         widget=forms.TextInput(attrs={"list": "step-limits"}),
         help_text=_(
-            "Usually 30, 50 or 100. Several, such as 10, 20, 30, are compared. Leave empty "
-            "to use the limit of the task or agent."
+            "Several, such as 10, 20, 30, are compared. Leave empty to use the limit of the task "
+            "or agent."
         ),
     )
     budgets = forms.CharField(
@@ -132,7 +132,7 @@ class ExperimentForm(forms.Form):
         max_value=1000,
         help_text=_("Leave empty for one per browser."),
     )
-    in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
+    in_background = forms.BooleanField(label=_("when nothing else waits"), required=False)
     waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 

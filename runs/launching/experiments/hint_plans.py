@@ -184,10 +184,9 @@ def plan_hints(plan: Plan, pool: HintPool, relatednesses: Sequence[Relatedness])
     if plan.tasks and not found.tasks:
         raise PlanError(
             _(
-                "No task has a source at every relatedness among the %(n)d source tasks of these "
-                "hints. Have hints written for more tasks, or choose fewer conditions."
+                "No task has a source at every relatedness. Write hints for more tasks, or choose "
+                "fewer conditions."
             )
-            % {"n": pool.n_tasks}
         )
     return HintPlan(
         plan=replace(plan, tasks=found.tasks),

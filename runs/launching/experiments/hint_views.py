@@ -72,7 +72,7 @@ class HintExperimentForm(ExperimentForm):
 
     job = forms.ChoiceField(label=_("hints"))
     levels = forms.MultipleChoiceField(
-        label=_("Levels"),
+        label=_("level"),
         choices=HintLevel.choices,
         initial=HintLevel.values,
         widget=forms.CheckboxSelectMultiple,
@@ -90,7 +90,7 @@ class HintExperimentForm(ExperimentForm):
         label=_("agent"), required=False, widget=forms.RadioSelect
     )
     more_agents = forms.CharField(
-        label=_("Or another configuration"),
+        label=_("Further configurations"),
         required=False,
         max_length=100_000,
         widget=forms.TextInput(attrs={"class": "mono"}),
@@ -104,9 +104,7 @@ class HintExperimentForm(ExperimentForm):
         offer(self, "job", [(pk, job_words(job)) for pk, job in self._jobs.items()])
         offer(self, "agents", hint_agent_choices(user))
         # One agent is compared with itself: its limits are no arms.
-        self.fields["max_steps"].help_text = _(
-            "Usually 30, 50 or 100. Leave empty to use the limit of the task or agent."
-        )
+        self.fields["max_steps"].help_text = ""
         self.fields["budgets"].help_text = _(
             "For agents with web knowledge; none gives all entries. Leave empty to use the "
             "configured budget."
@@ -121,7 +119,7 @@ class HintExperimentForm(ExperimentForm):
                 self.add_error(name, _("Choose one."))
         chosen = self.cleaned_data.get("agents")
         if not chosen and not (self.cleaned_data.get("more_agents") or "").strip():
-            self.add_error("agents", _("Choose an agent."))
+            self.add_error("agents", _("Choose one."))
         self.cleaned_data["agents"] = [chosen] if chosen else []
         cleaned = super().clean()
         if self.plan is not None and not self.errors.keys() - {"name"}:

@@ -122,24 +122,14 @@ def demand_size(plan: Plan) -> None:
     if not plan.tasks:
         raise PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
     if not plan.agents:
-        raise PlanError(_("Choose an agent."), "agents")
+        raise PlanError(_("Choose at least one."), "agents")
     if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
         words = _("An agent is chosen twice with the same configuration.")
         raise PlanError(words, "agents")
     if plan.n_runs > MAX_RUNS:
-        sizes = {
-            "n": plan.n_runs,
-            "tasks": len(plan.tasks),
-            "agents": len(plan.agents),
-            "trials": plan.trials,
-            "max": MAX_RUNS,
-        }
         raise PlanError(
-            _(
-                "These would be %(n)d runs (%(tasks)d tasks × %(agents)d agents × %(trials)d"
-                " trials); at most %(max)d can be launched at once."
-            )
-            % sizes
+            _("At most %(max)d runs at once; these are %(n)d.")
+            % {"n": plan.n_runs, "max": MAX_RUNS}
         )
 
 
@@ -160,11 +150,11 @@ def read_seeds(words: str, trials: int) -> Seeds:
         highest = max(seeds.given)
         if len(seeds.given) != trials:
             raise PlanError(
-                _("%(words)s are %(n)d seeds for %(trials)d trials. Give one for each trial.")
+                _("%(words)s are %(n)d seeds for %(trials)d trials.")
                 % {"words": words, "n": len(seeds.given), "trials": trials}
             )
     if highest >= MAX_SEED:
-        raise PlanError(_("Seeds must be less than %(max)d.") % {"max": MAX_SEED})
+        raise PlanError(_("Must be at most %(limit)s.") % {"limit": MAX_SEED - 1})
     return seeds
 
 
@@ -176,7 +166,7 @@ def seed_list(words: str) -> Seeds:
     """
     seeds = tuple(_listed(words.replace(" ", "")))
     if len(set(seeds)) < len(seeds) or len(seeds) > MAX_TRIALS:
-        words = _("Give at most %(max)d seeds, each once.") % {"max": MAX_TRIALS}
+        words = _("Enter at most %(most)d values, each once.") % {"most": MAX_TRIALS}
         raise PlanError(words)
     return read_seeds(",".join(map(str, seeds)), len(seeds))
 
@@ -228,8 +218,7 @@ def hint_agent_choices(user: User) -> list[tuple[str, str]]:
 
 def _model_choice(named: tuple[str, AgentChoice]) -> tuple[str, str]:
     name, agent = named
-    words = _("%(agent)s: the language model decides") % {"agent": agent_in_words(agent)}
-    return f"{MODEL}{name}", words
+    return f"{MODEL}{name}", agent_in_words(agent)
 
 
 def chosen_agents(
@@ -262,11 +251,11 @@ def read_agent(words: str) -> AgentRecord:
     try:
         config = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise PlanError(
-            _("%(words)s: invalid JSON (%(why)s).") % {"words": words, "why": error}
-        ) from None
+        why = _("Invalid JSON: %(why)s.") % {"why": error}
+        raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why}) from None
     if not isinstance(config, dict):
-        raise PlanError(_("%(words)s: a configuration is a JSON object.") % {"words": words})
+        why = _("Input should be a valid %(type)s") % {"type": "object"}
+        raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why})
     return _made(name.strip(), config)
 
 

@@ -77,8 +77,8 @@ def _of_set(name: str, user: User | None) -> list[Task]:
     if row is None:
         known = listed(task_set_choices())
         raise PlanError(
-            _("There is no task set %(name)s. There are: %(known)s.")
-            % {"name": name, "known": known}
+            _("There is no %(what)s %(name)s. There are: %(known)s.")
+            % {"what": _("task set"), "name": name, "known": known}
         )
     return list(_shown(row, user).in_order())
 

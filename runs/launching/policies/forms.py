@@ -88,7 +88,7 @@ class PolicyForm(forms.Form):
     )
 
     retries = forms.ChoiceField(
-        label=gettext_lazy("infrastructure errors"),
+        label=gettext_lazy("infrastructure error"),
         widget=forms.RadioSelect,
         choices=[
             (Retries.AS_SET, gettext_lazy("default settings")),
@@ -130,10 +130,7 @@ class PolicyForm(forms.Form):
         _WATCH.loop_longest,
         min_value=2,
         max_value=1000,
-        help_text=gettext_lazy(
-            "A block must repeat within it, so it may have half as many steps: 12 of 25. For a "
-            "period of 13, enter 26."
-        ),
+        help_text=gettext_lazy("A block must repeat within it: a period of 13 needs 26."),
     )
     compare = forms.ChoiceField(
         label=gettext_lazy("Steps of a loop are compared by"),
@@ -197,7 +194,7 @@ class PolicyForm(forms.Form):
     batch_runs = _number(gettext_lazy("runs"), min_value=1, max_value=10**9)
     batch_tokens = _number(gettext_lazy("tokens"), min_value=1, max_value=10**12)
     batch_dollars = _dollars()
-    batch_seconds = _number(gettext_lazy("total seconds"), min_value=1, max_value=10**8)
+    batch_seconds = _number(gettext_lazy("seconds"), min_value=1, max_value=10**8)
 
     RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")
     LOOK_FIELDS = ("on_loop", "loop_shortest", "loop_longest", "on_false_completion")
@@ -231,15 +228,11 @@ class PolicyForm(forms.Form):
         if self.errors or not self.rules.is_valid():
             return cleaned
         if cleaned["retries"] == Retries.OWN and cleaned["backoff_cap_s"] < cleaned["backoff_s"]:
-            self.add_error("backoff_cap_s", _("This must not be less than the first wait."))
+            least = {"limit": cleaned["backoff_s"]}
+            self.add_error("backoff_cap_s", _("Must be at least %(limit)s.") % least)
         if cleaned["watch"] == Watch.YES and cleaned["loop_shortest"] > cleaned["loop_longest"]:
-            self.add_error(
-                "loop_longest",
-                _(
-                    "This must not be less than the shortest loop. Blocks of up to half as many "
-                    "steps are found."
-                ),
-            )
+            least = {"limit": cleaned["loop_shortest"]}
+            self.add_error("loop_longest", _("Must be at least %(limit)s.") % least)
         if self.errors:
             return cleaned
         try:

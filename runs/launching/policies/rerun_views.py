@@ -43,6 +43,7 @@ SELECTED = "selected"
 STUDY, EXPERIMENT = "study", "experiment"
 MOST_OFFERED = 300
 """Studies, and experiments, in the menu: the newest, and the one that the address names."""
+GONE = gettext_lazy("This no longer exists, or you may not see it.")
 
 
 class DryRunForm(forms.Form):
@@ -51,17 +52,15 @@ class DryRunForm(forms.Form):
     policy = forms.ChoiceField(
         label=gettext_lazy("Policy"),
         error_messages={
-            "required": gettext_lazy("Choose a policy."),
-            "invalid_choice": gettext_lazy("There is no such policy with rerun rules."),
+            "required": gettext_lazy("Choose one."),
+            "invalid_choice": GONE,
         },
     )
     source = forms.ChoiceField(
         label=gettext_lazy("runs"),
         error_messages={
-            "required": gettext_lazy("Choose a study or an experiment."),
-            "invalid_choice": gettext_lazy(
-                "There is no such study or experiment, or you may not see it."
-            ),
+            "required": gettext_lazy("Choose one."),
+            "invalid_choice": GONE,
         },
     )
     token = forms.UUIDField(widget=forms.HiddenInput, required=False)
@@ -126,7 +125,7 @@ class DryRunForm(forms.Form):
         else:
             runs = Run.objects.filter(experiment=int(key))
         if runs is None:
-            raise forms.ValidationError(_("There is no such study for you."))
+            raise forms.ValidationError(GONE)
         # A rerun by a rule is looked at through the run that it came from.
         cleaned["runs"] = runs.filter(superseded=False)
         return cleaned

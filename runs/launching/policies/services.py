@@ -46,7 +46,7 @@ def _save(
     if last is not None and (body_of(last), last.description) == (body, description):
         return last
     if last is not None and is_new:
-        raise PolicyError(_("This policy exists. Open and edit it."))
+        raise PolicyError(_("This name is taken."))
     newest = versions.aggregate(newest=Max("version"))["newest"] or 0
     policy = RetryPolicy.objects.create(
         name=name,

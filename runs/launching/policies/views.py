@@ -227,5 +227,5 @@ def _save(request: AppRequest, form: PolicyForm, policy: RetryPolicy | None) -> 
     except PolicyError as error:
         form.add_error("name", str(error))
         return None
-    messages.success(request, _("%(policy)s saved.") % {"policy": saved})
+    messages.success(request, _("Saved."))
     return saved

@@ -31,7 +31,7 @@ class RerunForm(forms.Form):
     agent = forms.ChoiceField(
         label=_("agent"),
         required=False,
-        error_messages={"required": _("Choose the agent that is to run.")},
+        error_messages={"required": _("Choose one.")},
     )
     seeds = forms.ChoiceField(
         label=_("seed"),
@@ -63,7 +63,6 @@ class RerunForm(forms.Form):
         label=_("experiment"),
         required=False,
         max_length=200,
-        help_text=_("Leave empty for none."),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 

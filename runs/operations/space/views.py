@@ -159,7 +159,7 @@ def _growth(added: list[tuple[date, int]]) -> SafeString:
             side.set_visible(False)
         axes.xaxis.set_gid(".axis")
         axes.yaxis.set_gid(".axis")
-        return as_picture(figure, _("Bytes added a day"))
+        return as_picture(figure, _("Growth"))
 
 
 may_manage = needs("runs.manage_space")

@@ -235,7 +235,7 @@ class RunTable(tables.Table):
         """What every box of a row has but its value."""
         return format_html(
             '<input type="checkbox" name="run" form="selection" aria-label="{}"',
-            _("Select this run"),
+            _("Select the row"),
         )
 
     def render_selected(self, value: UUID) -> SafeString:

@@ -40,8 +40,9 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     if run.is_active:
         return final
     if run.is_blind:
-        return final | {"words": _("end of the run")}
-    words = [_("ended: %(reason)s") % {"reason": run.get_end_reason_display()}]
+        return final | {"words": _("ended")}
+    reason = {"label": _("ended"), "value": run.get_end_reason_display()}
+    words = [_("%(label)s: %(value)s") % reason]
     if run.fault:
         words.append(
             _("%(fault)s, which does not count against the agent")

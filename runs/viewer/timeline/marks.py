@@ -86,7 +86,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
         return _way_back(event, run, steps)
     if event.kind == Event.Kind.MODEL_SWITCH:
         name = None if hides_something(run) else switched_to(event)
-        words = _("%(name)s took over") % {"name": name} if name else _("another model took over")
+        words = _("%(name)s took over") % {"name": name or _("other model")}
         return listed((words, span))
     if event.kind == Event.Kind.REPLAY_DIVERGED:
         return listed((why_diverged(event), span))
@@ -102,8 +102,9 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
 
 
 def _span(first: int, last: int) -> str:
-    words = _("step %(first)s") if first == last else _("steps %(first)s–%(last)s")  # noqa: RUF001 (a dash between numbers)
-    return words % {"first": first, "last": last}
+    if first == last:
+        return _("step %(n)s") % {"n": first}
+    return _("steps %(n)s") % {"n": f"{first}–{last}"}  # noqa: RUF001 (a dash between numbers)
 
 
 def _answer(event: Event, run: Run) -> str:
@@ -121,7 +122,7 @@ def _way_back(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     """Where a rollback led, and what it cost."""
     to = event.detail.get("to_step")
     if not isinstance(to, int):
-        return _("went back")
+        return _("back to an earlier step")
     if not isinstance(event.detail.get("replayed"), int):
         return _("back to step %(n)s") % {"n": to}
     words = _("back to the start")

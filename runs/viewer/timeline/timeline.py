@@ -177,9 +177,7 @@ def _words(*, is_active: bool) -> dict[str, str]:
     return {
         "no_action": _("no action"),
         "no_picture": _("No screenshot was recorded here."),
-        "no_steps": _("No step has been taken yet.")
-        if is_active
-        else _("No steps were recorded of this run."),
+        "no_steps": _("No steps.") if is_active else _("No steps."),
         "no_tree": _("No accessibility tree was recorded here."),
         "failed": _("error"),
         "superseded": _("abandoned"),
@@ -250,7 +248,7 @@ def course_of(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) -> li
     turns = [_turn(event, run) for event in sorted(known, key=_when)]
     if not run.is_active and not run.is_blind:
         sign = end_of(run, events, 0)["sign"]
-        end = _("recovered") if sign == "✓" else _end_words(run)
+        end = _("recovered") if sign == "✓" else run.get_end_reason_display()
         turns.append(Turn(sign, end, steps[-1]["i"], _ENDS.get(sign, "end")))
     return turns
 
@@ -266,19 +264,13 @@ def _turn(event: Event, run: Run) -> Turn:
     if event.kind == Event.Kind.ROLLBACK:
         to = event.detail.get("to_step")
         if isinstance(to, int):
-            return Turn(sign, _("back to %(n)s") % {"n": to}, to, event.kind)
-        return Turn(sign, _("went back"), step, event.kind)
+            return Turn(sign, _("back to step %(n)s") % {"n": to}, to, event.kind)
+        return Turn(sign, _("back to an earlier step"), step, event.kind)
     if event.kind == Event.Kind.MODEL_SWITCH:
         name = None if hides_something(run) else switched_to(event)
-        words = _("%(name)s took over") % {"name": name} if name else _("another model took over")
+        words = _("%(name)s took over") % {"name": name or _("other model")}
         return Turn(sign, words, step, event.kind)
     if event.kind == Event.Kind.REPLAY_DIVERGED:
         return Turn(sign, _("replay came to another page"), step, event.kind)
     words = _("stuck at %(n)s") if event.kind == Event.Kind.LOOP else _("declared done at %(n)s")
     return Turn(sign, words % {"n": event.last_step}, event.last_step, event.kind)
-
-
-def _end_words(run: Run) -> str:
-    if run.end_reason == Run.EndReason.RECOVERY_EXHAUSTED:
-        return _("out of attempts")
-    return str(run.get_end_reason_display())

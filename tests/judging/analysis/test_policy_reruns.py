@@ -284,10 +284,10 @@ def test_the_page_takes_a_study_and_selected_runs() -> None:
     assert "would be rerun</h2>" not in bare.content.decode()
     for query in ({"source": "study:9999"}, {"policy": str(policy.pk), "source": "study:9999"}):
         text = client.get(url, query).content.decode()
-        assert "There is no such study or experiment, or you may not see it." in text
-        assert "Choose a policy." not in text
+        assert "This no longer exists, or you may not see it." in text
+        assert "Choose one." not in text
     wrong = client.get(url, {"policy": "9999"}).content.decode()
-    assert "There is no such policy with rerun rules." in wrong
+    assert "This no longer exists, or you may not see it." in wrong
 
 
 def command(*args: str) -> tuple[str, str]:

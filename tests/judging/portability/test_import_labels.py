@@ -84,14 +84,14 @@ class TestReading:
             (b"name;verdict\n", 1, "names no column"),
             (b"run_id,run_id\n", 1, "twice"),
             (b"run_id,at\n1,2\n\xff,3\n", 3, "UTF-8"),
-            (b'run_id,at\n1,"2\n', 2, "no CSV"),
-            (b'{"run_id": 1}\n[]\n', 2, "no JSON object"),
+            (b'run_id,at\n1,"2\n', 2, "as CSV"),
+            (b'{"run_id": 1}\n[]\n', 2, "not a JSON object"),
             (b'{"run_id": "\\u0000"}\n', 1, "cannot be stored"),
             (b'{"run_id": "\\ud800"}\n', 1, "cannot be stored"),
             (b'{"score": NaN}\n', 1, "cannot be stored"),
-            (b'{"raw": ' + b"[" * 99_999, 1, "no JSON"),
+            (b'{"raw": ' + b"[" * 99_999, 1, "as JSON"),
             (b'{"raw": ' + b"[" * 99 + b"]" * 99 + b"}", 1, "too deep"),
-            (b"run_id" + b"," * 4_000_001, 1, "longer than"),
+            (b"run_id" + b"," * 4_000_001, 1, "a line of more than"),
         ],
     )
     def test_what_cannot_be_read_is_told_by_line(self, content, line, reason):

@@ -199,7 +199,7 @@ class TestWhoMay:
         set_milestones(task=task, milestones=[PAID])
         page = client_of(engineer).get(f"/tasks/{task.pk}/").content.decode()
         assert "the page contains: Thanks" in page
-        assert "lost again when the agent does: go_back" in page
+        assert "Lost again when: the agent does: go_back" in page
 
     def test_who_judges_a_run_of_the_task_sees_and_changes_none(self, engineer: User):
         task = make_task("1")

@@ -148,15 +148,15 @@ class TestFiles:
             ),
             (
                 _milestones({"name": "a", "rule": {"reached_when": {"kind": "regex"}}}),
-                "task 1 “7”, milestone 1 “a”, rule.reached_when: Unknown check “regex”",
+                "task 1 “7”, milestone 1 “a”, rule.reached_when: Must be ",
             ),
             (
                 _milestones({"name": "a"}, {"name": "a"}),
-                "task 1 “7”: Two milestones are named “a”.",
+                "task 1 “7”: “a” appears twice.",
             ),
             (
                 {"tasks": [{"task": "7", "milestones": []}] * 2},
-                "tasks: Task 7 appears twice.",
+                "tasks: “7” appears twice.",
             ),
         ],
     )

@@ -102,8 +102,8 @@ def test_a_menu_says_how_many_tasks_each_choice_finds(engineer):
     assert counts(engineer, "site", "&q=once&site=map") == {"map": "0", "shopping": "1"}
     assert counts(engineer, "kind")["program_html"] == "1"
     assert counts(engineer, "infeasible") == {"yes": "1", "no": "2"}
-    assert counts(engineer, "patched")["in any way"] == "1"
-    assert counts(engineer, "patched")["not patched"] == "2"
+    assert counts(engineer, "patched")["yes"] == "1"
+    assert counts(engineer, "patched")["no"] == "2"
 
 
 def test_what_is_sealed_is_counted_nowhere(engineer):
@@ -209,7 +209,7 @@ def test_a_task_shows_what_is_expected(engineer, settings):
     for words in ("zq-reference", "zq-note", "zq-url", "zq-locator", "zq-page"):
         assert words in shown
     assert "http://h:8023/a" in shown
-    assert "Not set on this deployment: reddit" in shown
+    assert "Not set in SITE_HOSTS: reddit" in shown
 
 
 def test_a_task_that_came_with_a_run_says_how_to_complete_it(engineer):
@@ -378,7 +378,7 @@ def test_other_versions_of_the_benchmark_are_sealed_by_the_tasks_id(engineer):
     make_study(runs=[make_run(task=stub, pictures=False)], annotators=[engineer])
     assert "zq-reference" not in page(engineer, f"/tasks/{audited.pk}/")
     assert "zq-reference" in page(engineer, f"/tasks/{other.pk}/")
-    assert "left out here" not in page(engineer, f"/tasks/sets/{other.task_set_id}/")
+    assert "you judge runs of them" not in page(engineer, f"/tasks/sets/{other.task_set_id}/")
 
 
 def test_what_waits_for_the_reader_is_looked_up_once_for_the_table(engineer):

@@ -114,7 +114,7 @@ def test_what_nobody_understood_comes_in_without_a_new_upload(settings, monkeypa
     assert answer.url == reading.get_absolute_url()
     assert client.post(reverse("runs:import_read_again", args=[job.pk])).url == answer.url
     import_upload(reading.pk)
-    assert "new: not understood or not found before" in client.get(answer.url).content.decode()
+    assert "<dd>new</dd>" in client.get(answer.url).content.decode()
     reading.refresh_from_db()
     assert stored(reading).report["counts"]["imported"] == 2
     assert Path(job.path).exists()

@@ -118,8 +118,8 @@ def test_a_file_without_runs_is_told(client, engineer, tmp_path):
     assert (job.state, job.report["counts"]["rejected"]) == ("finished", 1)
     page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
     assert "neither a readable zip nor JSON" in page
-    assert "Nothing imported" in page
-    assert "nothing imported" in client.get(URL).content.decode()
+    assert "Nothing to import" in page
+    assert "nothing to import" in client.get(URL).content.decode()
 
 
 def test_a_file_of_no_known_format_lists_those_there_are(client, engineer):

@@ -145,7 +145,7 @@ def test_who_lacks_a_role_reads_which_it_takes_and_gets_back(client: Client) -> 
     answer = client.get("/imports/", headers={"Referer": "http://testserver/studies/?page=2"})
     page = answer.content.decode()
     assert answer.status_code == 403
-    assert "This is for these roles: admin, engineer." in page
+    assert "Ask an administrator for one of these roles: admin, engineer." in page
     assert '<a class="button primary" href="/studies/">Back</a>' in page
     elsewhere = client.get("/imports/", headers={"Referer": "http://elsewhere.test/studies/"})
     assert "/studies/" not in elsewhere.content.decode().partition("<main")[2]

@@ -102,14 +102,15 @@ def test_a_wrong_address_says_so(user):
     assert "Not found" in response.content.decode()
 
 
-def test_what_is_missing_is_named_with_the_way_to_its_list():
+def test_what_is_missing_leads_to_its_list():
     client = client_of(make_user("annotator"))
     page = client.get(f"/runs/{UUID(int=0)}/")
     assert page.status_code == 404
     text = page.content.decode()
-    assert f"There is no run {UUID(int=0)}, or you may not see it." in text
+    assert "This no longer exists, or you may not see it." in text
     assert '<a class="button primary" href="/runs/">Runs</a>' in text
-    assert "Choose two runs to compare" in client.get("/runs/compare/").content.decode()
+    compared = client.get("/runs/compare/").content.decode()
+    assert '<a class="button primary" href="/runs/">Runs</a>' in compared
 
 
 def test_a_stale_form_says_what_to_do():

@@ -78,12 +78,12 @@ def test_a_job_shows_its_hints_by_source_and_each_hint_its_text(job: LearningJob
 
     listed = text(client, "runs:hint_list")
     assert "imported reward" in listed
-    assert "6 concrete procedures, 6 general insights" in listed
+    assert "concrete procedure: 6, general insights: 6" in listed
     assert "spent</td>" in listed
     LearningJob.objects.update(spent=0)
     assert "spent</td>" not in text(client, "runs:hint_list")
     page = text(client, "runs:hint_job", job.pk)
-    assert "6 sources" in page
+    assert 'Sources <span class="badge count">6<' in page
     hint = Hint.objects.get(level="concrete", source__task__external_id="levers.rowan")
     shown = text(client, "runs:hint_detail", hint.pk)
     assert "Click &quot;rowan lever&quot;." in shown
@@ -94,7 +94,7 @@ def test_a_job_shows_its_hints_by_source_and_each_hint_its_text(job: LearningJob
 def test_a_run_leads_to_the_hints_that_came_from_it(job: LearningJob) -> None:
     run = Run.objects.get(task__external_id="levers.rowan")
 
-    assert "2 hints from it" in text(engineer(), "runs:run_detail", run.pk)
+    assert "2 hints" in text(engineer(), "runs:run_detail", run.pk)
 
 
 def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> None:
@@ -102,7 +102,7 @@ def test_the_form_tells_what_it_takes_and_what_is_missing(job: LearningJob) -> N
     told = sent(engineer(), "estimate", job=job.pk, levels=levels).content.decode()
 
     assert "90 runs" in told  # 6 tasks × (4 + 1) × 3
-    assert "a source for every task" in told
+    assert "0 tasks without a source" in told
     assert "tokens at every step" in told
     wrong = sent(engineer("two"), "estimate", job=job.pk).content.decode()
     assert "No task has a source" in wrong  # no abstract ones were written
@@ -164,7 +164,7 @@ def test_old_jobs_keep_their_pages(job: LearningJob, monkeypatch: pytest.MonkeyP
     client = engineer()
 
     assert str(job.pk) not in text(client, "runs:hint_list")
-    assert "6 sources" in text(client, "runs:hint_job", job.pk)
+    assert 'Sources <span class="badge count">6<' in text(client, "runs:hint_job", job.pk)
 
 
 def test_hints_are_as_hidden_as_the_outcome_of_their_source(job: LearningJob) -> None:

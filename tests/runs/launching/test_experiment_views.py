@@ -85,12 +85,12 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
     [
         ({"name": ""}, "Required."),
         ({"tasks": "clicktest"}, "not among the selected"),
-        ({"agents": []}, "Choose an agent."),
+        ({"agents": []}, "Choose at least one."),
         ({"agents": ["no such"]}, "not one of the available choices"),
-        ({"more_agents": "looping:{"}, "invalid JSON"),
+        ({"more_agents": "looping:{"}, "Invalid JSON"),
         ({"seeds": "0-9"}, "10 seeds for 3 trials"),
         ({"trials": 0}, "Enter a whole number from 1 to 100."),
-        ({"tasks": "", "trials": 100, "seeds": ""}, "at most 10000"),
+        ({"tasks": "", "trials": 100, "seeds": ""}, "At most 10000"),
     ],
 )
 @pytest.mark.slow
@@ -109,12 +109,12 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     words = response.content.decode()
     assert "6 runs" in words
     assert "tasks × agents × trials: 2 × 1 × 3" in words
-    assert "none of these agents has run before" in words
+    assert "unknown: no such run yet" in words
     assert "asks no model" in words
     response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
     assert "Invalid seeds" in response.content.decode()
     nobody = engineer.post(NEW, sent(estimate="1", agents=[]), headers=HTMX).content.decode()
-    assert 'id="launch-problem" role="note">Choose an agent.' in nobody
+    assert 'id="launch-problem" role="note">Choose at least one.' in nobody
     assert 'disabled aria-describedby="launch-problem">Launch' in nobody
     assert "disabled aria" not in words
     assert not Experiment.objects.exists()
@@ -157,7 +157,7 @@ def test_progress_asks_again_only_while_something_moves(engineer: Client):
     resumed = engineer.post(address(experiment, "resume"), headers=HTMX).content.decode()
     assert "every 2s" in resumed
     cancelled = engineer.post(address(experiment, "cancel"), headers=HTMX).content.decode()
-    assert "being cancelled" in cancelled
+    assert "stopping …" in cancelled
     Run.objects.end_cancelled()
     ended = engineer.get(address(experiment, "progress")).content.decode()
     assert "every 2s" not in ended

@@ -190,6 +190,6 @@ def test_the_run_page_tells_how_the_sites_were(client: Client) -> None:
     run = make_run(record={"extra": {"sites": told}}, fault="http_5xx")
     client.force_login(make_user("engineer"))
     text = client.get(reverse("runs:run_detail", args=[run.pk])).content.decode()
-    assert "not ready at the end" in text
+    assert "<dd>not ready" in text
     assert "was not ready when this run ended" in text
     assert "server error (5xx)" in text

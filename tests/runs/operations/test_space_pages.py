@@ -64,7 +64,7 @@ class TestMeasuring:
         monkeypatch.setattr("runs.operations.space.measuring.ask_for", asked.append)
         for _looks_again_till_it_is_measured in range(2):
             page = client.get("/storage/").content.decode()
-            assert "Not measured yet" in page
+            assert "Storage is being measured" in page
             assert 'hx-trigger="every 2s"' in page
         assert asked == [MEASURE]
         measured = measure_space()

@@ -97,7 +97,7 @@ def test_whoever_judges_it_learns_neither_names_nor_the_end() -> None:
     Run.objects.filter(pk=run.pk).update(**ended, error_message="secret-crash", reward=0.4321)
     page = client.get(f"/runs/{run.pk}/live/?seen=1-0").content.decode()
     news = news_of(page)
-    assert news["final"]["words"] == "end of the run"
+    assert news["final"]["words"] == "ended"
     hidden = ("secret", "987654", "55.5", "0.4321", "step limit", "failure", "tokens")
     assert not [word for word in hidden if word in page]
 

@@ -45,11 +45,11 @@ def test_what_is_no_such_file_is_not_drawn(client: Client) -> None:
     assert ">Ok</li>" in shown
     # What the record names and this run does not hold is another run's.
     Attachment.objects.filter(run=damaged).delete()
-    assert "was not kept" in fragment(client, damaged)
+    assert "Not kept." in fragment(client, damaged)
 
 
 def test_other_runs_have_no_such_view(client: Client) -> None:
     run = make_run()
     page = client.get(reverse("runs:run_detail", args=[run.pk])).content.decode()
     assert 'data-view="seen"' not in page
-    assert "was not kept" in fragment(client, run)
+    assert "Not kept." in fragment(client, run)

@@ -87,7 +87,7 @@ def test_a_reply_sent_back_is_told_with_its_problem_and_no_prompt_twice(engineer
     )
     shown = page(run, engineer)
     assert shown.count("What now?") == 2  # the text, and its beginning on the closed line
-    assert "Call 2 of 2" in shown
+    assert "2 of 2" in shown
     assert "The first 2 messages are those of the call before." in shown
     assert "it has no &lt;action&gt;" in shown
     row = timeline_context(run, engineer)["timeline"]["data"]["steps"][0]
@@ -138,7 +138,7 @@ def test_pictures_of_other_runs_are_not_reached(engineer):
     other = make_picture("of another run")
     make_run(steps=[{"screenshot": other}])
     shown = page(run_with((prompt(("user", {"image_sha256": other.pk})), {}, None)), engineer)
-    assert "Picture not stored." in shown
+    assert "Not kept." in shown
     assert other.pk not in shown
 
 
@@ -147,18 +147,18 @@ def test_prompts_of_other_runs_are_not_reached(engineer):
     record = {"llm_calls": [{"model": "m", "request": recorded(secret, "request")}]}
     shown = page(make_run(steps=[{"record": record}]), engineer)
     assert "of another run" not in shown
-    assert "were not kept" in shown
+    assert "Not kept." in shown
 
 
 def test_calls_that_are_none_end_no_page(engineer):
     record = {"llm_calls": ["x", {}, {"model": "m", "cost": "dear"}, {"model": "a-model"}]}
     shown = page(make_run(steps=[{"record": record}]), engineer)
     assert "a-model" in shown
-    assert "were not kept" in shown
+    assert "Not kept." in shown
 
 
 def test_a_step_without_calls_says_so(engineer):
-    assert "No model was asked" in page(make_run(steps=1), engineer)
+    assert "Asks no model" in page(make_run(steps=1), engineer)
 
 
 @pytest.mark.parametrize("hides_identity", [True, False])

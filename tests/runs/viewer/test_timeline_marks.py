@@ -72,7 +72,7 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
     assert shown["data"]["events"][2]["to"] == 1
     assert [(turn.label, turn.step) for turn in shown["course"]] == [
         ("stuck at 3", 3),
-        ("back to 1", 1),
+        ("back to step 1", 1),
         ("secret-b took over", 5),
         ("recovered", 7),
     ]
@@ -98,9 +98,9 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     words = str(shown["data"]) + str(shown["course"])
     for secret in ("secret", "0.1234", "recovered", "no recovery", "false_completion", "diverged'"):
         assert secret not in words
-    assert "another model took over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
+    assert "other model took over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
     assert "the first model continues" in labels(run, engineer)
-    assert shown["data"]["final"]["words"] == "end of the run"
+    assert shown["data"]["final"]["words"] == "ended"
 
 
 @pytest.mark.parametrize(

@@ -56,14 +56,14 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("../out.txt", "path leads outside"),
-        ("a/../../out.txt", "path leads outside"),
-        ("/etc/passwd", "absolute path or forbidden character"),
-        ("C:/windows.txt", "path leads outside"),
-        ("a\\..\\b.txt", "absolute path or forbidden character"),
-        ("a//b.txt", "empty path segment"),
-        ("./a.txt", "empty path segment"),
-        ("a\nb.txt", "control character in the name"),
+        ("../out.txt", "leads outside"),
+        ("a/../../out.txt", "leads outside"),
+        ("/etc/passwd", "absolute path, empty segment or forbidden character"),
+        ("C:/windows.txt", "leads outside"),
+        ("a\\..\\b.txt", "absolute path, empty segment or forbidden character"),
+        ("a//b.txt", "absolute path, empty segment or forbidden character"),
+        ("./a.txt", "absolute path, empty segment or forbidden character"),
+        ("a\nb.txt", "absolute path, empty segment or forbidden character"),
         ("a/" * 40 + "b", "path too long or too deep"),
         ("a" * 501, "path too long or too deep"),
     ],
@@ -230,12 +230,12 @@ class TestFolders:
         assert tree.names == ("a.txt", "inside.txt")
         assert read_file(tree, "inside.txt", 10) == b"a"
         assert {problem.file: problem.reason for problem in tree.problems} == {
-            "again": "link to a folder",
+            "again": "not a regular file",
             "broken": "link that leads nowhere",
-            "etc": "link that leaves the folder",
-            "outside.txt": "link that leaves the folder",
+            "etc": "leads outside",
+            "outside.txt": "leads outside",
             "pipe": "not a regular file",
-            "relative.txt": "link that leaves the folder",
+            "relative.txt": "leads outside",
         }
 
     def test_a_file_that_becomes_a_link_is_not_followed(self, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_texts_that_nothing_holds(text):
     bad = replace(bundle, run=bundle.run.model_copy(update={"models": (text,)}))
     refused = why_refused(bad, Bounds())
     assert refused is not None
-    assert (refused.field, refused.reason) == ("models", "holds a NUL or half a character")
+    assert (refused.field, refused.reason) == ("models", "holds invisible or incomplete characters")
 
 
 def test_names_of_models_are_storable():

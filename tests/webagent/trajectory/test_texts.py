@@ -91,7 +91,7 @@ def test_a_lone_document_is_refused_by_its_encoding(
 def test_json_that_is_no_object_is_called_so(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.json").write_bytes(content)
     (refused,) = rejections(tmp_path / "a.json")
-    assert refused.reason == "neither an object nor an array"
+    assert refused.reason == "not a JSON object"
 
 
 def test_what_is_no_json_is_called_so(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ class ZipTree(NamedFiles[zipfile.ZipInfo]):
             raise
         except READ_ERRORS as error:
             self._archive.close()
-            raise TreeError(f"not a readable zip: {error}") from error
+            raise TreeError(f"cannot be read: {error}") from error
         super().__init__(label, members, refusals.problems)
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class ZipTree(NamedFiles[zipfile.ZipInfo]):
             packed = cast(io.RawIOBase, self._zip.open(file))
             return cast(BinaryIO, io.BufferedReader(packed, READ_CHUNK))
         except (*READ_ERRORS, RuntimeError) as error:
-            raise TreeError(f"damaged: {error}") from error
+            raise TreeError(f"cannot be read: {error}") from error
 
     def hashed(self, name: str) -> bytes | None:
         file = self._files.get(name)
@@ -170,7 +170,7 @@ class ZipTree(NamedFiles[zipfile.ZipInfo]):
         try:
             return self._stored(file, is_summed=False)
         except (*READ_ERRORS, RuntimeError) as error:
-            raise TreeError(f"damaged: {error}") from error
+            raise TreeError(f"cannot be read: {error}") from error
 
     def _stored(self, member: zipfile.ZipInfo, *, is_summed: bool) -> bytes:
         """All of a member that is not compressed, without the detours of `zipfile`."""
@@ -195,7 +195,7 @@ def _accepted(
             continue
         check_ratio(member.file_size, member.compress_size, bounds)
         if copies[member.filename] > 1:
-            refusals.add(member.filename[:NAME_SHOWN], "the name stands there twice")
+            refusals.add(member.filename[:NAME_SHOWN], "appears twice")
         elif reason := _why_member_is_refused(member, bounds):
             refusals.add(member.filename[:NAME_SHOWN], reason)
         else:
@@ -220,7 +220,7 @@ def gunzip(content: bytes, bounds: Bounds, limit: int) -> bytes:
             try:
                 piece = inflate.decompress(rest, 1 << 20)
             except zlib.error as error:
-                raise TreeError(f"not gzip, or damaged: {error}") from error
+                raise TreeError(f"cannot be read: {error}") from error
             rest = inflate.unconsumed_tail
             total += len(piece)
             if total > limit:
@@ -228,7 +228,7 @@ def gunzip(content: bytes, bounds: Bounds, limit: int) -> bytes:
             check_ratio(total, len(content), bounds)
             out.append(piece)
             if not piece and not rest and not inflate.eof:
-                raise TreeError("cut short")
+                raise TreeError("cut short: the end is missing")
         rest = inflate.unused_data.lstrip(b"\0")
     return b"".join(out)
 
@@ -270,7 +270,7 @@ class _CheckedFile:
     def read(self, size: int = -1) -> bytes:
         """Like a file."""
         if self.lists and size > self._listing_bytes:
-            raise BoundError("the listing of members is too long")
+            raise BoundError(f"more than {self._members} members")
         content = self._file.read(size)
         if (
             self.lists

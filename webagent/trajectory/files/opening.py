@@ -70,12 +70,12 @@ def why_unreadable(tree: Tree, bounds: Bounds) -> str | None:
         try:
             value = json.loads(written)
         except RecursionError:
-            return "no valid JSON: too deep"
+            return "nested too deeply"
         except ValueError as error:
             first = first or error
         else:
-            return None if isinstance(value, dict | list) else "neither an object nor an array"
-    return f"no valid JSON: {first}"
+            return None if isinstance(value, dict | list) else "not a JSON object"
+    return f"not readable as JSON: {first}"
 
 
 class LoneFileTree(NamedFiles[Path | BinaryIO]):
@@ -193,7 +193,7 @@ class CutZipTree(NamedFiles[_Member]):
             raise
         if not self.names:
             self.close()
-            raise TreeError("a zip that is cut short, with nothing whole in it")
+            raise TreeError("cut short: the end is missing")
 
     def close(self) -> None:
         if self._owned:
@@ -211,7 +211,7 @@ class CutZipTree(NamedFiles[_Member]):
             # For zlib a limit of 0 is none at all, and sizes may lie.
             unpacked = zlib.decompressobj(-15).decompress(packed, max(file.size, 1))
         except zlib.error as error:
-            raise TreeError(f"damaged: {error}") from error
+            raise TreeError(f"cannot be read: {error}") from error
         return io.BytesIO(unpacked[: file.size])
 
     def _scan(self, refusals: Refusals) -> dict[str, _Member]:
@@ -224,12 +224,14 @@ class CutZipTree(NamedFiles[_Member]):
             total += member.size
             if count > bounds.members:
                 raise BoundError(f"more than {bounds.members} members")
-            if max(member.size, member.packed) > bounds.member_bytes or total > bounds.total_bytes:
-                raise BoundError("more bytes than allowed when decompressed")
+            if max(member.size, member.packed) > bounds.member_bytes:
+                raise BoundError(f"more than {bounds.member_bytes} bytes")
+            if total > bounds.total_bytes:
+                raise BoundError(f"more than {bounds.total_bytes} bytes when decompressed")
             check_ratio(member.size, member.packed, bounds)
             reason = why_name_is_refused(name, bounds)
             if name in members:
-                reason = "the name stands there twice"
+                reason = "appears twice"
             if reason:
                 refusals.add(name[:NAME_SHOWN], reason)
             elif not name.endswith("/"):

@@ -75,7 +75,7 @@ class HidingTree:
 
     def open(self, name: str) -> BinaryIO:
         if name in self._hidden:
-            raise TreeError("not there")
+            raise TreeError("missing")
         return self._tree.open(name)
 
     def hashed(self, name: str) -> bytes | None:

@@ -137,7 +137,7 @@ def text_in_utf8(name: str, stream: BinaryIO) -> BinaryIO:
     except EncodingError as error:
         raise TreeError(str(error)) from error
     except READ_ERRORS as error:
-        raise TreeError(f"damaged: {error}") from error
+        raise TreeError(f"cannot be read: {error}") from error
 
 
 def _read_some(stream: BinaryIO) -> bytes:
@@ -146,20 +146,23 @@ def _read_some(stream: BinaryIO) -> bytes:
     except BoundError:
         raise
     except READ_ERRORS as error:
-        raise TreeError(f"damaged: {error}") from error
+        raise TreeError(f"cannot be read: {error}") from error
+
+
+FORBIDDEN_PATH = "absolute path, empty segment or forbidden character"
 
 
 def why_name_is_refused(name: str, bounds: Bounds) -> str | None:
     """Why a name from an archive is not taken; None if it is harmless."""
     parts = name.split("/")
     if not name or name.startswith("/") or "\\" in name or "\0" in name:
-        return "absolute path or forbidden character"
+        return FORBIDDEN_PATH
     if ".." in parts or (len(parts[0]) > 1 and parts[0][1] == ":"):
-        return "path leads outside"
+        return "leads outside"
     if any(part in ("", ".") for part in parts):
-        return "empty path segment"
+        return FORBIDDEN_PATH
     if _CONTROL.search(name):
-        return "control character in the name"
+        return FORBIDDEN_PATH
     if len(name) > bounds.path_chars or len(parts) > bounds.path_depth:
         return "path too long or too deep"
     return None
@@ -187,7 +190,7 @@ class NamedFiles(Generic[F]):
 
     def open(self, name: str) -> BinaryIO:
         if name not in self._files:
-            raise TreeError("not there")
+            raise TreeError("missing")
         return text_in_utf8(name, self._stream(self._files[name]))
 
     def hashed(self, name: str) -> bytes | None:  # noqa: ARG002 (of those that have a sum)
@@ -241,7 +244,7 @@ class FolderTree(NamedFiles[Path]):
             # The path was resolved; O_NOFOLLOW refuses one that became a link since.
             descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise TreeError(f"cannot be opened: {error.strerror}") from error
+            raise TreeError(f"cannot be read: {error.strerror}") from error
         return os.fdopen(descriptor, "rb")
 
     def _walk(self, folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
@@ -275,6 +278,4 @@ class FolderTree(NamedFiles[Path]):
         if inside and regular:
             yield name, target
         else:
-            self._refusals.add(
-                name, "link that leaves the folder" if not inside else "link to a folder"
-            )
+            self._refusals.add(name, "leads outside" if not inside else "not a regular file")

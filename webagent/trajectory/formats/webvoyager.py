@@ -83,19 +83,19 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
         )
 
 
-WEBVOYAGER = PlacesReader(FORMAT, "folders with an interact_messages.json (WebVoyager)", _places)
+WEBVOYAGER = PlacesReader(FORMAT, "interact_messages.json", _places)
 
 
 def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
     value = files.read_json(MESSAGES)
     if not isinstance(value, list):
-        raise unreadable(files, MESSAGES, MESSAGES, "", "no list of messages")
+        raise unreadable(files, MESSAGES, MESSAGES, "", "no list")
     told = read_task(value)
     files.redactor = Redactor(told.goal)
     messages = items(files.clean_json(value))
     replies = read_replies(messages)
     if not replies:
-        raise InputError("role", "no message of an assistant", file=MESSAGES)
+        raise InputError("role", "no message of an agent", file=MESSAGES)
     files.check_steps(len(replies), "role", "replies", MESSAGES)
     log = files.redactor.text(files.read_text(LOG))
     tokens = [(int(asked), int(replied)) for asked, replied in _TOKENS.findall(log)]

@@ -178,9 +178,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
         yield RunPlace(path=path, files=files, own=files.values(), file=traces[path], read=read)
 
 
-WONDERBREAD = PlacesReader(
-    FORMAT, "folders named `<task> @ <time>` with a JSON of that name that holds a trace", _places
-)
+WONDERBREAD = PlacesReader(FORMAT, "<task> @ <time>/*.json: trace", _places)
 
 
 def _bundle(path: str, file: str, files: RunFiles) -> RunBundle:

@@ -66,7 +66,7 @@ class AgentLabReader:
     """Every folder with an `exp_args.pkl` is a run, at any depth."""
 
     name = "agentlab"
-    signs = "folders with an exp_args.pkl (AgentLab, BrowserGym)"
+    signs = "exp_args.pkl"
     knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:

@@ -78,7 +78,7 @@ class AgentRewardBenchReader:
     """Every trajectory is a run; judgments and annotations are found by content."""
 
     name = FORMAT
-    signs = "JSON trajectories with benchmark, agent, goal and steps (AgentRewardBench)"
+    signs = "*.json: benchmark, agent, goal, steps"
     knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:

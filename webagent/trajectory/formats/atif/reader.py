@@ -147,14 +147,14 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
 def _bundle(tree: Tree, document: Document, files: RunFiles) -> RunBundle:
     value = mapping(files.read_json(document.name))
     if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
-        why = "no ATIF document"
+        why = "not a JSON object"
         raise unreadable(files, document.name, document.name, "schema_version", why)
     paths = {path: file_beside(tree, document, path) for path in named_paths(value)}
     files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
     return restored(tree, files, value, document.name) or _foreign(files, document, value)
 
 
-ATIF = PlacesReader(FORMAT, "JSON documents whose schema_version begins with ATIF", _places)
+ATIF = PlacesReader(FORMAT, "*.json: schema_version ATIF-…", _places)
 
 
 def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:

@@ -64,9 +64,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
         )
 
 
-BROWSER_USE = PlacesReader(
-    FORMAT, "a JSON file with a history of model_output, result and state (browser-use)", _places
-)
+BROWSER_USE = PlacesReader(FORMAT, "*.json: history of model_output, result, state", _places)
 
 
 def _bundle(history: HistoryFile, files: RunFiles) -> RunBundle:

@@ -109,7 +109,7 @@ def _from_lines(content: str) -> Dump:
         found.model = found.model or text(mapping(value).get("model"))
         found.tools = found.tools or items(mapping(value).get("tools"))
     if not found.messages:
-        raise ValueError("neither a JSON document nor lines of JSON")
+        raise ValueError("not readable as JSON")
     if value is BROKEN:
         raise ValueError(CUT_SHORT)
     return found
@@ -149,9 +149,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
             yield RunPlace(path=name, files={name: name}, own=(name,), file=name, read=read)
 
 
-COMPUTER_USE = PlacesReader(
-    FORMAT, "JSON or JSON Lines with computer_call items, or tool_use of a computer", _places
-)
+COMPUTER_USE = PlacesReader(FORMAT, "*.json, *.jsonl: computer_call, tool_use", _places)
 
 
 def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
@@ -174,7 +172,7 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     task = _task(files, talk, pictures)
     steps = step_records(files, talk, dump, pictures)
     if not steps:
-        raise InputError("messages", "no turn of an agent in it", file=name)
+        raise InputError("messages", "no message of an agent", file=name)
     beside = {key: getattr(dump, key) for key in ("model", "system", "tools", "usage")}
     original = files.original(
         name.rpartition("/")[2], files.clean_json(beside | {"messages": messages})

@@ -214,7 +214,7 @@ def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:
 def _read(tree: Tree, name: str, bounds: Bounds) -> dict[str, Any]:
     value = _any(tree, name, bounds)
     if not isinstance(value, dict):
-        raise InputError("", "no JSON object", file=name)
+        raise InputError("", "not a JSON object", file=name)
     return value
 
 

@@ -65,7 +65,7 @@ class InspectReader:
     """Every sample in an Inspect log is a run."""
 
     name = FORMAT
-    signs = "an .eval archive or a .json log (Inspect AI)"
+    signs = "*.eval, *.json"
     knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:

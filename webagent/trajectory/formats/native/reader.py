@@ -46,7 +46,7 @@ class NativeReader:
     """Reads `manifest.json` with its JSON Lines and blobs, at the root or in subfolders."""
 
     name = "native"
-    signs = "a manifest.json that names the format, or runs.jsonl beside steps.jsonl"
+    signs = "manifest.json, runs.jsonl, steps.jsonl"
     knows_what_is_cut = True
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
@@ -160,7 +160,7 @@ class _NativeFile:
                 if run_id not in files[RUNS]
             )
             for name, run_id in islice(strays, self._bounds.problems):
-                reason = f"run {run_id[:200]} is not in {RUNS}"
+                reason = f"{run_id[:200]} is not in {RUNS}"
                 yield Problem(self._source, self._root + name, "run_id", reason)
         finally:
             for lines in files.values():
@@ -191,7 +191,7 @@ class _NativeFile:
         try:
             (number, line), *others = files[RUNS].get(run_id)
             if others:
-                raise InputError("id", "the id stands there twice", line=others[0][0])
+                raise InputError("id", "appears twice", line=others[0][0])
             n_steps = line.pop(N_STEPS, None)
             run = parsed(RunRecord, line, line=number)
             file = TASKS
@@ -223,7 +223,7 @@ class _NativeFile:
     def _task(self, task_id: str, tasks: Lines) -> TaskRecord:
         found = next(tasks.get(task_id), None)
         if found is None:
-            raise InputError("task_id", f"task {task_id} is not in {TASKS}")
+            raise InputError("task_id", f"{task_id} is not in {TASKS}")
         number, line = found
         return parsed(TaskRecord, line, line=number)
 
@@ -238,6 +238,6 @@ def _parse_all(
     records: list[R] = []
     for number, line in lines:
         if limit is not None and len(records) >= limit:
-            raise InputError("", f"more than {limit} lines for one run", line=number)
+            raise InputError("", f"more than {limit} lines", line=number)
         records.append(parsed(kind, line, line=number))
     return tuple(records)

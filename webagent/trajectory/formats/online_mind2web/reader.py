@@ -124,7 +124,7 @@ class OnlineMind2WebReader:
     """Every result file with a task_id and an action_history is a run."""
 
     name = FORMAT
-    signs = "result.json files with task_id and action_history (Online-Mind2Web)"
+    signs = "result.json: task_id, action_history"
     knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:

@@ -133,7 +133,7 @@ def read_events(lines: Iterable[bytes] | Iterable[str]) -> TraceEvents:
             _begin(events, event)
         _take(events, calls, event)
     if not events.version:
-        raise InputError("", "no line with the context's options")
+        raise InputError("", "does not begin with the context's options")
     events.calls = list(calls.values())
     events.put_in_order()
     return events

@@ -224,7 +224,7 @@ def _redacted_lines(content: bytes, redactor: Redactor, bodies: set[str]) -> byt
 FORMAT = "playwright_trace"
 
 
-PLAYWRIGHT = PlacesReader(FORMAT, "a trace.zip with .trace files (Playwright)", _places)
+PLAYWRIGHT = PlacesReader(FORMAT, "trace.zip: *.trace", _places)
 
 
 def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:

@@ -59,7 +59,7 @@ class WebArenaReader:
     """Every `render_<id>.html` of WebArena's runner is a run; logs and traces lie beside it."""
 
     name = FORMAT
-    signs = "render_<id>.html files beside logs (WebArena, VisualWebArena)"
+    signs = "render_<id>.html"
     knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:

@@ -84,10 +84,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
 
 
 WEBARENA_VERIFIED = PlacesReader(
-    FORMAT,
-    "folders with agent_response.json, eval_result.json, network.har (WebArena-Verified), or a HAR"
-    " by itself",
-    _places,
+    FORMAT, "agent_response.json, eval_result.json, network.har, *.har", _places
 )
 
 
