@@ -173,8 +173,9 @@ def test_bad_rows_of_a_file_are_named_and_nothing_is_stored(tmp_path: Path) -> N
 
 @pytest.mark.browser
 def test_recovery_on_miniwob(tmp_path: Path) -> None:
-    """With one task to go round in circles on instead of the file's four."""
-    found = tables(smaller(tmp_path, "miniwob-recovery", (FOUR, ONE)))
+    """With one task to go round in circles on instead of the file's four, and not for long."""
+    circles = ("max_steps = 20\npaper = {", "max_steps = 4\npaper = {")
+    found = tables(smaller(tmp_path, "miniwob-recovery", (FOUR, ONE), circles))
     vanilla, retry = found["figure-8"]
     assert vanilla["ours"] == 0  # it goes round in circles
     done = Run.objects.values_list("task__external_id", "outcome", "end_reason", "error_message")
@@ -189,8 +190,8 @@ def test_recovery_on_miniwob(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 def test_knowledge_and_hints_on_miniwob(tmp_path: Path) -> None:
-    """With one task, one trial and one level of hints less than the file has."""
-    trials = ("trials = 3\nhints.", "trials = 2\nhints.")
+    """With fewer tasks, trials, steps and levels of hints than the file has."""
+    trials = ("max_steps = 8\ntrials = 3\nhints.", "max_steps = 4\ntrials = 2\nhints.")
     levels = ('hints.levels = ["concrete", "insights"]', 'hints.levels = ["concrete"]')
     file = smaller(tmp_path, "miniwob-knowledge", (THREE, TWO), trials, levels)
     with own_model(tmp_path):
