@@ -9,8 +9,8 @@ import pytest
 from judging.models import Evaluation, Label, ReferenceVerdict, StudyItem
 from runs.exports.run_bundles import bundles_of
 from runs.models import AgentConfiguration, Experiment, Run, Step, Task, User
-from runs.operations.integrity import violations
 from tests.runs.factories import make_run
+from tests.runs.operations.integrity import everything_holds
 from tools.seed_scale import shares
 from tools.seed_scale.__main__ import main
 from tools.seed_scale.drawing import Drawn, draw_runs
@@ -68,7 +68,7 @@ def test_a_seeded_database_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert StudyItem.objects.count() > shares.LARGE_STUDY_SHARE * RUNS
     assert Label.objects.exists()
     assert ReferenceVerdict.objects.exists()
-    assert [str(violation) for violation in violations()] == []
+    everything_holds()
     given = [bundle.run.id for bundle in bundles_of(Run.objects.order_by("pk"))]
     assert given == [str(run.pk) for run in ended.order_by("pk")]
     assert main(["--runs", str(RUNS)]) == 1
