@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from runs.interface.pictures import LINE, as_picture, block, canvas, write
+from runs.interface.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,12 +84,12 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
 
 def _flip_part(side: int, kind: str, count: int) -> str:
     words = {
-        (REPAIRED, "fn"): _("%(n)s FN repaired"),
-        (REPAIRED, "fp"): _("%(n)s FP repaired"),
-        (NEW, "fn"): _("%(n)s new FN"),
-        (NEW, "fp"): _("%(n)s new FP"),
+        (REPAIRED, "fn"): _("FN repaired"),
+        (REPAIRED, "fp"): _("FP repaired"),
+        (NEW, "fn"): _("new FN"),
+        (NEW, "fp"): _("new FP"),
     }[side, kind]
-    return words % {"n": formats.number_format(count)}
+    return counted(words, count)
 
 
 def _flip_words(bar: FlipsBar) -> str:

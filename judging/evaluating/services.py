@@ -112,7 +112,7 @@ def estimate_in_words(expected: Estimate) -> str:
         "tokens": intcomma(expected.input_tokens + expected.output_tokens),
     }
     if expected.cost is None:
-        return _("%(asked)s; the file of models holds no price.") % {"asked": asked}
+        return _("%(name)s (price unknown)") % {"name": asked}
     return _("%(asked)s, at most about %(cost)s.") % {"asked": asked, "cost": money(expected.cost)}
 
 

@@ -288,5 +288,5 @@ def test_remarks_stand_on_the_timeline_of_a_dispute(open_page: OpenPage) -> None
     page = open_page("/disputes/", first)
     page.locator(".table a").first.click()
     expect(page.locator("#row-3 .mark")).to_contain_text("✎")
-    page.get_by_role("link", name="failed at step 3").click()
+    page.get_by_role("link", name="Failed at step 3").click()
     expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")

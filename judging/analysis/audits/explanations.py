@@ -44,7 +44,7 @@ _ANSWERS = {
     "unclear": ("unsure", gettext_lazy("unclear")),
     "not_applicable": ("not_applicable", gettext_lazy("not applicable")),
     "reached": ("passed", gettext_lazy("reached")),
-    "lost": ("unsure", gettext_lazy("lost again")),
+    "lost": ("unsure", gettext_lazy("lost")),
     "not_reached": ("failed", gettext_lazy("not reached")),
 }
 _SHOWN = (

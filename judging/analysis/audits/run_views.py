@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_safe
@@ -106,11 +107,15 @@ _HEADINGS = {Shown.FN: gettext_lazy("missed successes"), Shown.FP: gettext_lazy(
 _NONE_OF = {
     Shown.FN: (
         Shown.TP,
-        ngettext_lazy("Does not miss the only success", "Misses none of %(total)s successes", "n"),
+        ngettext_lazy(
+            "misses %(n)s of %(total)s success", "misses %(n)s of %(total)s successes", "counter"
+        ),
     ),
     Shown.FP: (
         Shown.TN,
-        ngettext_lazy("Does not pass the only failure", "Passes none of %(total)s failures", "n"),
+        ngettext_lazy(
+            "passes %(n)s of %(total)s failure", "passes %(n)s of %(total)s failures", "counter"
+        ),
     ),
 }
 """What an empty cell of errors says, by how many runs of the cell beside it."""
@@ -132,7 +137,7 @@ def _why_empty(
     if beside is None or not counts[beside]:
         return {}
     n = counts[beside]
-    return {"title": words % {"n": n, "total": intcomma(n)}}
+    return {"title": capfirst(words % {"counter": n, "n": 0, "total": intcomma(n)})}
 
 
 def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:

@@ -23,6 +23,7 @@ from judging.analysis.reports.report import Cell, Layout, Report
 from judging.analysis.reports.showing import Shown
 from judging.models import Evaluation, EvaluatorVersion
 from judging.statistics.figures import Share
+from runs.interface.words import counted
 from runs.launching.experiments.plans import Plan
 from runs.launching.experiments.services import Launched, launch_experiment
 from runs.models import Experiment, Task, User
@@ -109,7 +110,7 @@ def launch_controls(
 
 def controls(facts: Facts) -> Report:
     """One row an evaluator and control agent: what it lets through."""
-    found, words = controls_of(facts.scope), gettext("%(n)s no verdict")
+    found, no_verdict = controls_of(facts.scope), gettext("no verdict")
 
     def url(source: Source, control: str, passed: Share) -> str:
         standing = RunResult.SUCCESS if passed.count else ANY_DECIDED
@@ -127,7 +128,11 @@ def controls(facts: Facts) -> Report:
             [
                 each.source.name,
                 name,
-                Cell(passed, url(each.source, name, passed), words % {"n": n} if n else ""),
+                Cell(
+                    passed,
+                    url(each.source, name, passed),
+                    counted(no_verdict, n) if n else "",
+                ),
                 n,
                 each.all,
             ]

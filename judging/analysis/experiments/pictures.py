@@ -108,7 +108,7 @@ def _lengths(facts: Facts) -> dict[int, SafeString]:
     def row(each: Length) -> IntervalRow:
         steps = f"{each.first}-{each.last}"
         url = facts.url(each.configuration, steps=steps, standing=ANY_DECIDED)
-        name = ngettext("%(steps)s step", "%(steps)s steps", each.last) % {"steps": each.words}
+        name = ngettext("%(n)s step", "%(n)s steps", each.last) % {"n": each.words}
         return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
     rows: defaultdict[int, list[IntervalRow]] = defaultdict(list)

@@ -237,7 +237,7 @@ def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
     except PlanError as error:
         messages.error(request, str(error))
         return redirect("judging:experiment_detail", scope.experiment.pk)
-    messages.success(request, _("Controls started."))
+    messages.success(request, _("Started."))
     return redirect("judging:experiment_detail", launched.experiment.pk)
 
 

@@ -234,7 +234,7 @@ class PeopleFacts:
 
     @property
     def notes(self) -> list[str]:
-        judge = self.against.evaluator.shown if self.against else gettext("nobody")
+        judge = self.against.evaluator.shown if self.against else gettext("none")
         return [
             gettext("Judge: %(judge)s. %(rule)s") % {"judge": judge, "rule": self.rule},
             gettext("Tolerance: %(n)s points. Rates lie between 0 and 1.")

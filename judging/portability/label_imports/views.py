@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import filesizeformat
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -86,7 +87,7 @@ def label_import_row(sent: LabelImport) -> dict[str, Any]:
     """A file of labels in the table of all."""
     counts = sent.report.get("counts", {})
     cells: dict[str, object] = {
-        _("Rows"): counts.get("rows"),
+        capfirst(_("rows")): counts.get("rows"),
         _("new"): sent.n_new if counts and not counts["bad"] else None,
         _("Rejected"): counts.get("bad"),
     }

@@ -86,7 +86,7 @@ class LabelForm(forms.Form):
         widget=forms.RadioSelect,
     )
     rationale = forms.CharField(
-        label=_("Rationale"),
+        label=_("reason"),
         required=False,
         max_length=MAX_TEXT,
         widget=forms.Textarea(attrs={"rows": 4}),

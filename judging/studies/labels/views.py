@@ -148,7 +148,7 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
         return redirect("judging:study_detail", study.pk)
     if form.cleaned_data["version"] is not None:
-        messages.success(request, _("Label changed."))
+        messages.success(request, _("Saved."))
         return redirect("judging:study_detail", study.pk)
     return HttpResponseRedirect(request.path)  # this page, with the next run
 

@@ -188,7 +188,7 @@ def _picture(study: Study, comparison: Comparison) -> SafeString:
         for site in sites
     ]
     names = {"first": comparison.first.shown, "second": comparison.second.shown}
-    label = _("What %(second)s repairs and breaks of %(first)s") % names
+    label = _("%(second)s compared with %(first)s") % names
     return flips_picture(bars, label=label)
 
 

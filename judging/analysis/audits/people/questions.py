@@ -180,7 +180,7 @@ def questions_of(study: Study, answers: Sequence[Answer]) -> list[Question]:
 def _name(key: str, causes: Mapping[str, object]) -> str:
     if key.startswith(_CAUSE):
         cause = key.removeprefix(_CAUSE)
-        return gettext("Cause of failure: %(cause)s") % {"cause": causes.get(cause, cause)}
+        return f"{gettext('Causes of failure')}: {causes.get(cause, cause)}"
     return str(_NAMES[key]) if key in _NAMES else key.removeprefix(_FURTHER)
 
 

@@ -114,8 +114,8 @@ def thrown(stored: Setting, setting: Setting) -> str:
     """The switch in which they differ, in words; empty where there is none."""
     if rules := (stored.rules or frozenset()) ^ (setting.rules or frozenset()):
         rule = next(iter(rules))
-        on = _("%(rule)s, on") if rule in (setting.rules or ()) else _("%(rule)s, off")
-        return on % {"rule": _(LABELS[rule])}
+        state = _("on") if rule in (setting.rules or ()) else _("off")
+        return _("%(label)s: %(value)s") % {"label": _(LABELS[rule]), "value": state}
     if setting.stages != stored.stages:
         return listed(_STAGES[each] for each in setting.stages or ()) or _("no stage")
     if setting.tasks is None or setting.tasks == stored.tasks:

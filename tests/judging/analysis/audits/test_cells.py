@@ -76,8 +76,8 @@ def test_an_empty_cell_says_why(mixed: audited.Audited) -> None:
         open_page(client, "audit_cells", study.study.pk, judge.pk, cell).content.decode()
         for cell in ("fn", "fp")
     ]
-    assert "Misses none of 2 successes" in pages[0]
-    assert "Does not pass the only failure" in pages[1]
+    assert "Misses 0 of 2 successes" in pages[0]
+    assert "Passes 0 of 1 failure" in pages[1]
     silent = audited.evaluator("silent")
     page = open_page(client, "audit_cells", study.study.pk, silent.pk, "fn").content.decode()
     assert "No verdict on any run" in page

@@ -170,7 +170,7 @@ def task_pk(study: Study, name: str) -> int:
 def test_cost_of_judging_stands_beside_people_s_time(judged: Study) -> None:
     text = page(reader(), judged, wage=40)
     assert "known of 7 of 7" in text
-    assert "2.0 labels a run; 100 times the cost of the judge" in text  # 2 × 90 s × $40 / $0.02
+    assert "labels per run: 2.0; 100 times the cost of the judge" in text  # 2 × 90 s × $40 / $0.02
     assert "an assumption" in text
 
 
