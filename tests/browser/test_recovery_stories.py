@@ -243,10 +243,10 @@ def test_where_recovery_fails_twice_the_run_ends_with_its_reason(open_page, two_
     turns = page.locator(".course li")
     assert [re.sub(r"[0-9]+|^\W+", "", turn.inner_text()).strip() for turn in turns.all()] == [
         "stuck at",
-        "back to",
+        "back to step",
         "model-b took over",
         "stuck at",
-        "back to",
+        "back to step",
         "model-b took over",
         "stuck at",
         "stuck again after the last recovery",
