@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from judging.models import (
@@ -26,7 +27,7 @@ from judging.studies.ages import date_rows
 from judging.studies.disputes.services import add_message, decide
 from judging.studies.labels.assignment import skip
 from runs.models import Run
-from runs.operations.integrity import all_invariants
+from runs.operations.integrity import all_invariants, constraints_of, missing_constraints
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -275,3 +276,35 @@ def test_counters_stay_when_a_run_goes() -> None:
     for run in Run.objects.filter(evaluations__batch=batch):
         delete_run(run)
     assert found(batch) == []
+
+
+def test_constraints_are_read_as_django_reads_them() -> None:
+    with connection.cursor() as cursor:
+        for model in (Run, Evaluation, Assignment, Dispute, ReferenceVerdict):
+            table = model._meta.db_table
+            theirs = connection.introspection.get_constraints(cursor, table)
+            names, unique = constraints_of(cursor, table)
+            assert names >= {name for name in theirs if not name.startswith(("__", "fk_"))}
+            assert unique == {
+                tuple(each["columns"])
+                for each in theirs.values()
+                if each["unique"] or each["primary_key"]
+            }
+
+
+def test_constraints_that_are_lost_are_found() -> None:
+    assert list(missing_constraints()) == []
+    with connection.cursor() as cursor:
+        cursor.execute("DROP INDEX one_authoritative_verdict_per_run")
+        for table in ("runs_event", "runs_taskrevision"):
+            cursor.execute(f"DROP TABLE {table}")
+            cursor.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, task_id INTEGER)")
+    assert [(lost.model, lost.key, lost.why) for lost in missing_constraints()][:3] == [
+        (
+            "judging.ReferenceVerdict",
+            "one_authoritative_verdict_per_run",
+            "the database has lost this constraint",
+        ),
+        ("runs.Event", "event_span", "the database has lost this constraint"),
+        ("runs.TaskRevision", "task_id", "the database lets it repeat"),
+    ]
