@@ -103,7 +103,7 @@ FILTERS: Mapping[str, Filter] = {
         lambda value: Run.EndReason(value).label,
     ),
     "errors": Filter(_("errors of"), _errors_of, lambda value: Run.ErrorOrigin(value).label),
-    "mode": Filter(_("failure mode"), None, mode_words),
+    "mode": Filter(_("failure modes"), None, mode_words),
     "by": Filter(_("source"), None, lambda value: ModeSource(value).label),
     "task_set": Filter(
         _("task set"),

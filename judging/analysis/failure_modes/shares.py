@@ -167,7 +167,7 @@ NOTE = _(
 _COLUMNS = (
     CONFIGURATION,
     in_files("by"),
-    text("mode", _("failure mode"), show=lambda key: Shown(mode_words(key))),
+    text("mode", _("failure modes"), show=lambda key: Shown(mode_words(key))),
     share(keys=("runs", *SHARE_KEYS[1:])),
     in_files("failures"),
     in_files("not_told"),

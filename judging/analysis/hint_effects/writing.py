@@ -72,7 +72,7 @@ class HintWritingForm(forms.Form):
         help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
     )
     levels = forms.MultipleChoiceField(
-        label=gettext_lazy("Levels"),
+        label=gettext_lazy("level"),
         choices=HintLevel.choices,
         initial=HintLevel.values,
         widget=forms.CheckboxSelectMultiple,

@@ -169,7 +169,7 @@ def detectors(facts: AuditFacts) -> Report:
 
     return Report(
         columns=[
-            text("kind", _("anomaly"), show=lambda kind: Shown(str(KINDS[kind]))),
+            text("kind", _("anomalies"), show=lambda kind: Shown(str(KINDS[kind]))),
             text("detector", _("detector"), show=lambda key: Shown(names[key])),
             *(Column(each.value.replace("-", "_"), each.label) for each in DetectorCell),
             _rate("precision", _("precision")),
