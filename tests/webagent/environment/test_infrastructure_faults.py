@@ -114,25 +114,19 @@ def test_what_a_form_sent_is_never_sent_again(site: MoodySite) -> None:
 
 def test_other_errors_are_the_agents_business(site: MoodySite) -> None:
     site.always |= {"/none": 404, "/forbidden": 403}
-    with environment(site) as opened:
-        opened.reset(1)
-        for path in site.always:
-            assert opened.step(f"goto('{site.url}{path}')").observation.title.startswith("Error")
-        # An element that does not react in time was the agent's choice.
-        result = opened.step("click('999')")
-        assert result.error is not None
-        assert opened.describe().site_retries is None
-
-
-def test_an_error_page_of_a_foreign_site_is_the_agents_business(site: MoodySite) -> None:
     with MoodySite() as elsewhere:
         elsewhere.always["/"] = 503
         foreign = frozenset({f"127.0.0.1:{elsewhere.port}"})
         with environment(site, foreign=foreign) as opened:
             opened.reset(1)
-            seen = opened.step(f"goto('{elsewhere.url}/')").observation
-            assert seen.title == "Error 503"
+            for path in site.always:
+                seen = opened.step(f"goto('{site.url}{path}')").observation
+                assert seen.title.startswith("Error")
+            assert opened.step(f"goto('{elsewhere.url}/')").observation.title == "Error 503"
             assert elsewhere.statuses("/") == [503]
+            # An element that does not react in time was the agent's choice.
+            assert opened.step("click('999')").error is not None
+            assert opened.describe().site_retries is None
 
 
 def test_a_log_in_that_finds_no_form_is_told_apart(site: MoodySite) -> None:
