@@ -21,6 +21,7 @@ from pathlib import Path
 
 START_LIMIT_S = 60
 # Nothing need outlive the server, and what runs in the background takes the processor from tests.
+# The planner counts as in docker/compose.yaml.
 POSTGRESQL_SETTINGS = (
     "listen_addresses=127.0.0.1",
     "log_min_messages=fatal",
@@ -32,6 +33,7 @@ POSTGRESQL_SETTINGS = (
     "max_wal_size=4GB",
     "checkpoint_timeout=1h",
     "autovacuum=off",
+    "random_page_cost=1.1",
     "jit=off",
     "update_process_title=off",
 )
