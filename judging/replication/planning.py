@@ -50,15 +50,26 @@ class Group:
 
 
 def groups_of(file: StudyFile) -> list[Group]:
-    """The experiments that are to run, in the order of their first arms."""
-    found: dict[str, dict[str, Arm]] = {}
-    for key, arm in file.arms.items():
-        if arm.experiment:
-            continue
-        policy = arm.policy.to_json() if isinstance(arm.policy, PolicyBody) else arm.policy
-        alike = key if arm.hints else [arm.tasks, policy, arm.max_steps, arm.trials]
-        found.setdefault(json.dumps(alike, sort_keys=True), {})[key] = arm
+    """The experiments that are to run, in the order of their first arms.
+
+    An arm that waits for what is learned from others never shares an experiment with those.
+    """
+    alike = {key: _shared(key, arm) for key, arm in file.arms.items() if not arm.experiment}
+    found: dict[tuple[str, str], dict[str, Arm]] = {}
+    for key, shared in alike.items():
+        awaited = file.arms[key].knowledge
+        learning = file.learning.get(awaited.set) if awaited else None
+        is_source = learning and any(alike.get(source) == shared for source in learning.arms)
+        apart = awaited.set if awaited and is_source else ""
+        found.setdefault((shared, apart), {})[key] = file.arms[key]
     return [Group(file=file, arms=arms) for arms in found.values()]
+
+
+def _shared(key: str, arm: Arm) -> str:
+    """What arms of one experiment share, as text."""
+    policy = arm.policy.to_json() if isinstance(arm.policy, PolicyBody) else arm.policy
+    shared = key if arm.hints else [arm.tasks, policy, arm.max_steps, arm.trials]
+    return json.dumps(shared, sort_keys=True)
 
 
 class Planner:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from judging.replication.planning import groups_of
 from judging.replication.study_file import read_study_file, study_schema_text
 from judging.replication.study_parts import StudyFileError
 from tests.judging.replication import files
@@ -125,3 +126,34 @@ def test_tables_and_words_change_nothing_of_the_work() -> None:
     work = read_study_file(files.NEC.replace("WebArena sample,", "Another,").encode(), "a")
     assert before.work_hash == words.work_hash
     assert before.work_hash != work.work_hash
+
+
+LEARNS = files.text(
+    """
+[tasks.clicks]
+set = "miniwob"
+[arms.first]
+agent = "oracle"
+[arms.raw]
+agent = "generic"
+knowledge = { set = "lessons", kind = "raw" }
+[arms.plain]
+agent = "random"
+[arms.summarised]
+agent = "generic"
+knowledge = { set = "lessons", kind = "summarised" }
+[learning.lessons]
+kind = "knowledge"
+arms = ["first"]
+model = "m"
+summarise = true
+""",
+    files.JUDGED,
+    files.MATRIX,
+)
+
+
+def test_an_arm_that_learns_from_another_does_not_share_its_experiment() -> None:
+    """Neither could begin: it would wait for runs of the experiment that it is part of."""
+    groups = groups_of(read_study_file(LEARNS.encode(), "study.toml"))
+    assert [list(group.arms) for group in groups] == [["first", "plain"], ["raw", "summarised"]]
