@@ -78,6 +78,13 @@ WHOLE = (
     gettext_noop("is missing; a run without trajectory is named by task_set, task and agent"),
     gettext_noop("the run's labels settled it or are disputed in this study already"),
     gettext_noop("another verdict on this run is here already"),
+    # Python's reader of JSON, before the place
+    gettext_noop("Expecting value"),
+    gettext_noop("Extra data"),
+    gettext_noop("Expecting property name enclosed in double quotes"),
+    gettext_noop("Expecting ',' delimiter"),
+    gettext_noop("Expecting ':' delimiter"),
+    gettext_noop("Unterminated string starting at"),
     # Pydantic
     gettext_noop("Field required"),
     gettext_noop("Extra inputs are not permitted"),

@@ -91,6 +91,16 @@ _VIEWED = (
     "all verdicts",
     "what-if",
 )
+_TYPES = (
+    gettext_noop("string"),
+    gettext_noop("integer"),
+    gettext_noop("number"),
+    gettext_noop("boolean"),
+    gettext_noop("array"),
+    gettext_noop("tuple"),
+    gettext_noop("object"),
+    gettext_noop("dictionary"),
+)
 _WHOLE = (
     IMPORTED_REWARD,
     REFERENCE_VERDICT,
@@ -112,9 +122,10 @@ _SPAN = re.compile("[0-9]+(-[0-9]+)?")
 _VALUES = {
     **dict.fromkeys(("n", "due", "column", "at"), "[0-9]+"),
     "syntax": "JSON|CSV",
+    "type": "|".join(_TYPES),
     "what": "|".join(map(re.escape, (*_COUNTED, *_VIEWED, "agent"))),
 }
-"""What a part may be, where not everything. `what` and `reason` are worded, too."""
+"""What a part may be, where not everything. `what`, `type` and `reason` are worded, too."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is none of ours, and may be anybody's."""
 _PART = re.compile(r"%\\\((\w+)\\\)s")
@@ -138,6 +149,8 @@ def worded(written: str) -> str:
     sentence = _ONE.get(sentence, sentence) if is_one else sentence
     if what := parts.get("what"):
         parts = parts | {"what": _in_words(_ONE.get(what, what) if is_one else what)}
+    if kind := parts.get("type"):
+        parts = parts | {"type": _(kind)}
     if seen := parts.get("seen"):
         parts = parts | {"seen": _seen_in_words(seen)}
     if reason := parts.get("reason"):

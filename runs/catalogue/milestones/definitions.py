@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from runs.interface.listing import listed
+from runs.interface.stored_sentences import worded
 from runs.models import Milestone, Task
 from webagent.environment.placeholders import resolve
 from webagent.measures.sequence_matching import first_repeated
@@ -68,7 +69,7 @@ def _reason(fault: ErrorDetails) -> str:
 
 
 def _not_a(kind: str) -> str:
-    return _("Input should be a valid %(type)s") % {"type": kind}
+    return worded(f"Input should be a valid {kind}")
 
 
 _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
@@ -92,7 +93,7 @@ _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "string_too_long": lambda said: (
         _("Longer than %(most)s characters.") % {"most": said["max_length"]}
     ),
-    "too_long": lambda said: _("Must be at most %(limit)s.") % {"limit": said["max_length"]},
+    "too_long": lambda said: _("More than %(most)s.") % {"most": said["max_length"]},
     "greater_than": lambda said: _("Must be above %(limit)s.") % {"limit": f"{said['gt']:g}"},
     "less_than_equal": lambda said: _("Must be at most %(limit)s.") % {"limit": f"{said['le']:g}"},
     "value_error": lambda said: str(said["error"]),

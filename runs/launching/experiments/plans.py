@@ -254,7 +254,7 @@ def read_agent(words: str) -> AgentRecord:
         why = _("Invalid JSON: %(why)s.") % {"why": error}
         raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why}) from None
     if not isinstance(config, dict):
-        why = _("Input should be a valid %(type)s") % {"type": "object"}
+        why = _("not a JSON object")
         raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why})
     return _made(name.strip(), config)
 
