@@ -75,7 +75,9 @@ class AgentEstimate:
         if self.cost is not None:
             return ""
         if not self.is_priced:
-            return _("price unknown")
+            return _("unknown: the price of %(model)s is not in the file of models") % {
+                "model": self.model
+            }
         return _("unknown: no such run yet")
 
 

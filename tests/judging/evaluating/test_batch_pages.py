@@ -243,7 +243,7 @@ class TestWatching:
         other = audited.study("Other")
         client = client_of(audited.auditor())
         assert "imported-reward" in page(client, f"{address('batch_list')}?study={world.study.pk}")
-        assert "Nothing yet" in page(client, f"{address('batch_list')}?study={other.study.pk}")
+        assert "No batches yet" in page(client, f"{address('batch_list')}?study={other.study.pk}")
 
     @pytest.mark.parametrize("number", ["none", "9" * 30])
     def test_study_that_is_no_number_filters_nothing(
@@ -323,7 +323,7 @@ class TestWhoMay:
         client = client_of(user)
         assert client.get(address("batch_detail", batch.pk)).status_code == 404
         assert client.post(address("batch_cancel", batch.pk)).status_code == 404
-        assert "Nothing yet" in page(client, address("batch_list"))
+        assert "No batches yet" in page(client, address("batch_list"))
 
     def test_others_may_not(self, world: audited.Audited) -> None:
         client = client_of(audited.person("stranger"))

@@ -129,7 +129,7 @@ def test_strangers_find_nothing(dispute: Dispute) -> None:
             answer = client.get(address) if name == "dispute_detail" else client.post(address)
             assert answer.status_code == 404
         assert (
-            "Nothing yet" in client_of(user).get(reverse("judging:dispute_list")).content.decode()
+            "No disputes" in client_of(user).get(reverse("judging:dispute_list")).content.decode()
         )
 
 
@@ -164,7 +164,7 @@ def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Disput
     assert "<textarea" not in shown
     address = reverse("judging:overruled")
     assert "Empty." in client_of(overruled).get(address).content.decode()
-    assert "Nothing yet" in client_of(right).get(address).content.decode()
+    assert "No overruled labels" in client_of(right).get(address).content.decode()
     listed = client_of(overruled).get(reverse("judging:dispute_list")).content.decode()
     assert f'href="{address}">Your overruled labels (1)</a>' in listed
     assert (

@@ -122,7 +122,7 @@ def test_on_the_page_a_key_is_shown_once_and_revoked_by_its_owner_alone() -> Non
     client, other = Client(), Client()
     client.force_login(user)
     other.force_login(stranger)
-    assert "Nothing yet" in client.get("/tokens/").content.decode()
+    assert "No tokens yet" in client.get("/tokens/").content.decode()
     sent = {"name": "<b>mine", "scopes": ["runs:read", "verdicts:read"], "days": "30"}
     made = client.post("/tokens/", sent)
     token = ApiToken.objects.get()

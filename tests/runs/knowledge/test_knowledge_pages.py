@@ -119,7 +119,7 @@ def test_run_and_experiment_lead_to_what_they_taught_and_had(page: Client):
     both = text(page, f"/knowledge/?experiment={experiment.pk}")
     assert f"/knowledge/{taught.pk}/" in both
     assert f"/knowledge/{had.pk}/" in both
-    assert "Nothing yet" in text(page, f"/knowledge/?run={other.pk}")
+    assert "No knowledge yet" in text(page, f"/knowledge/?run={other.pk}")
     assert f"/runs/{user.pk}/" in text(page, f"/knowledge/{had.pk}/")
 
 

@@ -48,7 +48,7 @@ def test_a_stranger_sees_no_run():
     make_run(pictures=False)
     page = client_of(make_user("annotator")).get(URL)
     assert "data-run" not in page.content.decode()
-    assert "Nothing yet" in page.content.decode()
+    assert "No runs for you yet" in page.content.decode()
 
 
 def test_htmx_gets_the_table_alone_and_history_the_whole_page(engineer):
