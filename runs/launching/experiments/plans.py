@@ -122,7 +122,7 @@ def demand_size(plan: Plan) -> None:
     if not plan.tasks:
         raise PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
     if not plan.agents:
-        raise PlanError(_("Choose at least one."), "agents")
+        raise PlanError(_("Choose an agent."), "agents")
     if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
         words = _("An agent is chosen twice with the same configuration.")
         raise PlanError(words, "agents")

@@ -85,7 +85,7 @@ def test_a_form_launches_once_however_often_it_is_sent(engineer: Client):
     [
         ({"name": ""}, "Required."),
         ({"tasks": "clicktest"}, "not among the selected"),
-        ({"agents": []}, "Choose at least one."),
+        ({"agents": []}, "Choose an agent."),
         ({"agents": ["no such"]}, "not one of the available choices"),
         ({"more_agents": "looping:{"}, "Invalid JSON"),
         ({"seeds": "0-9"}, "10 seeds for 3 trials"),
@@ -114,7 +114,7 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
     assert "Invalid seeds" in response.content.decode()
     nobody = engineer.post(NEW, sent(estimate="1", agents=[]), headers=HTMX).content.decode()
-    assert 'id="launch-problem" role="note">Choose at least one.' in nobody
+    assert 'id="launch-problem" role="note">Choose an agent.' in nobody
     assert 'disabled aria-describedby="launch-problem">Launch' in nobody
     assert "disabled aria" not in words
     assert not Experiment.objects.exists()
