@@ -11,6 +11,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
+from runs.interface.listing import labelled
 from webagent.trajectory.reading import AUTO, format_names
 
 FORMAT_WORDS = {
@@ -78,11 +79,7 @@ class AnswerForm(forms.Form):
     def __init__(self, questions: Sequence[Mapping[str, Any]], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for question in map(in_own_words, questions):
-            none = (
-                "",
-                _("%(label)s: %(value)s")
-                % {"label": _("not set"), "value": question["unanswered"]},
-            )
+            none = ("", labelled(_("not set"), question["unanswered"]))
             self.fields[question["key"]] = forms.ChoiceField(
                 label=question["text"],
                 choices=[none, *question["choices"].items()],

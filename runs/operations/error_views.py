@@ -20,7 +20,7 @@ from django.utils.translation import gettext_noop
 
 from runs.accounts.actors import acting
 from runs.accounts.log_in import wait_of
-from runs.interface.listing import listed
+from runs.interface.listing import labelled, listed
 from runs.interface.permissions import RoleNeededError
 from runs.interface.words import duration
 from runs.models.parsing import QueryError
@@ -116,7 +116,7 @@ def _bad_query(request: HttpRequest, error: BadQueryError) -> HttpResponse:
     given = "&".join(f"{error.name}={value}" for value in rest.pop(error.name, []))
     query = f"?{rest.urlencode()}" if error.name and rest else ""
     given = Truncator(given or error.name).chars(80).replace("\0", "\N{REPLACEMENT CHARACTER}")
-    told = _("%(label)s: %(value)s") % {"label": given, "value": error.takes}
+    told = labelled(given, error.takes)
     return _message(
         request,
         404,
@@ -153,11 +153,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the account's role does not allow this, and which does; with the way back."""
-    text = ""
+    text = _("Ask an administrator for the role that you need.")
     if isinstance(exception, RoleNeededError):
         roles = [_(name) for name in _roles_with(exception.permissions)]
         told = _("Ask an administrator for one of these roles: %(roles)s.")
-        text = told % {"roles": listed(roles)} if roles else ""
+        text = told % {"roles": listed(roles)} if roles else text
     before = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(before, {request.get_host()})
     back = urlsplit(before).path if is_ours else ""

@@ -53,28 +53,6 @@ KEEP_TWO_ALIKE = r"""() => {
 }"""
 """Of rows with the same tags, classes and states a third has no other faults than the first two,
 and most of axe's time would go into them."""
-RUN_AXE = r"""rules => {
-  const looks = ["color", "backgroundColor", "backgroundImage", "opacity", "filter", "textShadow",
-    "fontSize", "fontWeight", "position", "visibility"];
-  const keys = new Map();
-  const times = new Map();
-  for (const element of document.querySelectorAll("*")) {
-    const style = getComputedStyle(element);
-    const disabled = (element.control ?? element).disabled || element.ariaDisabled;
-    const own = [element.tagName, element.getAttribute("class"), disabled,
-      ...looks.map(look => style[look]), keys.get(element.parentElement)].join();
-    if (!times.has(own)) times.set(own, { number: times.size, count: 0 });
-    const alike = times.get(own);
-    keys.set(element, alike.number);
-    const isShown = element.checkVisibility();
-    if (isShown && element.textContent.trim()) alike.count += 1;
-    element.toggleAttribute("data-seen", !isShown || alike.count > 2);
-  }
-  axe.configure({rules: [{id: "color-contrast", selector: "*:not([data-seen])"}]});
-  return axe.run({runOnly: rules, resultTypes: ["violations"]});
-}"""
-"""Of texts that look alike, as does all that they stand in, the contrast of two is measured: to do
-so for all would take most of axe's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +212,9 @@ def excess(page: Page) -> Iterator[str]:
 def faults(page: Page, screen: Screen) -> Iterator[str]:
     """What is wrong with the page on the screen that it is on, each fault in a line."""
     theme, *_size, rules = screen
-    found = page.evaluate(RUN_AXE, list(rules))
+    found = page.evaluate(
+        "rules => axe.run({runOnly: rules, resultTypes: ['violations']})", list(rules)
+    )
     for fault in found["violations"]:
         for node in fault["nodes"]:
             yield f"{theme}, {fault['id']} at {node['target']}: {node['failureSummary']}"

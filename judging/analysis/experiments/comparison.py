@@ -37,6 +37,7 @@ from judging.analysis.reports.showing import (
 )
 from judging.statistics.comparison import Difference, difference_of_shares, paired_difference
 from judging.statistics.figures import Share, Undefined
+from runs.interface.listing import labelled
 from runs.interface.words import duration, money
 
 MOST_LISTED = 200
@@ -148,30 +149,25 @@ def two_by_two(pairing: Pairing, url: Callable[[Cell], str]) -> dict[str, Any]:
     }
 
 
-def _of_which(what: str, which: str = "paired runs") -> str:
-    """What is compared, and over which runs; both are texts of other reports, too."""
-    return gettext("%(label)s: %(value)s") % {"label": gettext(what), "value": gettext(which)}
-
-
 def _differences(comparison: Comparison) -> Report:
     """How far the two sides lie apart, as the page shows it."""
-    pairing, names = comparison.pairing, comparison.names
+    pairing, names, paired = comparison.pairing, comparison.names, gettext("paired runs")
     rows: list[list[Any]] = [
         [
-            _of_which("accuracy", "all runs"),
+            labelled(gettext("accuracy"), gettext("all runs")),
             *(_share(each, percent_ends(each.interval)) for each in comparison.accuracies),
             comparison.difference,
         ],
-        [_of_which("accuracy"), *map(_share, pairing.successes), pairing.gain],
+        [labelled(gettext("accuracy"), paired), *map(_share, pairing.successes), pairing.gain],
     ]
     for words, key, amount, unit in (
-        ("time", "seconds", duration, "s"),
-        ("cost", "cost", money, "$"),
-        ("steps", "steps", lambda mean: decimals(1)(mean).text, ""),
+        (gettext("time"), "seconds", duration, "s"),
+        (gettext("cost"), "cost", money, "$"),
+        (gettext("steps"), "steps", lambda mean: decimals(1)(mean).text, ""),
     ):
         spent = comparison.spent[key]
         both = (Shown(amount(mean)) for mean in (spent.first, spent.second))
-        rows.append([_of_which(words), *both, _gap(spent, unit)])
+        rows.append([labelled(words, paired), *both, _gap(spent, unit)])
     return Report(
         columns=[
             text("figure", _("figure")),

@@ -260,7 +260,7 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
         context |= {"page": page, "comparison": compared, "kept": kept}
         context |= {"facts": facts, "source": facts.source}
     elif named := [letter for letter in "ab" if chosen[letter]]:
-        _side(request, named[0])  # answers 404 for what may not be seen
+        context["alone"] = _side(request, named[0]).scope.experiment.name
     return render(request, "judging/analysis/experiments/experiment_compare.html", context)
 
 

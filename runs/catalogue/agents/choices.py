@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 from pydantic import BaseModel, JsonValue
 
 from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, chosen_agent
-from runs.interface.listing import listed
+from runs.interface.listing import labelled, listed
 from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, User
 from runs.models.experiments import HINTS_KEY as HINTS
@@ -197,10 +197,7 @@ def setting_in_words(key: str, value: JsonValue) -> str:
         level, _between, rest = value.partition(".")
         with suppress(ValueError):  # a set of another origin keeps its key
             near = HintRelatedness(rest.partition(".")[0]).label
-            return _("%(label)s: %(value)s") % {
-                "label": _("hints"),
-                "value": listed([HintLevel(level).label, near]),
-            }
+            return labelled(_("hints"), listed([HintLevel(level).label, near]))
     if key == BUDGET and value is None:
         return _("all web knowledge, no budget")
     return f"{key}={value_in_words(value)}"

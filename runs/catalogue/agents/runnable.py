@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from runs.interface.listing import listed
+from runs.interface.listing import labelled, listed
 from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, KnowledgeSet, Run, Step, Task
 from runs.models.runs.run import hides_something
@@ -211,7 +211,7 @@ def rerun_offer(runs: Sequence[Run]) -> Offer:
     names = sorted({run.agent.name for run in same})
     words = None
     if same:
-        words = _("%(label)s: %(value)s") % {"label": _("as before"), "value": listed(names)}
+        words = labelled(_("as before"), listed(names))
     return Offer(words, list(problems), bool(tasks_can_run))
 
 

@@ -80,7 +80,8 @@ _REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "extra_forbidden": lambda _said: _("Unknown field."),
     "literal_error": lambda said: _("Must be %(expected)s.") % {"expected": said["expected"]},
     "union_tag_invalid": lambda said: (
-        _("Must be %(expected)s.") % {"expected": said["expected_tags"]}
+        _("Unknown check “%(tag)s”; known: %(expected)s.")
+        % {"tag": said["tag"], "expected": said["expected_tags"]}
     ),
     "union_tag_not_found": lambda _said: _("Name the check with “kind”."),
     "float_type": lambda _said: _not_a("number"),

@@ -15,6 +15,7 @@ from runs.catalogue.milestones.definitions import definition_of
 from runs.catalogue.milestones.forms import KINDS, STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
+from runs.interface.listing import labelled
 from runs.models import Milestone, Task, TaskRevision
 from webagent.environment.placeholders import resolve_text, sites_named
 from webagent.measures import sequence_matching
@@ -69,7 +70,7 @@ def check_in_words(check: Check) -> str:
 
 def _labelled(kind: str, value: str) -> str:
     """In the words of the form."""
-    return _("%(label)s: %(value)s") % {"label": dict(KINDS)[kind], "value": value}
+    return labelled(dict(KINDS)[kind], value)
 
 
 def _element(check: ElementCheck) -> str:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.fragments import AppRequest
+from runs.interface.listing import labelled
 from runs.interface.permissions import needs
 from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.hints.writing import HintParams, runs_of_job
@@ -74,8 +75,7 @@ def job_rows(jobs: Sequence[LearningJob]) -> list[dict[str, Any]]:
             "progress": progress_of(job),
             "cost": cost_in_words(job) if job.spent or job.n_unpriced else "—",
             "by_level": [
-                gettext("%(label)s: %(value)s")
-                % {"label": level.label, "value": intcomma(counts[job.pk, level.value])}
+                labelled(level.label, intcomma(counts[job.pk, level.value]))
                 for level in HintLevel
                 if counts[job.pk, level.value]
             ],

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
+from runs.interface.listing import labelled
 from runs.interface.stored_sentences import worded
 from runs.launching.experiments.selection import PlanError
 from runs.models.experiments import KNOWLEDGE_KEY
@@ -100,4 +101,4 @@ def _number(text: str, most: int, field: str, least: int = 1) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most:
         return int(text)
     words = _("Enter a whole number from %(low)s to %(high)s.") % {"low": least, "high": most}
-    raise PlanError(_("%(label)s: %(value)s") % {"label": text[:40], "value": words}, field)
+    raise PlanError(labelled(text[:40], words), field)

@@ -132,7 +132,7 @@ class ExperimentForm(forms.Form):
         max_value=1000,
         help_text=_("Leave empty for one per browser."),
     )
-    in_background = forms.BooleanField(label=_("when nothing else waits"), required=False)
+    in_background = forms.BooleanField(label=_("Run when nothing else waits"), required=False)
     waits_for_sites = forms.BooleanField(label=_("Wait if a site is not ready"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 

@@ -20,6 +20,7 @@ from runs.catalogue.agents.runnable import (
     chosen_agent,
     live_agent,
 )
+from runs.interface.listing import labelled
 from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.lookup import without_hints
 from runs.knowledge.web.sets import UnknownKnowledgeError, with_knowledge
@@ -252,10 +253,10 @@ def read_agent(words: str) -> AgentRecord:
         config = json.loads(text) if text.strip() else {}
     except ValueError as error:
         why = _("Invalid JSON: %(why)s.") % {"why": error}
-        raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why}) from None
+        raise PlanError(labelled(words, why)) from None
     if not isinstance(config, dict):
         why = _("not a JSON object")
-        raise PlanError(_("%(label)s: %(value)s") % {"label": words, "value": why})
+        raise PlanError(labelled(words, why))
     return _made(name.strip(), config)
 
 

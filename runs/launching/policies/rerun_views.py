@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from runs.catalogue.agents.runnable import agent_record_for
 from runs.interface.fragments import AppRequest
+from runs.interface.listing import labelled
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
 from runs.launching.number_fields import offer
@@ -227,7 +228,7 @@ def row_in_words(row: Planned) -> DryRunRow:
     """A row of the table."""
     words = str(WORDS[row.answer])
     if row.answer is PlanOutcome.CANNOT:
-        words = _("%(label)s: %(value)s") % {"label": words, "value": row.why}
+        words = labelled(words, row.why)
     return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from pydantic import JsonValue
 
 from runs.catalogue.agents.choices import agent_in_words
-from runs.interface.listing import listed
+from runs.interface.listing import labelled, listed
 from runs.launching.policies.forms import PolicyForm, Retries, Watch
 from runs.launching.policies.rule_forms import WHEN, RuleForm
 from runs.models import Run
@@ -91,7 +91,7 @@ def _line(field: forms.Field, value: Any) -> str:
     elif not isinstance(value, str):
         plain = str(value).removesuffix(".0")
         value = formats.number_format(plain, use_l10n=True, force_grouping=True)
-    return _("%(label)s: %(value)s") % {"label": capfirst(str(field.label)), "value": value}
+    return labelled(capfirst(str(field.label)), value)
 
 
 def _choice(field: forms.Field, value: str) -> str:

@@ -8,6 +8,7 @@ from typing import TypedDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from runs.interface.listing import labelled
 from runs.models import Event, Run
 from runs.viewer.timeline.marks import ANOMALIES, why_diverged
 from runs.viewer.timeline.step_rows import shortened
@@ -41,8 +42,7 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
         return final
     if run.is_blind:
         return final | {"words": _("ended")}
-    reason = {"label": _("ended"), "value": run.get_end_reason_display()}
-    words = [_("%(label)s: %(value)s") % reason]
+    words = [labelled(_("ended"), run.get_end_reason_display())]
     if run.fault:
         words.append(
             _("%(fault)s, which does not count against the agent")

@@ -114,7 +114,7 @@ def timeline_data(
         "texts_url": reverse("runs:run_steps", args=[run.pk]),
         "step_url": reverse("runs:run_step", args=[run.pk, 0]),
         "kinds": _kind_words(),
-        "words": _words(is_active=run.is_active),
+        "words": _words(),
     }
 
 
@@ -172,12 +172,12 @@ def _kind_words() -> dict[str, str]:
     }
 
 
-def _words(*, is_active: bool) -> dict[str, str]:
+def _words() -> dict[str, str]:
     """Phrases that the script puts together; %n and the like are filled in there."""
     return {
         "no_action": _("no action"),
         "no_picture": _("No screenshot was recorded here."),
-        "no_steps": _("No steps.") if is_active else _("No steps."),
+        "no_steps": _("No steps."),
         "no_tree": _("No accessibility tree was recorded here."),
         "failed": _("error"),
         "superseded": _("abandoned"),

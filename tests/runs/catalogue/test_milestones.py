@@ -148,7 +148,7 @@ class TestFiles:
             ),
             (
                 _milestones({"name": "a", "rule": {"reached_when": {"kind": "regex"}}}),
-                "task 1 “7”, milestone 1 “a”, rule.reached_when: Must be ",
+                "task 1 “7”, milestone 1 “a”, rule.reached_when: Unknown check “regex”",
             ),
             (
                 _milestones({"name": "a"}, {"name": "a"}),

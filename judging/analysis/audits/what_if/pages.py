@@ -26,7 +26,7 @@ from judging.evaluators.matching.repaired.rules import (
 )
 from judging.evaluators.registry import UnknownEvaluatorError, model_asked_by
 from judging.models import EvaluatorVersion, Study
-from runs.interface.listing import listed
+from runs.interface.listing import labelled, listed
 from runs.models import TaskSet
 
 CHANGES: Mapping[Change, tuple[Promise, str]] = {
@@ -115,7 +115,7 @@ def thrown(stored: Setting, setting: Setting) -> str:
     if rules := (stored.rules or frozenset()) ^ (setting.rules or frozenset()):
         rule = next(iter(rules))
         state = _("on") if rule in (setting.rules or ()) else _("off")
-        return _("%(label)s: %(value)s") % {"label": _(LABELS[rule]), "value": state}
+        return labelled(_(LABELS[rule]), state)
     if setting.stages != stored.stages:
         return listed(_STAGES[each] for each in setting.stages or ()) or _("no stage")
     if setting.tasks is None or setting.tasks == stored.tasks:

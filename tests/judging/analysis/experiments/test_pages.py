@@ -157,7 +157,7 @@ def test_choosing_nobody_or_something_strange_is_answered(two: Experiment) -> No
     assert "Choose two experiments" in neither
     assert "selected" in neither.partition('name="a"')[2].partition("choose one")[0]
     one = page(client, "experiment_compare", a=two.pk)
-    assert "Choose two experiments" in one
+    assert f"Choose what to compare with {two.name}" in one
     assert f'<option value="{two.pk}" selected>' in one
     assert "selected" in one.partition('name="b"')[2].partition("choose one")[0]
     assert client.get(f"{made.address('experiment_compare')}?a=99999").status_code == 404
