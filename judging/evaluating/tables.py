@@ -9,7 +9,6 @@ from typing import Any
 
 import django_tables2 as tables
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -18,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion
 from judging.studies.access import EVALUATE
+from runs.interface.table_rows import row_address
 from runs.interface.words import duration, moment, verdict
 from runs.models import User
 from runs.queue.jobs import WorkProgress, cost_in_words, progress_of
@@ -95,7 +95,7 @@ class BatchTable(tables.Table):  # type: ignore[misc]  # the library has no type
 
     def render_evaluator(self, record: BatchRow) -> SafeString:
         batch = record.batch
-        address = reverse("judging:batch_detail", args=[batch.pk])
+        address = row_address("judging:batch_detail", batch.pk)
         link = format_html('<a class="row-link" href="{}">{}</a>', address, batch.evaluator.shown)
         model = '<br><span class="muted small mono">{}</span>'
         return link + format_html(model, batch.model) if batch.model else link

@@ -97,7 +97,7 @@ class StudyPolicy:
         hides_names = _open_studies_of(user)
         if not hides_names:
             return None, None
-        items = _waiting(user, list(hides_names))
+        items = _waiting(user, hides_names)
         if only is not None:
             asked = Run.objects.filter(pk__among=only).order_by().values_list("pk", "family")
             items = items.filter(run__in=Run.objects.filter(_kin_of_runs(asked)).values("pk"))
@@ -123,7 +123,7 @@ class StudyPolicy:
         studies = _open_studies_of(user)
         if not studies:
             return None
-        items = _waiting(user, list(studies))
+        items = _waiting(user, studies)
         roots = items.values(root=Coalesce("run__family", "run"))
         kin = Run.objects.filter(family__in=roots).order_by().values("pk")
         return Run.objects.filter(pk__in=items.values("run").union(roots, kin)).order_by()
@@ -137,7 +137,7 @@ class StudyPolicy:
         studies = _open_studies_of(user)
         if not studies:
             return set()
-        items = _waiting(user, list(studies))
+        items = _waiting(user, studies)
         roots = items.values(root=Coalesce("run__family", "run"))
         first = items.filter(run__family__isnull=False).values("run__family")
         kin = Run.objects.filter(family__in=roots).order_by()
@@ -179,7 +179,7 @@ def _open_studies_of(user: User) -> dict[int, bool]:
     return dict(parts.values_list("study", "study__hides_identity"))
 
 
-def _waiting(user: User, studies: list[int]) -> QuerySet[StudyItem]:
+def _waiting(user: User, studies: Iterable[int]) -> QuerySet[StudyItem]:
     """Items that are not settled, and settled ones that the person is labelling a second time."""
     again = Assignment.objects.filter(
         user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
@@ -239,6 +239,10 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     audits; and no other open study waits for the person's own judgement of the same run. None does
     once all labels of a run that they labelled have arrived: they are not asked again.
     """
+    return _items_with_open_labels(user, _open_studies_of(user))
+
+
+def _items_with_open_labels(user: User, studies: Iterable[int]) -> QuerySet[StudyItem]:
     present = StudyMember.objects.filter(user=user, left_at=None)
     gave_one = Label.objects.filter(item=OuterRef("pk"), annotator=user, is_repeat=False)
     of_annotators = Q(study__in=present.values("study")) & Exists(gave_one)
@@ -247,7 +251,7 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
     if user.has_perm("judging.view_audit"):
         allowed = Q()
     complete = StudyItem.objects.filter(allowed).exclude(status=StudyItem.Status.OPEN)
-    if not _open_studies_of(user):  # nothing can wait for them
+    if not studies:  # nothing can wait for them
         return complete
     owed = StudyItem.objects.filter(
         run=OuterRef("run"),
@@ -274,9 +278,11 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
 
 def disputes_open_to(user: User) -> DisputeQuerySet:
     """Disputes that the person may open; decided ones only if they are not blinded to the run."""
-    open_items = items_with_open_labels(user).filter(pk=OuterRef("item"))
+    studies = _open_studies_of(user)
+    open_items = _items_with_open_labels(user, studies).filter(pk=OuterRef("item"))
     disputes = Dispute.objects.filter(Exists(open_items))
-    return disputes.exclude(is_blinded_to("item__run", user), item__status=StudyItem.Status.SETTLED)
+    blinded = _is_blinded_to("item__run", user, studies)
+    return disputes.exclude(blinded, item__status=StudyItem.Status.SETTLED)
 
 
 def is_blinded_to(run: str, user: User) -> Q:
@@ -285,7 +291,10 @@ def is_blinded_to(run: str, user: User) -> Q:
     Args:
         run: the path of the relation.
     """
-    studies = list(_open_studies_of(user))
+    return _is_blinded_to(run, user, _open_studies_of(user))
+
+
+def _is_blinded_to(run: str, user: User, studies: Iterable[int]) -> Q:
     if not studies:  # nothing can wait for them
         return Q(pk__in=())
     return _repeats_one_of(_waiting(user, studies), run, f"{run}__family")

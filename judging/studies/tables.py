@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import django_tables2 as tables
 from django.db.models import QuerySet
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
@@ -21,6 +20,7 @@ from judging.studies.labels.pages import Progress
 from judging.studies.pages import StudyRow, study_rows
 from runs.interface.lists import ListPage, columns_of, declared
 from runs.interface.paging import RowCount
+from runs.interface.table_rows import row_address
 from runs.interface.words import moment, time_left
 from runs.models import User
 
@@ -56,7 +56,7 @@ def study_link(study: Study, page: str) -> SafeString:
     """The study by its name, which opens that page of it, and its marks."""
     is_marked = {gettext("demo"): study.is_demo, gettext("closed"): not study.is_open}
     marks = [(mark,) for mark, holds in is_marked.items() if holds]
-    address = reverse(page, args=[study.pk])
+    address = row_address(page, study.pk)
     link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, study.name)
     return link + format_html_join("", ' <span class="badge">{}</span>', marks)
 
@@ -130,12 +130,10 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
     def render_action(self, value: Study, record: StudyRow) -> SafeString | str:
         link = '<a class="button small{}" href="{}">{}</a>'
         if record.own and record.own.left:
-            address = reverse("judging:annotate", args=[value.pk])
+            address = row_address("judging:annotate", value.pk)
             return format_html(link, " primary", address, pgettext("a button", "Label"))
         if self.audits:
-            return format_html(
-                link, "", reverse("judging:audit", args=[value.pk]), gettext("Audit")
-            )
+            return format_html(link, "", row_address("judging:audit", value.pk), gettext("Audit"))
         return ""
 
 
@@ -157,7 +155,7 @@ class StudyListTable(StudyTable):
 
     class Meta(StudyTable.Meta):
         row_attrs = {
-            "data-preview": lambda record: reverse("judging:study_preview", args=[record.study.pk]),
+            "data-preview": lambda record: row_address("judging:study_preview", record.study.pk),
         }
         sequence = ("...", "created", "action")
 

@@ -25,6 +25,7 @@ from judging.analysis.causes.sums import TaggedItem
 from judging.analysis.reports.showing import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.stored_sentences import worded
+from runs.interface.table_rows import row_address
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.steps import last_screenshot
 from runs.viewer.timeline.timeline import NO_BLOB
@@ -100,16 +101,12 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
             rows.values_list(*READ, named=True),
             exclude=left_out if chooses else [*left_out, "chosen"],
         )
-        self.walk = walk
+        self._walk = urlencode(walk)
 
     def render_goal(self, record: Any) -> SafeString:
-        address = self._any_address.replace(ANY, str(record.run_id))
+        address = f"{row_address('runs:run_detail', record.run_id)}?{self._walk}"
         words = record.run__goal or record.run__task__goal or record.run__task__external_id
         return format_html(_LINK, address, words, stub_mark(record))
-
-    @cached_property
-    def _any_address(self) -> str:
-        return f"{reverse('runs:run_detail', args=[ANY])}?{urlencode(self.walk)}"
 
     def render_picture(self, record: Any, value: str) -> SafeString:
         address = self._any_picture.replace(ANY, str(record.run_id)).replace(NO_BLOB, value)
@@ -296,7 +293,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
         if not more and looked_at is not None and looked_at.evaluator is not None:
             walk["audit"] = str(looked_at.evaluator.pk)
             walk["cell"] = "-".join(self.selection.cells[0].cells)
-        return f"{reverse('runs:run_detail', args=[record.run_id])}?{urlencode(walk)}"
+        return f"{row_address('runs:run_detail', record.run_id)}?{urlencode(walk)}"
 
     def render_task(self, record: SelectedItem) -> SafeString:
         task = record.run.task

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 import django_tables2 as tables
-from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -17,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from judging.models import Dispute, StudyItem
 from judging.models.labels import DisputeQuerySet
 from runs.interface.lists import ListPage, columns_of, declared
+from runs.interface.table_rows import row_address
 from runs.interface.words import age, moment, verdict
 from runs.models import User
 
@@ -59,28 +58,23 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         orderable = False
         attrs = {"class": "table list", "aria-label": _("Disputes")}
         row_attrs = {
-            "data-preview": lambda record: reverse("runs:run_preview", args=[record.item__run]),
+            "data-preview": lambda record: row_address("runs:run_preview", record.item__run),
         }
         default = ""
 
-    def __init__(self, disputes: Iterable[Dispute], user: User) -> None:
-        """Draw the disputes of a page, in their order: of each its key is read."""
-        keys = [dispute.pk for dispute in disputes]
+    def __init__(self, keys: Sequence[int], user: User) -> None:
+        """Draw the disputes of a page, in the order of their keys."""
         counted: DisputeQuerySet = Dispute.objects.filter(pk__among=keys).with_message_counts()
         rows = {row.pk: row for row in counted.values_list(*READ, named=True)}
         listed = [rows[pk] for pk in keys if pk in rows]
         super().__init__(listed, exclude=DISPUTES.left_out(user))
-
-    @cached_property
-    def _any_address(self) -> str:
-        return reverse("judging:dispute_detail", args=[0])
 
     def render_goal(self, record: Any) -> SafeString:
         told = record.item__run__goal or record.item__run__task__goal
         words = told or record.item__run__task__external_id
         if len(words) > GOAL_CHARS:
             words = Truncator(words).chars(GOAL_CHARS)
-        address = self._any_address.replace("0", str(record.pk))
+        address = row_address("judging:dispute_detail", record.pk)
         return format_html('<a class="row-link" href="{}">{}</a>', address, words)
 
     def render_state(self, value: str) -> str:

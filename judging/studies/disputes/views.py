@@ -1,8 +1,6 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
-from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -32,7 +30,6 @@ from judging.studies.disputes.services import (
 )
 from judging.studies.disputes.tables import DISPUTES, DisputeTable
 from runs.interface.fragments import AppRequest
-from runs.interface.paging import BoundedPaginator
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 
@@ -44,8 +41,9 @@ def dispute_list(request: AppRequest) -> HttpResponse:
     if own := default_address(request, DISPUTES):
         return redirect(own)
     found = DisputeFilter(request.GET, user=request.user)
-    page: Any = BoundedPaginator(found.waiting, PER_PAGE).get_page(request.GET.get("page"))
-    decided: Iterable[Dispute] = () if page.has_next() else found.decided
+    waiting = list(found.waiting.values_list("pk", flat=True))
+    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    decided = [] if page.has_next() else found.decided.values_list("pk", flat=True)
     context = {
         "page": page,
         "filter": found,

@@ -7,8 +7,6 @@ from typing import Any
 import django_tables2 as tables
 from django.db.models import Count, F, OrderBy, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Length
-from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -18,6 +16,7 @@ from django_tables2.data import TableQuerysetData
 from runs.interface.listing import listed
 from runs.interface.lists import ListPage, columns_of, declared
 from runs.interface.paging import hidden
+from runs.interface.table_rows import row_address
 from runs.models import Run, Task, TaskRevision, User
 from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy
@@ -76,7 +75,7 @@ class TaskTable(tables.Table):
         orderable = False
         attrs = {"class": "table list", "aria-label": _("tasks")}
         row_attrs = {
-            "data-preview": lambda record: reverse("runs:task_preview", args=[record.pk]),
+            "data-preview": lambda record: row_address("runs:task_preview", record.pk),
         }
         default = ""
 
@@ -97,13 +96,9 @@ class TaskTable(tables.Table):
         super().__init__(TaskData(tasks, rows), exclude=TASKS.left_out(user), **options)
 
     def render_goal(self, record: Task) -> SafeString:
-        address = self._any_address.replace("0", str(record.pk))
+        address = row_address("runs:task_detail", record.pk)
         words = record.goal or gettext("differs from run to run")
         return format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
-
-    @cached_property
-    def _any_address(self) -> str:
-        return reverse("runs:task_detail", args=[0])
 
     def render_site(self, record: Task) -> str:
         return listed(record.sites) or record.site

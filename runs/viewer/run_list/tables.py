@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from django_tables2.rows import BoundRows
 from runs.interface.keyset import ADDRESS_NAMES, AGES, Cursor, KeyPage, Keyset, Lead, read_cursor
 from runs.interface.lists import ListPage, declared
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, RowCount, count_rows, hidden
+from runs.interface.table_rows import row_address
 from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus
 from runs.models.extension import extension
@@ -122,11 +123,6 @@ def _filtered_column(name: StrPromise, accessor: str) -> tables.Column:
     return tables.Column(verbose_name=name, accessor=accessor, empty_values=(), orderable=False)
 
 
-@cache
-def _any_preview() -> str:
-    return reverse("runs:run_preview", args=[ANY])
-
-
 class RunTable(tables.Table):
     """One run a row; sorts and shows only `shown_*` where something may be hidden."""
 
@@ -176,7 +172,7 @@ class RunTable(tables.Table):
         attrs = {"class": "table list", "aria-label": _("Runs")}
         row_attrs = {
             "data-run": lambda record: str(record.pk),
-            "data-preview": lambda record: _any_preview().replace(str(ANY), str(record.pk)),
+            "data-preview": lambda record: row_address("runs:run_preview", record.pk),
             "class": lambda record: "superseded" if record.superseded else None,
         }
         order_by = NEWEST_FIRST
@@ -241,13 +237,9 @@ class RunTable(tables.Table):
     def render_selected(self, value: UUID) -> SafeString:
         return format_html('{} value="{}">', self._box, value)
 
-    @cached_property
-    def _any_address(self) -> str:
-        return reverse("runs:run_detail", args=[ANY])
-
     def render_goal(self, record: Any) -> SafeString:
         words = record.goal or record.task__goal or record.task__external_id
-        address = self._any_address.replace(str(ANY), str(record.pk))
+        address = row_address("runs:run_detail", record.pk)
         link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
         return link + stub_mark(record) if record.is_stub else link
 
