@@ -65,7 +65,7 @@ MODULES = (
 ASKED_FOR = {"audits": audits, "walk": walk}
 """Run only by their names: one judges a million times, the other needs a database that is full."""
 
-if __name__ == "__main__":  # processes that are spawned come here too
+if __name__ == "__main__":
     names = {module.__name__.rpartition(".")[2]: module for module in MODULES}
     for name in sys.argv[1:] or names:
         (names | ASKED_FOR)[name].run()

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from judging.evaluating.services import start_batch
 from judging.evaluators.registry import evaluator_named
 from judging.models import EvaluationBatch
 from tests.benchmarks.clock import tell
+from tests.benchmarks.crowds import FORKED
 from tests.judging.analysis import audited
 from tests.judging.evaluating.asked_models import always, models_file
 from tests.webagent.llm.stub import running_stub
@@ -46,9 +46,8 @@ def run() -> None:
 @contextmanager
 def _model_apart() -> Iterator[str]:
     """The address of a model in a process of its own, as models are."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    ours, theirs = FORKED.Pipe()
+    process = FORKED.Process(target=_serve, args=(theirs,), daemon=True)
     process.start()
     try:
         yield ours.recv()
