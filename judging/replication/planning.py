@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,17 +52,31 @@ class Group:
 def groups_of(file: StudyFile) -> list[Group]:
     """The experiments that are to run, in the order of their first arms.
 
-    An arm that waits for what is learned from others never shares an experiment with those.
+    An arm never shares an experiment with those that it waits for: an experiment starts when all of
+    its arms can.
     """
     alike = {key: _shared(key, arm) for key, arm in file.arms.items() if not arm.experiment}
+    together: dict[str, set[str]] = {}
+    for key, shared in alike.items():
+        together.setdefault(shared, set()).add(key)
     found: dict[tuple[str, str], dict[str, Arm]] = {}
     for key, shared in alike.items():
-        awaited = file.arms[key].knowledge
-        learning = file.learning.get(awaited.set) if awaited else None
-        is_source = learning and any(alike.get(source) == shared for source in learning.arms)
-        apart = awaited.set if awaited and is_source else ""
-        found.setdefault((shared, apart), {})[key] = file.arms[key]
+        arm = file.arms[key]
+        waits = not together[shared].isdisjoint(_awaited(file, key, together.values()))
+        apart = arm.knowledge.set if arm.knowledge and waits else ""
+        found.setdefault((shared, apart), {})[key] = arm
     return [Group(file=file, arms=arms) for arms in found.values()]
+
+
+def _awaited(file: StudyFile, key: str, together: Collection[set[str]]) -> set[str]:
+    """The arms that are run before the arm, with all that may share an experiment with them."""
+    awaited: set[str] = set()
+    new = file.awaited_by(file.arms[key])
+    while new:
+        alike = new.union(*(arms for arms in together if arms & new))
+        awaited |= alike
+        new = {arm for one in alike for arm in file.awaited_by(file.arms[one])} - awaited
+    return awaited
 
 
 def _shared(key: str, arm: Arm) -> str:

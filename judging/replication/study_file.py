@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, ValidationError, model_validator
@@ -220,6 +221,22 @@ class StudyFile(Part):
         if doubled := doubled_in([each.key for each in self.tables]):
             raise ValueError(f"tables: two have the key {doubled!r}")
         return self
+
+    @model_validator(mode="after")
+    def _waits_in_no_circle(self) -> Self:
+        try:
+            TopologicalSorter(
+                {key: self.awaited_by(arm) for key, arm in self.arms.items()}
+            ).prepare()
+        except CycleError as error:
+            circle = " → ".join(error.args[1])
+            raise ValueError(f"arms: each learns from the one before: {circle}") from None
+        return self
+
+    def awaited_by(self, arm: Arm) -> set[str]:
+        """The arms whose runs it learns from."""
+        learned = [self.learning[name] for name in arm.learns_from if name in self.learning]
+        return {source for learning in learned for source in learning.arms}
 
     def _named(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """Each place that names a part of the file, with the name and the parts of that kind."""

@@ -162,6 +162,12 @@ class Arm(Part):
     """Of each task; none: as many as the file's arms have."""
     paper: PaperArm = PaperArm()
 
+    @property
+    def learns_from(self) -> set[str]:
+        """Where its knowledge and hints come from: a `learning` of the file, or what is stored."""
+        knowledge, hints = self.knowledge, self.hints
+        return {*([knowledge.set] if knowledge else []), *([hints.source] if hints else [])}
+
     @model_validator(mode="after")
     def _is_run_or_here(self) -> Self:
         if not self.experiment and not self.agent:

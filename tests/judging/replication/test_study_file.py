@@ -157,3 +157,37 @@ def test_an_arm_that_learns_from_another_does_not_share_its_experiment() -> None
     """Neither could begin: it would wait for runs of the experiment that it is part of."""
     groups = groups_of(read_study_file(LEARNS.encode(), "study.toml"))
     assert [list(group.arms) for group in groups] == [["first", "plain"], ["raw", "summarised"]]
+
+
+def learning_arms(**sources: str) -> bytes:
+    """Arms `a` and `b` of 5 steps, `c` and `d` of 9; each key learns from the arm beside it."""
+    text = '[tasks.clicks]\nset = "miniwob"\n'
+    for key, steps in {"a": 5, "b": 5, "c": 9, "d": 9}.items():
+        text += f'[arms.{key}]\nagent = "generic"\nmax_steps = {steps}\n'
+        if source := sources.get(key):
+            text += f'knowledge = {{ set = "of-{source}" }}\n'
+    for source in set(sources.values()):
+        text += f'[learning.of-{source}]\nkind = "knowledge"\narms = ["{source}"]\nmodel = "m"\n'
+    return files.text(text, files.JUDGED.replace('"plain"', '"a"'), files.MATRIX).encode()
+
+
+@pytest.mark.parametrize(
+    ("sources", "together"),
+    [
+        ({}, ["ab", "cd"]),
+        ({"a": "c"}, ["ab", "cd"]),
+        ({"a": "c", "c": "b"}, ["a", "b", "c", "d"]),
+        ({"a": "c", "d": "b"}, ["a", "b", "c", "d"]),
+    ],
+)
+def test_experiments_never_wait_for_each_other(
+    sources: dict[str, str], together: list[str]
+) -> None:
+    groups = groups_of(read_study_file(learning_arms(**sources), "study.toml"))
+    assert ["".join(group.arms) for group in groups] == together
+
+
+def test_arms_that_learn_in_a_circle_are_refused() -> None:
+    circle = "arms: each learns from the one before: (c → a → c|a → c → a)"
+    with pytest.raises(StudyFileError, match=circle):
+        read_study_file(learning_arms(a="c", c="a"), "study.toml")
