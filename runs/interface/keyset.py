@@ -24,8 +24,8 @@ ADDRESS_NAMES = (AFTER, BEFORE, NUMBER)
 LARGEST_NUMBER = 10**6
 AGES = ("created_at", "pk")
 """The order of rows that are alike in the lead: no two rows share it."""
-LOOKED_AT = 1_000
-"""So many of all rows in order are looked at before all that match are sorted."""
+LOOKED_AT = 2_000
+"""Up to so many of all rows in order are asked whether they match before all that do are sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ class Keyset:
             are_common: many rows match what no index has together with the lead. Of the next rows
                 some fill a page then; SQLite would sort all that match.
         """
-        looks_first = are_common and bool(self._lead) and connection.vendor == "sqlite"
+        has_lead = self._lead is not None and not self._lead.flag  # a flag's rows come by age
+        looks_first = are_common and has_lead and connection.vendor == "sqlite"
         beside = self._position(cursor) if cursor else None
         if cursor is None or beside is None:
             keys = self._keys(None, back=False, most=size + 1, looks_first=looks_first)
@@ -222,22 +223,44 @@ class Keyset:
         looks_first: bool = False,
     ) -> list[UUID]:
         keys: list[UUID] = []
-        every: Iterable[QuerySet[Any] | None] = repeat(None)
-        if looks_first:
-            unfiltered = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
-            every = unfiltered.parts(beside, back=back)
-        for part, among in zip(self.parts(beside, back=back), every, strict=False):
-            rows, wanted = part.values_list("pk", flat=True), most - len(keys)
-            found: list[UUID] = []
-            if among is not None:
-                # Each is asked: SQLite would follow the index of a filter through all that match.
-                matches = Exists(part.order_by().filter(pk=OuterRef("pk")))
-                first = among.filter(matches, pk__in=among.values("pk")[:LOOKED_AT])
-                found += first.values_list("pk", flat=True)[:wanted]
-            keys += found if len(found) == wanted else rows[:wanted]
+        every = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
+        unfiltered = every.parts(beside, back=back) if looks_first else repeat(None)
+        for part, among in zip(self.parts(beside, back=back), unfiltered, strict=False):
+            wanted = most - len(keys)
+            found = self._first_of(part, among, wanted, back=back) if among is not None else []
+            keys += found or part.values_list("pk", flat=True)[:wanted]
             if len(keys) == most:
                 break
         return keys
+
+    def _first_of(
+        self, part: QuerySet[Any], among: QuerySet[Any], wanted: int, *, back: bool
+    ) -> list[UUID]:
+        """So many keys of the part, out of the first of all rows; none where too few are there."""
+        # Each is asked: SQLite would follow the index of a filter through all that match.
+        matches = Exists(part.order_by().filter(pk=OuterRef("pk")))
+        near = among.filter(matches, self._no_later_than_row(among, LOOKED_AT, back=back))
+        found = list(near.values_list("pk", flat=True)[:wanted])
+        return found if len(found) == wanted else []
+
+    def _no_later_than_row(self, among: QuerySet[Any], number: int, *, back: bool) -> Q:
+        """The rows up to the one of that number, and those of the same moment."""
+        lead, falls = self._lead, self._falls != back
+        assert lead is not None  # noqa: S101 (mypy; asked by the caller)
+        row = list(among.values_list(lead.field, self._age_names[0])[number : number + 1])
+        if not row:
+            return Q()
+        [(value, age)] = row
+        nothing = Q(**{f"{lead.field}__isnull": True})
+        as_old = Q(**{f"{self._age_names[0]}__{'lte' if falls else 'gte'}": age})
+        if value is None:
+            return ~nothing if falls else nothing & as_old
+        sign = "gt" if falls else "lt"
+        before = Q(**{f"{lead.field}__{sign}": value})
+        until = Q(**{f"{lead.field}__{sign}e": value})
+        if lead.nullable and not falls:
+            before, until = before | nothing, until | nothing
+        return until & (before | as_old)
 
     def _position(self, cursor: Cursor) -> tuple[Any, ...] | None:
         """Where the row stands: its lead as it is shown, its age and its key."""

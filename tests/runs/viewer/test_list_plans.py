@@ -132,6 +132,7 @@ def test_of_many_that_match_sqlite_first_asks_those_that_come_first(
     monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.setattr("runs.viewer.run_list.tables.COUNTED_AT_ONCE", 1)
+    monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", 1)
     task, agent = make_task(goal="Find it"), make_agent(name="one")
     for _ in range(2):
         make_run(task=task, agent=agent, outcome="success", pictures=False)
@@ -145,6 +146,7 @@ def test_of_many_that_match_sqlite_first_asks_those_that_come_first(
         cursor.execute(f"EXPLAIN QUERY PLAN {in_order}")
         plan = " ".join(str(row[-1]) for row in cursor.fetchall())
     assert set(re.findall(r"\brun_\w+", plan)) == {"run_by_seconds"}
+    assert "TEMP B-TREE" not in plan
 
 
 @pytest.mark.sqlite_only("asks SQLite for its plan")
