@@ -147,13 +147,13 @@ def _once_a_value(read: Callable[[Any], Any], write: Callable[[Any, Any], str]) 
 
 def row_address(name: str, key: UUID | int) -> str:
     """The address of a row's own page: made once for all rows, of which it takes a good share."""
-    start, end = _around_key(name, type(key), get_script_prefix())
+    any_key = UUID(int=0) if isinstance(key, UUID) else 0
+    start, end = _around_key(name, any_key, get_script_prefix())
     return f"{start}{key}{end}"
 
 
 @cache
-def _around_key(name: str, kind: type[UUID | int], _prefix: str) -> tuple[str, str]:
-    any_key = UUID(int=0) if kind is UUID else 0
+def _around_key(name: str, any_key: UUID | int, _prefix: str) -> tuple[str, str]:
     start, _, end = reverse(name, args=[any_key]).rpartition(str(any_key))
     return start, end
 
