@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion
 from judging.studies.access import EVALUATE
-from runs.interface.table_rows import row_address
+from runs.interface.lists import row_address
 from runs.interface.words import duration, moment, verdict
 from runs.models import User
 from runs.queue.jobs import WorkProgress, cost_in_words, progress_of

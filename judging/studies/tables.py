@@ -18,9 +18,8 @@ from judging.models import Study, StudyItem, StudyMember
 from judging.studies.access import AUDIT
 from judging.studies.labels.pages import Progress
 from judging.studies.pages import StudyRow, study_rows
-from runs.interface.lists import ListPage, columns_of, declared
+from runs.interface.lists import ListPage, columns_of, declared, row_address
 from runs.interface.paging import RowCount
-from runs.interface.table_rows import row_address
 from runs.interface.words import moment, time_left
 from runs.models import User
 

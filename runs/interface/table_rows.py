@@ -12,14 +12,12 @@ from html import escape
 from inspect import signature
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID
 
 from django import template
 from django.core.exceptions import ObjectDoesNotExist
 from django.forms.utils import flatatt
 from django.http import QueryDict
 from django.template.defaultfilters import capfirst
-from django.urls import get_script_prefix, reverse
 from django.utils.formats import localize
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
@@ -143,19 +141,6 @@ def _once_a_value(read: Callable[[Any], Any], write: Callable[[Any, Any], str]) 
             return write(value, record)
 
     return write_once
-
-
-def row_address(name: str, key: UUID | int) -> str:
-    """The address of a row's own page: made once for all rows, of which it takes a good share."""
-    any_key = UUID(int=0) if isinstance(key, UUID) else 0
-    start, end = _around_key(name, any_key, get_script_prefix())
-    return f"{start}{key}{end}"
-
-
-@cache
-def _around_key(name: str, any_key: UUID | int, _prefix: str) -> tuple[str, str]:
-    start, _, end = reverse(name, args=[any_key]).rpartition(str(any_key))
-    return start, end
 
 
 @cache

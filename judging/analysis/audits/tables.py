@@ -24,8 +24,8 @@ from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdict
 from judging.analysis.causes.sums import TaggedItem
 from judging.analysis.reports.showing import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair
+from runs.interface.lists import row_address
 from runs.interface.stored_sentences import worded
-from runs.interface.table_rows import row_address
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.steps import last_screenshot
 from runs.viewer.timeline.timeline import NO_BLOB

@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Dispute, StudyItem
 from judging.models.labels import DisputeQuerySet
-from runs.interface.lists import ListPage, columns_of, declared
-from runs.interface.table_rows import row_address
+from runs.interface.lists import ListPage, columns_of, declared, row_address
 from runs.interface.words import age, moment, verdict
 from runs.models import User
 

@@ -14,9 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
 from runs.interface.listing import listed
-from runs.interface.lists import ListPage, columns_of, declared
+from runs.interface.lists import ListPage, columns_of, declared, row_address
 from runs.interface.paging import hidden
-from runs.interface.table_rows import row_address
 from runs.models import Run, Task, TaskRevision, User
 from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy

@@ -23,9 +23,8 @@ from django_tables2.data import TableQuerysetData
 from django_tables2.rows import BoundRows
 
 from runs.interface.keyset import ADDRESS_NAMES, AGES, Cursor, KeyPage, Keyset, Lead, read_cursor
-from runs.interface.lists import ListPage, declared
+from runs.interface.lists import ListPage, declared, row_address
 from runs.interface.paging import COUNTED_AT_ONCE, PER_PAGE, RowCount, count_rows, hidden
-from runs.interface.table_rows import row_address
 from runs.interface.words import duration, moment, money, stub_mark, verdict
 from runs.models import Event, Run, RunStatus
 from runs.models.extension import extension
