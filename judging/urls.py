@@ -34,7 +34,7 @@ from judging.replication import views as replications
 from judging.studies import views as studies
 from judging.studies.disputes import views as disputes
 from judging.studies.labels import views as annotate
-from runs.interface.fragments import view_at
+from runs.interface.requests import view_at
 
 app_name = "judging"
 

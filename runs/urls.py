@@ -8,7 +8,7 @@ from runs.catalogue.tasks import views as tasks
 from runs.exports import views as exports
 from runs.imports import views as imports
 from runs.interface import lists, saved_views
-from runs.interface.fragments import view_at
+from runs.interface.requests import view_at
 from runs.knowledge import job_views as learning
 from runs.knowledge.hints import pages as hints
 from runs.knowledge.web import views as knowledge

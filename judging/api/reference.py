@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from judging.api.urls import api
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 
 Schema = Mapping[str, Any]
 DEEPEST = 3

@@ -21,8 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.demo.services import SHIPPED, DemoError, is_loaded, load_demo, n_shipped
 from runs.accounts.audit_log import record_entry
-from runs.interface.fragments import AppRequest, redirect_whole
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, redirect_whole
 from runs.models import AuditEntry, Run
 from runs.models.audit_log import kind
 from runs.queue.workers import ask_for

@@ -10,8 +10,7 @@ from judging.desk.home import home_context
 from judging.desk.palette import found
 from judging.studies.access import AUDIT
 from runs.interface.filters import without_nul
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.operations.health.checks import neglected
 
 RERUN = "runs.rerun_run"

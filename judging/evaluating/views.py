@@ -19,9 +19,8 @@ from judging.evaluating.services import batches_shown_to, cancel_batch, resume_b
 from judging.evaluating.tables import BatchTable, batch_rows
 from judging.models import Evaluation, EvaluationBatch, Study
 from judging.studies.access import AUDIT, EVALUATE, for_auditors
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.interface.permissions import demand, needs
+from runs.interface.requests import AppRequest, demand, needs, wants_partial
 from runs.models.parsing import ids_of, read_number
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume

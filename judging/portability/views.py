@@ -30,8 +30,7 @@ from judging.portability.study_report.pages import Choices
 from judging.studies.access import for_auditors, record_unblindings
 from judging.studies.pages import MANAGE
 from runs.exports.views import attachment
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import demand
+from runs.interface.requests import AppRequest, demand
 from runs.storage.blobs import read_blob
 
 SHOWN = 20

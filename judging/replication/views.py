@@ -31,9 +31,8 @@ from judging.replication.study_file import LARGEST_FILE, is_readable
 from judging.replication.study_parts import StudyFileError
 from judging.replication.work import go_on
 from judging.studies.access import EVALUATE
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.interface.permissions import demand, needs
+from runs.interface.requests import AppRequest, demand, needs, wants_partial
 
 PER_PAGE = 50
 MAY_RUN = (*PERMISSIONS, "runs.rerun_run", "judging.add_study", EVALUATE)

@@ -22,8 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.models import Study, StudyItem, Unblinding
 from runs.accounts.audit_log import record_entry
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import demand
+from runs.interface.requests import AppRequest, demand
 from runs.models import User
 from runs.models.audit_log import ACCOUNT_MADE, kind
 from runs.models.visibility import run_policy

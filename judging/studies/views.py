@@ -41,9 +41,8 @@ from judging.studies.services import (
     set_member,
 )
 from judging.studies.tables import STUDIES, StudyListTable
-from runs.interface.fragments import AppRequest
 from runs.interface.paging import CappedPaginator, count_rows
-from runs.interface.permissions import demand, needs
+from runs.interface.requests import AppRequest, demand, needs
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import User

@@ -21,8 +21,7 @@ from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
 from runs.accounts.audit_log import record_entry
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.interface.words import escape_formula
 from runs.models import AuditEntry, User
 from runs.models.audit_log import KINDS, LOG_DOWNLOADED, AuditEntryQuerySet

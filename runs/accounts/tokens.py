@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from runs.accounts.audit_log import record_entry
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.requests import AppRequest, wants_partial
 from runs.models import ApiToken, Scope, User
 from runs.models.audit_log import TOKEN_MADE, TOKEN_REVOKED
 from runs.models.people import KEY_START, PREFIX_CHARS, SCOPE_NEEDS, digest_of

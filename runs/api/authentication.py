@@ -18,7 +18,7 @@ from ninja.security import HttpBearer
 
 from runs.api.bodies import body_of
 from runs.api.problems import Problem, forbidden
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import ApiToken, Scope
 from runs.models.people import KEY_START, PREFIX_CHARS
 

@@ -15,8 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.accounts.audit_log import record_entry
 from runs.exports.services import ExportFormat, export_for
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.models import Run
 from runs.models.audit_log import RUNS_EXPORTED
 from runs.storage.links import as_uuid

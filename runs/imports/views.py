@@ -30,8 +30,7 @@ from runs.imports.services import (
     read_again,
     start_import,
 )
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models import ImportJob
 from runs.models.imports import SentFile
 from runs.storage.file_storage import StoreUnavailableError

@@ -14,7 +14,7 @@ from django.urls import get_script_prefix, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import User
 
 

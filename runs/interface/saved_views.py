@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.lists import ListPage, back_to_list, list_named, sent_from
+from runs.interface.requests import AppRequest, wants_partial
 from runs.models.people import SavedView
 
 ALL = "all"

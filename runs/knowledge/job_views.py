@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.knowledge.learning import cancel_learning, resume_learning
 from runs.knowledge.web.pages import KINDS
 from runs.models import KnowledgeSet, LearningJob, Run, User

@@ -13,8 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models import Run, RunStatus, User
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import PaidWork
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.registry import ModelEntry

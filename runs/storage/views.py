@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.http import parse_etags
 from django.views.decorators.http import require_safe
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import Attachment, Blob, Run, Step
 from runs.models.runs.run import hides_something
 from runs.storage.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob, storage_name

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.interface.words import duration, money, verdict
 from runs.launching.reruns.results import RerunResult, evaluations_of, result_of
 from runs.models import Run, Step, User

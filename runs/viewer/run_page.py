@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.knowledge.hints.pages import hint_facts
 from runs.knowledge.web.pages import knowledge_facts
 from runs.launching.policies.words import policy_facts

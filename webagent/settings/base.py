@@ -118,7 +118,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "runs.interface.fragments.frame",
+                "runs.interface.requests.frame",
             ],
             "libraries": {
                 "interface": "runs.interface.words",

@@ -48,8 +48,8 @@ from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import TablePaginator
+from runs.interface.requests import AppRequest, wants_partial
 from runs.launching.reruns.results import RerunResult, results_of
 from runs.models import Run, User
 from runs.models.parsing import read_number

@@ -31,8 +31,8 @@ from judging.analysis.counting import tally
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study
 from judging.studies.access import record_unblindings
-from runs.interface.fragments import AppRequest
 from runs.interface.paging import TablePaginator
+from runs.interface.requests import AppRequest
 from runs.operations.error_views import bad_queries
 
 PER_PAGE = 100

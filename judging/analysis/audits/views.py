@@ -41,9 +41,8 @@ from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT as READS
 from judging.studies.access import for_auditors, record_unblindings, studies_hidden_from
 from judging.studies.tables import study_link
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models import User
 from runs.operations.error_views import bad_queries
 

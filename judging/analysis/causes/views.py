@@ -27,8 +27,7 @@ from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.analysis.reports.registry import as_picture
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblinding
-from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 
 WALK = ("study", "audit", "cell", "tag")
 

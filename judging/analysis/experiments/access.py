@@ -27,8 +27,7 @@ from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.progress.sources import read_progress_source
 from judging.models import Study, StudyItem
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import demand
+from runs.interface.requests import AppRequest, demand
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
 from runs.operations.error_views import bad_queries

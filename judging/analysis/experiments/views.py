@@ -45,8 +45,7 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import Registry, as_file, as_picture, attached, check_address
 from judging.analysis.reports.report import Cell
 from judging.analysis.reports.writing import FORMATS
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.launching.experiments.selection import PlanError
 from runs.models import AgentConfiguration, Experiment, Task
 from runs.models.experiments import HINTS_KEY

@@ -42,8 +42,7 @@ from judging.evaluating.forms import selected_runs
 from judging.models import FailureReview, Study, StudyItem
 from judging.models.causes import Batch
 from judging.studies.access import AUDIT, record_unblindings
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import demand, needs
+from runs.interface.requests import AppRequest, demand, needs, wants_partial
 from runs.models import AgentConfiguration, Run
 from runs.models.parsing import ids_of
 from runs.operations.error_views import bad_queries

@@ -32,8 +32,7 @@ from runs.catalogue.agents.choices import (
     usable_entry,
     usable_models,
 )
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.writing import start_hint_writing
 from runs.launching.number_fields import WholeNumberField
 from runs.models import Experiment, HintLevel, LearningJob, TaskSet, User

@@ -30,8 +30,7 @@ from judging.evaluators.judges.milestones import ProposalSettings
 from judging.models import ReferenceVerdict
 from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.knowledge.learning import cancel_learning
 from runs.models import LearningJob, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError

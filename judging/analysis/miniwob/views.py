@@ -39,8 +39,7 @@ from judging.analysis.miniwob.services import (
 )
 from judging.models import FailureCause
 from judging.studies.access import TAG_FAILURES
-from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 from runs.models import AgentConfiguration
 
 

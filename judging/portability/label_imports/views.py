@@ -31,8 +31,7 @@ from judging.studies.imported import NAME_CHARS, StudyNameError, check_study_nam
 from judging.studies.pages import MANAGE
 from runs.imports.services import GoneError
 from runs.imports.views import list_page
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.models import User
 from runs.models.parsing import read_number
 from runs.storage.file_storage import StoreUnavailableError

@@ -29,7 +29,7 @@ from judging.studies.disputes.services import (
     decide,
 )
 from judging.studies.disputes.tables import DISPUTES, DisputeTable
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 

@@ -37,7 +37,7 @@ from judging.studies.labels.services import (
     undo_label,
 )
 from judging.studies.labels.state import held_assignment, own_assignment
-from runs.interface.fragments import AppRequest, wants_partial
+from runs.interface.requests import AppRequest, wants_partial
 from runs.models.parsing import read_number
 
 P = ParamSpec("P")

@@ -36,8 +36,7 @@ from runs.catalogue.milestones.services import (
     import_milestones,
     set_milestones,
 )
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.models import Task, TaskSet, User
 from runs.models.tasks import task_key
 

@@ -28,9 +28,8 @@ from runs.catalogue.tasks.reading import (
     start_addresses,
 )
 from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskTable
-from runs.interface.fragments import AppRequest, wants_partial
 from runs.interface.paging import PER_PAGE, CappedPaginator
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
 from runs.models import Run, Task, TaskRevision, TaskSet, User

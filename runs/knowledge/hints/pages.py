@@ -15,9 +15,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest
 from runs.interface.listing import labelled
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.job_views import cancelled, job_context, resumed

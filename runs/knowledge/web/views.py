@@ -13,8 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.choices import usable_models
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.knowledge.job_views import may_add, may_view
 from runs.knowledge.web.forms import SELECTION, EntryForm, ExtractForm, LearnForm
 from runs.knowledge.web.pages import knowledge_context, knowledge_list_context

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.pages import jobs_with_hints, may_view
 from runs.launching.experiments.estimates import estimate

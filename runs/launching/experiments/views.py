@@ -9,9 +9,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import BoundedPaginator
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 from runs.launching.experiments.forms import ExperimentForm, first_problem
 from runs.launching.experiments.progress import progress_of, progress_of_each
 from runs.launching.experiments.selection import PlanError

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from runs.catalogue.agents.runnable import agent_record_for
-from runs.interface.fragments import AppRequest
 from runs.interface.listing import labelled
+from runs.interface.requests import AppRequest
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
 from runs.launching.number_fields import offer

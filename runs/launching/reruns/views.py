@@ -22,9 +22,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from runs.catalogue.agents.runnable import rerun_offer
-from runs.interface.fragments import AppRequest, redirect_whole, wants_partial
 from runs.interface.paging import OrderedParts
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 from runs.launching.reruns.forms import RerunForm
 from runs.launching.reruns.results import RerunResult, results_of
 from runs.launching.reruns.services import (

@@ -17,7 +17,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.launching.reruns.views import may_rerun
 from runs.launching.sites import last_known, site_states
 from runs.models import Run

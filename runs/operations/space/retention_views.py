@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import Attachment, Blob, Experiment, Run, Step
 from runs.operations.blob_checks import references
 from runs.operations.space.retention import (

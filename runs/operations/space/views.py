@@ -18,9 +18,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from runs.interface.fragments import AppRequest
-from runs.interface.permissions import needs
 from runs.interface.pictures import as_picture, drawing
+from runs.interface.requests import AppRequest, needs
 from runs.models import Experiment, Run, SpaceMeasurement, User
 from runs.operations.space.measuring import MEASURE, measure_when_due
 from runs.queue.workers import ask_for

@@ -46,7 +46,7 @@ from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.report import Cell
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings, studies_hidden_from
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.models import User
 from runs.models.parsing import QueryError, read_choice, read_number
 from runs.operations.error_views import BadQueryError, bad_queries

@@ -26,7 +26,7 @@ from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study, StudyItem
 from judging.studies.access import record_unblindings
-from runs.interface.fragments import AppRequest
+from runs.interface.requests import AppRequest
 from runs.operations.error_views import bad_queries
 
 READ = "progress of an audit"

@@ -37,8 +37,7 @@ from judging.evaluating.services import start_batch
 from judging.evaluators.registry import UnknownEvaluatorError
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import EVALUATE, for_auditors, record_unblindings
-from runs.interface.fragments import AppRequest, wants_partial
-from runs.interface.permissions import needs
+from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models.parsing import QueryError
 from runs.operations.error_views import BadQueryError, bad_queries
 from runs.queue.paid_work import WorkRefusedError

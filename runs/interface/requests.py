@@ -1,9 +1,11 @@
-"""What all views need: whole page or fragment, and the frame around every page."""
+"""What all views need of a request: who may make it, whole page or fragment, the page's frame."""
 
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -18,6 +20,38 @@ class AppRequest(HttpRequest):
 
     user: User
     htmx: HtmxDetails
+
+
+P = ParamSpec("P")
+View = Callable[Concatenate[AppRequest, P], HttpResponseBase]
+
+
+class RoleNeededError(PermissionDenied):
+    """403 of what needs permissions that the person lacks; its page names the roles that do."""
+
+    def __init__(self, permissions: tuple[str, ...]) -> None:
+        super().__init__()
+        self.permissions = permissions
+
+
+def demand(user: User, *permissions: str) -> None:
+    """Raises RoleNeededError for who lacks one of the permissions."""
+    if not user.has_perms(permissions):
+        raise RoleNeededError(permissions)
+
+
+def needs(*permissions: str) -> Callable[[View[P]], View[P]]:
+    """Admits to a view who has all of the permissions."""
+
+    def guard(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: AppRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            demand(request.user, *permissions)
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return guard
 
 
 def wants_partial(request: HttpRequest) -> bool:
