@@ -122,8 +122,7 @@ class Keyset:
             are_common: many rows match what no index has together with the lead. Of the next rows
                 some fill a page then; SQLite would sort all that match.
         """
-        has_lead = self._lead is not None and not self._lead.flag  # a flag's rows come by age
-        looks_first = are_common and has_lead and connection.vendor == "sqlite"
+        looks_first = are_common and connection.vendor == "sqlite"
         beside = self._position(cursor) if cursor else None
         if cursor is None or beside is None:
             keys = self._keys(None, back=False, most=size + 1, looks_first=looks_first)
@@ -223,37 +222,38 @@ class Keyset:
         looks_first: bool = False,
     ) -> list[UUID]:
         keys: list[UUID] = []
-        every = Keyset(self._every, self._every, lead=self._lead, falls=self._falls)
-        unfiltered = every.parts(beside, back=back) if looks_first else repeat(None)
+        lead = self._lead if looks_first else None
+        every = Keyset(self._every, self._every, lead=lead, falls=self._falls)
+        unfiltered = every.parts(beside, back=back) if lead else repeat(self._every)
         for part, among in zip(self.parts(beside, back=back), unfiltered, strict=False):
             wanted = most - len(keys)
-            found = self._first_of(part, among, wanted, back=back) if among is not None else []
+            found: list[UUID] = []
+            if lead:
+                is_whole = beside is None and not lead.flag
+                near = self._near(among, lead, is_whole=is_whole, falls=self._falls != back)
+                found = _matching(part, among.filter(near), wanted)
             keys += found or part.values_list("pk", flat=True)[:wanted]
             if len(keys) == most:
                 break
         return keys
 
-    def _first_of(
-        self, part: QuerySet[Any], among: QuerySet[Any], wanted: int, *, back: bool
-    ) -> list[UUID]:
-        """So many keys of the part, out of the first of all rows; none where too few are there."""
-        # Each is asked: SQLite would follow the index of a filter through all that match.
-        matches = Exists(part.order_by().filter(pk=OuterRef("pk")))
-        near = among.filter(matches, self._no_later_than_row(among, LOOKED_AT, back=back))
-        found = list(near.values_list("pk", flat=True)[:wanted])
-        return found if len(found) == wanted else []
+    def _near(self, among: QuerySet[Any], lead: Lead, *, is_whole: bool, falls: bool) -> Q:
+        """The first `LOOKED_AT` rows of a part, and those of the same moment as the last.
 
-    def _no_later_than_row(self, among: QuerySet[Any], number: int, *, back: bool) -> Q:
-        """The rows up to the one of that number, and those of the same moment."""
-        lead, falls = self._lead, self._falls != back
-        assert lead is not None  # noqa: S101 (mypy; asked by the caller)
-        row = list(among.values_list(lead.field, self._age_names[0])[number : number + 1])
-        if not row:
+        Args:
+            is_whole: it is all of the list; else those without a value are a part by themselves.
+        """
+        age_name = self._age_names[0]
+        flags = [lead.flag] if lead.flag else []
+        last = among.values_list(*flags, lead.field, age_name)[LOOKED_AT : LOOKED_AT + 1]
+        if not last:
             return Q()
-        [(value, age)] = row
+        [(*hidden, value, age)] = last
         nothing = Q(**{f"{lead.field}__isnull": True})
-        as_old = Q(**{f"{self._age_names[0]}__{'lte' if falls else 'gte'}": age})
-        if value is None:
+        as_old = Q(**{f"{age_name}__{'lte' if falls else 'gte'}": age})
+        if value is None or any(hidden):
+            if not is_whole:
+                return as_old
             return ~nothing if falls else nothing & as_old
         sign = "gt" if falls else "lt"
         before = Q(**{f"{lead.field}__{sign}": value})
@@ -277,6 +277,14 @@ class Keyset:
             return found
         hides, place = bool(flags) and found[0], found[len(flags) :]
         return (None if hides else place[0], *place[1:])
+
+
+def _matching(part: QuerySet[Any], rows: QuerySet[Any], wanted: int) -> list[UUID]:
+    """So many keys of rows that are in the part; none where too few are."""
+    # Each is asked: SQLite would follow the index of a filter through all that match.
+    matches = Exists(part.order_by().filter(pk=OuterRef("pk")))
+    found = list(rows.filter(matches).values_list("pk", flat=True)[:wanted])
+    return found if len(found) == wanted else []
 
 
 def _directed(names: Iterable[str], falls: bool) -> list[str]:
