@@ -14,6 +14,7 @@ from tests.webagent.llm.stub import LLMStub, running_stub
 from tests.webagent.llm.stub_models import ENVIRONMENT, stub_registry
 from tests.windowless import windowless
 from webagent.llm.client import Client, RetryLimits
+from webagent.process.stack import in_one_chunk
 
 # Imports and collected tests stay: see `pytest_collection_finish`.
 gc.disable()
@@ -56,6 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first: of two processes none works on while the other has ended."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+    for item in items:
+        item.setup, item.runtest = in_one_chunk(item.setup), in_one_chunk(item.runtest)  # type: ignore[method-assign]
 
 
 def pytest_runtest_setup() -> None:

@@ -10,8 +10,7 @@ from statistics import median
 
 from django.db import connection
 
-FRAMES = 24
-"""Six times as many fill a piece of the stack, about half of which suits a page."""
+from webagent.process.stack import in_one_chunk
 
 
 def seconds(work: Callable[[], object], times: int = 5) -> float:
@@ -29,20 +28,17 @@ def work_side_by_side(*works: Callable[[], object], times: int = 5) -> list[floa
     """The least that each takes of processors, here and in PostgreSQL's process for us.
 
     What else the machine does lengthens that far less than it lengthens the time that passes.
-    Each go begins deeper in the stack than the last, since a page can take half as long again at
-    one depth as at another: CPython's stack consists of pieces, and calls across the edge of one
-    ask the system for memory each time (python/cpython#142183).
     """
     spent: list[list[float]] = [[] for _ in works]
-    for go in range(times + 1):
+    for _ in range(times + 1):
         for work, taken in zip(works, spent, strict=True):
-            taken.append(_processor_seconds_of(work, deeper=go * FRAMES))
+            taken.append(_processor_seconds_of(work))
     return [min(taken[1:]) for taken in spent]
 
 
-def _processor_seconds_of(work: Callable[[], object], deeper: int) -> float:
-    if deeper:
-        return _processor_seconds_of(work, deeper - 1)
+@in_one_chunk
+def _processor_seconds_of(work: Callable[[], object]) -> float:
+    """As the web server and commands do it: see `in_one_chunk`."""
     start = processor_seconds()
     work()
     return processor_seconds() - start

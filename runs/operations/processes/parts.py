@@ -21,7 +21,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import run_checks
-from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, connections
 from django.db.backends.signals import connection_created
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # has no types
@@ -149,7 +148,7 @@ GRACE_S = 5
 def web_part(host: str, port: int) -> SupervisedPart:
     """gunicorn on this address; its processes are forked from what the supervisor imported."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    application = get_wsgi_application()  # made once, and shared
+    application = import_module("webagent.wsgi").application  # made once, and shared
 
     def serve(_alive: Alive) -> None:
         _Server(
