@@ -5,26 +5,29 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-find_python() {
-    for name in python3.13 python3.12 python3.11 python3; do
-        if command -v "$name" >/dev/null &&
-            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-            command -v "$name"
-            return
+# The system's first: distributions compile theirs by profiles, which version managers do not.
+pythons() {
+    for name in /usr/bin/python3 python3.13 python3.12 python3.11 python3; do
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$name"
         fi
     done
-    echo "Crosscheck needs Python 3.11 or newer; install it and try again." >&2
-    exit 1
 }
 
 make_venv() {
-    local python
-    python=$(find_python)
-    "$python" -m venv .venv >/dev/null 2>&1 && return
-    rm -rf .venv
+    local found python
+    found=$(pythons)
+    if [ -z "$found" ]; then
+        echo "Crosscheck needs Python 3.11 or newer; install it and try again." >&2
+        exit 1
+    fi
+    for python in $found; do
+        "$python" -m venv .venv >/dev/null 2>&1 && return
+        rm -rf .venv
+    done
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null 2>&1
-        "$python" -m venv .venv
+        /usr/bin/python3 -m venv .venv
     else
         echo "Python cannot make virtual environments here. On Debian or Ubuntu:" >&2
         echo "    sudo apt-get install python3-venv" >&2

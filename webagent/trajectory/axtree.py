@@ -140,7 +140,8 @@ _QUOTED_TEXT = (
 )
 _ID = re.compile(r"(\n\t*+)\[\w+\] ")
 _LEFT_OUT = rf" (?:focused\b(?!=)|(?:{_PROPERTIES})=(?:{_QUOTED_TEXT}|\[[^\]\n]*+\]|[^,\n]*+))"
-_KEPT = re.compile(rf"((?:[^,'\"]++|{_QUOTED_TEXT}|,(?!{_LEFT_OUT})|['\"])++)|,{_LEFT_OUT}")
+# `(?>...+)` and not `...++`: before 3.11.5 that goes wrong where alternatives are repeated.
+_KEPT = re.compile(rf"((?>(?:[^,'\"]++|{_QUOTED_TEXT}|,(?!{_LEFT_OUT})|['\"])+))|,{_LEFT_OUT}")
 """What stays, in its one group, or a property that goes; quoted texts stay whatever they hold."""
 _TEXT = re.compile(_QUOTED_TEXT)
 _CLOCK = re.compile(

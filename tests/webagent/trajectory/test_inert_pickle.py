@@ -48,6 +48,10 @@ class Settings:
 class Colour(Enum):
     RED = "red"
 
+    def __reduce_ex__(self, protocol: object) -> tuple[object, tuple[str]]:
+        """By value, as all releases but the first of 3.11 do it."""
+        return Colour, (self.value,)
+
 
 class Runs:
     """Pickles into a call of whatever it is given."""
