@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from itertools import product
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -132,20 +131,21 @@ def walk(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("looked_at", [1, 3, 9, RUNS])
+@pytest.mark.sqlite_only("PostgreSQL knows by its statistics what is common")
 def test_looking_at_some_rows_first_shows_the_same_pages(
-    world: list[Run], monkeypatch: pytest.MonkeyPatch, looked_at: int
+    world: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", looked_at)
     user = make_user("engineer")
-    for outcome, anonymous in product(("success", "error"), (None, Q(pk=None), Q(n_steps__gt=0))):
-        found = filter_of(Visibility(user, Q(), None, anonymous), f"outcome={outcome}")
+    for anonymous in (None, Q(pk=None), Q(n_steps__gt=0)):
+        found = filter_of(Visibility(user, Q(), None, anonymous), "outcome=success")
         for sort in [direction + name for name in SHOWN for direction in ("", "-")]:
             keyset = run_keyset(found, sort)
             # So few that some pages are full before all runs were asked.
             pages = walk(keyset, size=2)
             assert len(pages[0]) > 2
-            assert walk(keyset, size=2, are_common=True) == pages, sort
+            for looked_at in (1, 3, 9, RUNS):
+                monkeypatch.setattr("runs.interface.keyset.LOOKED_AT", looked_at)
+                assert walk(keyset, size=2, are_common=True) == pages, (sort, looked_at)
 
 
 @pytest.mark.parametrize("is_blind", [False, True])
