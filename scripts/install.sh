@@ -27,7 +27,7 @@ make_venv() {
     done
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null 2>&1
-        /usr/bin/python3 -m venv .venv
+        "${found%%$'\n'*}" -m venv .venv
     else
         echo "Python cannot make virtual environments here. On Debian or Ubuntu:" >&2
         echo "    sudo apt-get install python3-venv" >&2
