@@ -57,8 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first: of two processes none works on while the other has ended."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+    # As the web server and commands work. No hook is called around a test: its item's methods are.
     for item in items:
-        item.setup, item.runtest = in_one_chunk(item.setup), in_one_chunk(item.runtest)  # type: ignore[method-assign]
+        item.setup = in_one_chunk(item.setup)  # type: ignore[method-assign]  # of this item alone
+        item.runtest = in_one_chunk(item.runtest)  # type: ignore[method-assign]
 
 
 def pytest_runtest_setup() -> None:

@@ -23,6 +23,7 @@ from django.conf import settings
 from django.core.checks import run_checks
 from django.db import close_old_connections, connections
 from django.db.backends.signals import connection_created
+from django.utils.module_loading import import_string
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]  # has no types
 
 from runs.operations.health.checks import longest_wait_s
@@ -148,7 +149,7 @@ GRACE_S = 5
 def web_part(host: str, port: int) -> SupervisedPart:
     """gunicorn on this address; its processes are forked from what the supervisor imported."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    application = import_module("webagent.wsgi").application  # made once, and shared
+    application = import_string(settings.WSGI_APPLICATION)  # made once, and shared
 
     def serve(_alive: Alive) -> None:
         _Server(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -136,8 +137,8 @@ def test_looking_at_some_rows_first_shows_the_same_pages(
     world: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = make_user("engineer")
-    for anonymous in (None, Q(pk=None), Q(n_steps__gt=0)):
-        found = filter_of(Visibility(user, Q(), None, anonymous), "outcome=success")
+    for outcome, anonymous in product(("success", "error"), (None, Q(pk=None), Q(n_steps__gt=0))):
+        found = filter_of(Visibility(user, Q(), None, anonymous), f"outcome={outcome}")
         for sort in [direction + name for name in SHOWN for direction in ("", "-")]:
             keyset = run_keyset(found, sort)
             # So few that some pages are full before all runs were asked.
