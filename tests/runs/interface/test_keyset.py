@@ -310,4 +310,4 @@ class TestCounts:
         client = client_of(user)
         page = client.get("/runs/").content.decode()
         assert asked == ([] if role == "annotator" else [role == "engineer"])
-        assert ("about 1,000 runs" in page) == (role != "annotator")  # who has none is told of none
+        assert ("about 250 runs" in page) == (role != "annotator")  # who has none is told of none
