@@ -179,7 +179,7 @@ def database(url: str | None, data_dir: Path) -> dict[str, Any]:
                 # REPLACE asks the triggers of DELETE too, by which ended runs are kept.
                 " PRAGMA recursive_triggers=ON;"
                 # In KiB: rows of one page that lie far apart among many, which 2 MB do not hold.
-                " PRAGMA cache_size=-8000;"
+                " PRAGMA cache_size=-16000;"
             ),
         }
     # A new connection costs SQLite 2 ms of processor: it reads the whole schema.
