@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, Self
 
@@ -21,8 +22,8 @@ from webagent.trajectory.bundles import (
     blobs_of,
 )
 from webagent.trajectory.files.opening import CutZipTree, open_tree, why_unreadable
-from webagent.trajectory.files.recognition import Answers, HidingTree, Question, Recognition, claims
-from webagent.trajectory.files.trees import Tree, TreeError
+from webagent.trajectory.files.recognition import Answers, HidingTree, Question, Recognition, clash
+from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError
 from webagent.trajectory.formats.agentlab.reader import AgentLabReader
 from webagent.trajectory.formats.agentrewardbench.reader import QUESTION as ALONE_QUESTION
 from webagent.trajectory.formats.agentrewardbench.reader import AgentRewardBenchReader
@@ -154,9 +155,6 @@ class Reader(Protocol):
     signs: str
     """What it is recognised by, in words: told where nothing is recognised."""
 
-    knows_what_is_cut: bool
-    """Whether the format itself tells which runs of an archive without its end are whole."""
-
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """What is in there of this format, judged by content. Never raises over a file."""
 
@@ -214,7 +212,8 @@ def open_runs(
     try:
         tree = open_tree(given, bounds, label)
     except (BoundError, TreeError, OSError) as error:
-        return RunSource(None, {}, bounds, Rejection(shown, shown, "", str(error)))
+        nothing: Tree = NamedFiles[None](shown, {})
+        return RunSource(nothing, {}, bounds, Rejection(shown, shown, "", str(error)), {})
     return source_of(tree, format=format, bounds=bounds, answers=answers)
 
 
@@ -262,29 +261,22 @@ def _why_none(
         signs = "; ".join(f"{reader.name}: {reader.signs}" for reader in wanted)
         reason = f"no {of} in it{_LOOKED_FOR}{signs}"
         return Rejection(tree.label, tree.label, "format", reason)
-    if clashes := claims({reader.name: what for reader, what in found.items()}, tree):
-        return clashes[0]
+    if twice := clash({reader.name: what for reader, what in found.items()}, tree):
+        return twice
     if sum(what.runs + sum(what.runs_if.values()) for what in found.values()) > bounds.runs:
         return Rejection(tree.label, tree.label, "runs", f"more than {bounds.runs} runs")
     return None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class RunSource:
     """Runs waiting to be read. Iterate once, inside `with`."""
 
-    def __init__(
-        self,
-        tree: Tree | None,
-        found: dict[Reader, Recognition],
-        bounds: Bounds,
-        refused: Rejection | None,
-        answers: Answers | None = None,
-    ) -> None:
-        self._tree = tree
-        self._found = found
-        self._bounds = bounds
-        self._refused = refused
-        self._answers = answers or {}
+    _tree: Tree
+    _found: dict[Reader, Recognition]
+    _bounds: Bounds
+    _refused: Rejection | None
+    _answers: Answers
 
     @property
     def total(self) -> int:
@@ -305,7 +297,7 @@ class RunSource:
         taken: set[str] = set()
         for what in self._found.values():
             taken |= what.files | what.uses
-        return tuple(name for name in self._tree.names if name not in taken) if self._tree else ()
+        return tuple(name for name in self._tree.names if name not in taken)
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -313,27 +305,22 @@ class RunSource:
         return tuple(reader.name for reader in self._found)
 
     def __iter__(self) -> Iterator[Found]:
-        if self._tree is not None:
-            yield from self._tree.problems
+        yield from self._tree.problems
         if self._refused is not None:
             yield self._refused
         for reader in self._found:
+            # Of an archive without its end the native format alone tells which runs are whole.
+            is_cut = isinstance(self._tree, CutZipTree) and not isinstance(reader, NativeReader)
             for found in self._read(reader):
-                if isinstance(found, RunBundle):
-                    yield self._why_refused(reader, found) or found
-                else:
+                if not isinstance(found, RunBundle):
                     yield found
-
-    def _why_refused(self, reader: Reader, run: RunBundle) -> Rejection | None:
-        """Why a run that was read is not taken; None if it is."""
-        if isinstance(self._tree, CutZipTree) and not reader.knows_what_is_cut:
-            return Rejection(run.source, self._tree.label, "archive", CUT_SHORT)
-        return why_refused(run, self._bounds)
+                elif is_cut:
+                    yield Rejection(found.source, self._tree.label, "archive", CUT_SHORT)
+                else:
+                    yield why_refused(found, self._bounds) or found
 
     def _read(self, reader: Reader) -> Iterator[Found]:
         """What one reader makes of the tree, without the files that belong to others."""
-        if self._tree is None:
-            return iter(())
         others = (what for other, what in self._found.items() if other is not reader)
         taken = {name for what in others for name in what.files | what.uses}
         taken -= self._found[reader].files | self._found[reader].uses
@@ -344,5 +331,4 @@ class RunSource:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._tree is not None:
-            self._tree.close()
+        self._tree.close()

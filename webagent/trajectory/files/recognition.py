@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import BinaryIO
 from weakref import WeakKeyDictionary
 
@@ -85,17 +86,14 @@ class HidingTree:
         self._tree.close()
 
 
-def claims(found: Mapping[str, Recognition], tree: Tree) -> list[Rejection]:
-    """A refusal for each pair of formats that both take the same files for their own."""
-    names = list(found)
-    clashes: list[Rejection] = []
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            if both := sorted(found[one].files & found[other].files):
-                shown = ", ".join(both[:MOST_NAMED]) + ("…" if len(both) > MOST_NAMED else "")
-                why = f"may be {one} or {other}: say which with the format"
-                clashes.append(Rejection(tree.label, shown, "format", why))
-    return clashes
+def clash(found: Mapping[str, Recognition], tree: Tree) -> Rejection | None:
+    """A refusal where two formats take the same files for their own: of the first two that do."""
+    for one, other in combinations(found, 2):
+        if both := sorted(found[one].files & found[other].files):
+            shown = ", ".join(both[:MOST_NAMED]) + ("…" if len(both) > MOST_NAMED else "")
+            why = f"may be {one} or {other}: say which with the format"
+            return Rejection(tree.label, shown, "format", why)
+    return None
 
 
 HEAD_BYTES = 1 << 17
@@ -201,7 +199,6 @@ class PlacesReader:
     signs: str
     """What it is recognised by, in words."""
     places: Callable[[Tree, Bounds], Iterable[RunPlace | Problem]]
-    knows_what_is_cut: bool = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The runs, with the files that make them and those beside."""
@@ -252,7 +249,7 @@ def unreadable(files: RunFiles, path: str, name: str, field: str, otherwise: str
     Args:
         path: the document as `files` knows it; `name` is what reports call it.
     """
-    why = files.why_unread(path)
+    why = files.inventory.why("file", path)
     return InputError("JSON" if why else field, why or otherwise, file=name)
 
 

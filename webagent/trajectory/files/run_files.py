@@ -97,10 +97,6 @@ class BlobFiles:
             self.inventory.miss("file", path, f"not readable as JSON: {error}")
             return None
 
-    def why_unread(self, path: str) -> str | None:
-        """Why a file could not be read; None if it could."""
-        return self.inventory.why("file", path)
-
     def original(self, path: str, value: Any) -> BlobRecord:
         """A source file as it is kept for a better importer: its JSON, without secrets.
 

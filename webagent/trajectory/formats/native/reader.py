@@ -47,7 +47,6 @@ class NativeReader:
 
     name = "native"
     signs = "manifest.json, runs.jsonl, steps.jsonl"
-    knows_what_is_cut = True
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """Runs as the manifests say; at least 1 where there is a native file at all.
