@@ -26,7 +26,7 @@ from runs.models import ImportJob, Run, RunOfImport
 from runs.models.extension import extension
 from runs.storage.usage import named_deleted
 from webagent.trajectory.bundles import BlobStash, Problem, Rejection, RunBundle
-from webagent.trajectory.files.originals import KeptTree, has_original
+from webagent.trajectory.files.originals import KeptTree
 from webagent.trajectory.files.recognition import Answers
 from webagent.trajectory.inventory import NOT_IN_ORIGINALS
 from webagent.trajectory.reading import AUTO, format_names, source_of
@@ -74,7 +74,7 @@ def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimport
     Repeating it changes nothing. With `only_look` nothing is changed.
     """
     stored = bundle_of(run)
-    if not has_original(stored):
+    if not stored.run.source.originals:
         return Reimported(run_id=run.pk, became=Became.NO_ORIGINAL)
     read = _read(run, stored, answers)
     if isinstance(read, str):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self, get_args
+from typing import Any, Protocol, get_args
 
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.images import ImageFacts
@@ -182,12 +182,6 @@ class BlobStash:
         self._made.clear()
         self._forget()
         self._spool = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,17 +50,13 @@ class Inventory:
         self._entries: list[_Named] = []
         self._open: dict[tuple[str, str], _Named] = {}
 
-    def name(self, what: str, where: str) -> None:
-        """The source names something; unless it is kept, it is missing."""
-        self._entry(what, where)
-
     def keep(self, what: str, where: str, sha256: str = "") -> None:
         """It was read; where it became a blob, the run's records must hold that."""
         entry = self._entry(what, where)
         entry.why, entry.sha256 = "", sha256
 
     def miss(self, what: str, where: str, why: str = NOT_THERE) -> None:
-        """It cannot be had, for this reason."""
+        """The source names it, and it cannot be had."""
         self._entry(what, where).why = why
 
     def numbered(

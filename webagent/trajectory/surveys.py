@@ -41,7 +41,6 @@ class FormatSurvey:
     """Kind of secret -> how many are taken out."""
 
     def add(self, bundle: RunBundle, *, is_known: bool) -> None:
-        """Count one more run."""
         source = bundle.run.source
         self.runs += 1
         self.already_there += is_known
@@ -86,7 +85,6 @@ class Survey:
         return sum(found.runs for found in self.formats.values()) + len(self.rejected)
 
     def add(self, found: RunBundle | Problem, *, is_known: bool = False) -> None:
-        """Note one more thing that was read."""
         if isinstance(found, RunBundle):
             source = found.run.source
             key = (source.format, source.format_version or "")

@@ -24,10 +24,7 @@ _HEAD_CHARS = 60
 
 
 def storable_text(text: str, limit: int) -> str:
-    """The text without NUL and lone surrogates (U+FFFD instead), at most `limit` characters.
-
-    Databases and UTF-8 hold neither.
-    """
+    """The text without NUL and lone surrogates (U+FFFD instead), at most `limit` characters."""
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     return UNSTORABLE.sub(_REPLACEMENT, text)

@@ -15,7 +15,7 @@ def test_named_is_held_plus_missing(named: list[int], data: st.DataObject, most:
     inventory = Inventory(most)
     kept, held = set(), set()
     for number in named:
-        inventory.name("screenshot", str(number))
+        inventory.miss("screenshot", str(number))
         match data.draw(st.sampled_from(["silent", "lost", "kept", "kept and dropped"])):
             case "lost":
                 inventory.miss("screenshot", str(number), data.draw(st.sampled_from(["a", "b"])))
@@ -32,7 +32,7 @@ def test_named_is_held_plus_missing(named: list[int], data: st.DataObject, most:
 
 def test_why_something_is_missing_is_told() -> None:
     inventory = Inventory(10)
-    inventory.name("step", "3")
+    inventory.miss("step", "3")
     inventory.keep("screenshot", "a.png", "0" * 64)
     inventory.note("goal", "trace", "is not told")
     told = {(gap.what, gap.where): gap.why for gap in inventory.gaps(frozenset())}

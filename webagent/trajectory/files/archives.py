@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections import Counter
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol, cast
+from typing import IO, BinaryIO, cast
 
 import zstandard
 
@@ -32,12 +32,7 @@ MAX_WINDOW = 1 << 27
 _PIECE = 1 << 16
 
 
-class _Archive(Protocol):
-    def read(self, size: int = -1) -> bytes: ...
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int: ...
-
-
-def open_zstandard(archive: _Archive, member: zipfile.ZipInfo) -> BinaryIO:
+def open_zstandard(archive: _CheckedFile, member: zipfile.ZipInfo) -> BinaryIO:
     """A stream of the member's bytes, never more than declared, checked against its sum.
 
     Raises:
@@ -51,7 +46,7 @@ def open_zstandard(archive: _Archive, member: zipfile.ZipInfo) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(_Checked(content, member), _PIECE))
 
 
-def start_of_member(archive: _Archive, member: zipfile.ZipInfo) -> int:
+def start_of_member(archive: _CheckedFile, member: zipfile.ZipInfo) -> int:
     """Where the bytes of a member begin. Raises zipfile.BadZipFile if its header is damaged."""
     archive.seek(member.header_offset)
     header = archive.read(LOCAL_HEADER.size)
@@ -64,7 +59,7 @@ def start_of_member(archive: _Archive, member: zipfile.ZipInfo) -> int:
 class _Slice(io.RawIOBase):
     """Part of a file that others read too: each read seeks."""
 
-    def __init__(self, archive: _Archive, start: int, length: int) -> None:
+    def __init__(self, archive: _CheckedFile, start: int, length: int) -> None:
         self._archive = archive
         self._at = start
         self._end = start + length
@@ -268,7 +263,6 @@ class _CheckedFile:
             raise BoundError(f"more than {bounds.upload_bytes} bytes")
 
     def read(self, size: int = -1) -> bytes:
-        """Like a file."""
         if self.lists and size > self._listing_bytes:
             raise BoundError(f"more than {self._members} members")
         content = self._file.read(size)

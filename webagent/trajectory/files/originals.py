@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobError, BlobStash, RunBundle, blobs_of
@@ -16,7 +16,7 @@ from webagent.trajectory.files.run_files import BLOB_KEY, BlobFiles
 from webagent.trajectory.files.trees import NamedFiles, Tree, TreeError, read_file
 from webagent.trajectory.images import ROLES, ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import Inventory, problems_of
-from webagent.trajectory.records import BlobPart, BlobRecord, Record
+from webagent.trajectory.records import BlobPart, BlobRecord, Record, RunRecord
 from webagent.trajectory.values import every
 
 _BESIDE = ("artefact", "log", "video")
@@ -45,7 +45,9 @@ def kept_pictures(
     tree: Tree, files: BlobFiles, place: str, value: object, pictures: dict[str, BlobRecord]
 ) -> None:
     """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
-    for sha256 in hashes_in(value) - pictures.keys():
+    named = (item.get(BLOB_KEY) for item in every(value) if isinstance(item, dict))
+    hashes = {sha256 for sha256 in named if isinstance(sha256, str) and _HASH.match(sha256)}
+    for sha256 in hashes - pictures.keys():
         if kept := kept_picture(tree, files, place, sha256):
             pictures[sha256] = kept
 
@@ -67,17 +69,6 @@ def kept_picture(tree: Tree, files: BlobFiles, place: str, sha256: str) -> BlobR
         return None
 
 
-def hashes_in(value: object) -> set[str]:
-    """Every hash that `{"$blob": hash}` names in a JSON value."""
-    named = (item.get(BLOB_KEY) for item in every(value) if isinstance(item, dict))
-    return {sha256 for sha256 in named if isinstance(sha256, str) and _HASH.match(sha256)}
-
-
-def has_original(bundle: RunBundle) -> bool:
-    """Whether the run's source files are kept."""
-    return bool(bundle.run.source.originals)
-
-
 def _files(bundle: RunBundle) -> dict[str, tuple[str, int]]:
     """Name -> hash and bytes. The first original is the file that the source's path names."""
     source = bundle.run.source
@@ -95,9 +86,6 @@ def _files(bundle: RunBundle) -> dict[str, tuple[str, int]]:
                 name = blob.name or f"{_UNNAMED}/{blob.sha256}"
                 found.setdefault(f"{place}{name}", (blob.sha256, blob.bytes))
     return found
-
-
-R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,25 +146,19 @@ def without_missing(bundle: RunBundle, missing: list[Missing], inventory: Invent
     gaps = inventory.gaps(frozenset())
     if not gaps:
         return bundle
-    run = without_blobs(bundle.run, hashes)
-    told = problems_of(gaps, bundle.source)
+    run: RunRecord = _strip(bundle.run, hashes)
     return replace(
         bundle,
-        task=without_blobs(bundle.task, hashes),
+        task=_strip(bundle.task, hashes),
         run=run.model_copy(update={"gaps": (*run.gaps, *gaps)}),
-        steps=tuple(without_blobs(step, hashes) for step in bundle.steps),
-        evaluations=tuple(without_blobs(item, hashes) for item in bundle.evaluations),
-        problems=(*bundle.problems, *told),
+        steps=tuple(_strip(step, hashes) for step in bundle.steps),
+        evaluations=tuple(_strip(item, hashes) for item in bundle.evaluations),
+        problems=(*bundle.problems, *problems_of(gaps, bundle.source)),
     )
 
 
-def without_blobs(record: R, hashes: frozenset[str]) -> R:
-    """The record without any blob of these hashes."""
-    stripped: R = _strip(record, hashes)
-    return stripped
-
-
 def _strip(value: Any, hashes: frozenset[str]) -> Any:
+    """A record without any blob of these hashes."""
     if isinstance(value, BlobRecord):
         return None if value.sha256 in hashes else value
     if isinstance(value, BlobPart):

@@ -105,7 +105,6 @@ class PickleReader:
         return self._ask({"op": "get", "path": list(path)})["value"]
 
     def close(self) -> None:
-        """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -74,8 +74,9 @@ def stub_bundle(
         goal=words,
         extra={NAMED_ONLY: True},
     )
+    key = f"{names.task_set}/{names.task}/{names.agent}/{stub_key(names)[:12]}"
     run = RunRecord(
-        id=stub_id(names),
+        id=bounded_name(f"stub:{key}"),
         task_id=task.id,
         source=SourceRecord(format=format),
         agent=AgentRecord(name=names.agent, version=names.agent_version),
@@ -88,11 +89,6 @@ def stub_bundle(
         stub=names,
     )
     return RunBundle(source=run.id, task=task, run=run, **verdicts)
-
-
-def stub_id(names: StubRecord) -> str:
-    """Id of the stub in files."""
-    return bounded_name(f"stub:{names.task_set}/{names.task}/{names.agent}/{stub_key(names)[:12]}")
 
 
 def names_of(bundle: RunBundle) -> StubRecord:

@@ -130,16 +130,6 @@ def json_of(tree: Tree, name: str, bounds: Bounds) -> Any:
         raise ValueError(str(error)) from error
 
 
-def text_in_utf8(name: str, stream: BinaryIO) -> BinaryIO:
-    """The stream of a file, as UTF-8 where it is a text in UTF-16 or UTF-32. Raises TreeError."""
-    try:
-        return in_utf8(name, stream)
-    except EncodingError as error:
-        raise TreeError(str(error)) from error
-    except READ_ERRORS as error:
-        raise TreeError(f"cannot be read: {error}") from error
-
-
 def _read_some(stream: BinaryIO) -> bytes:
     try:
         return stream.read(AT_ONCE_BYTES)
@@ -191,7 +181,13 @@ class NamedFiles(Generic[F]):
     def open(self, name: str) -> BinaryIO:
         if name not in self._files:
             raise TreeError("missing")
-        return text_in_utf8(name, self._stream(self._files[name]))
+        stream = self._stream(self._files[name])
+        try:
+            return in_utf8(name, stream)
+        except EncodingError as error:
+            raise TreeError(str(error)) from error
+        except READ_ERRORS as error:
+            raise TreeError(f"cannot be read: {error}") from error
 
     def hashed(self, name: str) -> bytes | None:  # noqa: ARG002 (of those that have a sum)
         return None
@@ -216,7 +212,6 @@ class Refusals:
         self._most = bounds.problems
 
     def add(self, name: str, reason: str) -> None:
-        """Note one more."""
         if len(self.problems) < self._most:
             shown = name.encode("utf-8", "replace").decode()
             self.problems.append(Problem(self._label, shown, "name", reason))
