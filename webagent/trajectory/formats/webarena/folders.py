@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -184,11 +184,9 @@ class ResultFolder:
         except ValueError:
             return {}
 
-    def logged(
-        self, tree: Tree, bounds: Bounds, report: Callable[[str, str], None]
-    ) -> dict[str, Logged]:
-        """What all logs say, by task; `report` is told of logs that cannot be read, and why."""
-        logs = []
+    def logged(self, tree: Tree, bounds: Bounds) -> tuple[dict[str, Logged], dict[str, str]]:
+        """What all logs say, by task; and of logs that cannot be read, why."""
+        logs, unread = [], {}
         for path, name in sorted(self.files.items()):
             if not _LOG.match(path):
                 continue
@@ -197,10 +195,10 @@ class ResultFolder:
             except (BoundError, TreeError) as error:
                 text, why = "", str(error)
             if why:
-                report(path, why)
+                unread[path] = why
             if any(mark in text for mark in _MARKS):
                 logs.append(read_log(text))
-        return merged(logs)
+        return merged(logs), unread
 
 
 def find_result_folders(tree: Tree) -> list[ResultFolder]:

@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -32,7 +31,7 @@ from webagent.trajectory.formats.webarena.folders import (
     ending,
     find_result_folders,
 )
-from webagent.trajectory.formats.webarena.render import Rendered, read_render
+from webagent.trajectory.formats.webarena.render import read_render
 from webagent.trajectory.formats.webarena.steps import step_records, stop_answer
 from webagent.trajectory.records import (
     AgentRecord,
@@ -60,7 +59,6 @@ class WebArenaReader:
 
     name = FORMAT
     signs = "render_<id>.html"
-    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The render files, and what else belongs to their folders."""
@@ -74,118 +72,108 @@ class WebArenaReader:
     def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
         for folder in find_result_folders(tree):
-            unread: dict[str, str] = {}
-            logged = folder.logged(tree, bounds, unread.__setitem__)
+            logged, unread = folder.logged(tree, bounds)
             place = f"{tree.label}/{folder.place('')}".rstrip("/")
             yield from (Problem(place, path, "log", why) for path, why in unread.items())
             settings = folder.document(tree, SETTINGS, bounds)
             for path in folder.renders:
                 files = RunFiles(tree, folder.place(path), folder.files, bounds, FORMAT)
-                run = _Run(tree, files, folder, path, logged, settings)
-                yield guarded(files.source, path, run.read)
+                read = partial(_bundle, tree, files, folder, path, logged, settings)
+                yield guarded(files.source, path, read)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One render file with what the folder says of it."""
+def _bundle(
+    tree: Tree,
+    files: RunFiles,
+    folder: ResultFolder,
+    render: str,
+    logs: dict[str, Logged],
+    settings: dict[str, Any],
+) -> RunBundle:
+    """The run of one render file with its steps. Raises InputError."""
+    content = files.read_text(render)
+    try:
+        rendered = read_render(content, files.bounds.steps_per_run)
+    except ValueError as error:
+        raise InputError("task", str(error), file=render) from error
+    task = _task(tree, files, folder, render, rendered.config)
+    logged = logs.get(task.external_id)
+    if logged is None:
+        files.note("outcome", render, "no log says whether the task passed")
+    files.run_id = bounded_name(folder.place(render)) or task.external_id
+    kept = partial(kept_picture, tree, files, folder.place(""))
+    steps = tuple(step_records(files, rendered.steps, render, kept))
+    end = ending(steps, logged)
+    # Without its pictures, which are blobs: as text, never as a page.
+    words = files.redactor.text(_PICTURE.sub(_by_hash, content))
+    original = files.text_blob(words, "source", render[: files.bounds.path_chars], "text/plain")
+    answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
+    log = "\n".join(logged.lines) if logged else ""
+    # Without its secrets, if one was saved.
+    path = f"traces/{task.external_id}.zip"
+    trace = kept_trace(tree, files, path) if path in files.files else None
+    has_verdict = logged is not None and (logged.verdict or logged.error)
+    return files.assemble(
+        task,
+        steps,
+        folder.place(render),
+        tool="webarena",
+        evaluations=(reward_evaluation(files.run_id, end),) if has_verdict else (),
+        agent=AgentRecord(name=_agent_name(settings), config=files.clean_json(settings) or None),
+        models=model_names([text(settings.get("model"))]),
+        experiment=bounded_name(folder.name) or None,
+        **vars(end),
+        final_answer=answer,
+        infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
+        totals=Totals(seconds=_seconds(logged)),
+        environment=EnvironmentRecord(
+            viewport_width=whole(settings.get("viewport_width")),
+            viewport_height=whole(settings.get("viewport_height")),
+        ),
+        max_steps=whole(settings.get("max_steps")),
+        logs=(files.text_blob(files.clean(log) or "", "log", "log.txt", "text/plain"),)
+        if log
+        else (),
+        extra={"logged": {"started": logged.started, "ended": logged.ended}}
+        if logged and logged.started
+        else None,
+        originals=(original, *_configs(files, folder.tasks.get(task.external_id)), trace),
+    )
 
-    tree: Tree
-    files: RunFiles
-    folder: ResultFolder
-    path: str
-    logged: dict[str, Logged]
-    settings: dict[str, Any]
 
-    def read(self) -> RunBundle:
-        """The run with its steps. Raises InputError."""
-        files = self.files
-        content = files.read_text(self.path)
-        try:
-            rendered = read_render(content, files.bounds.steps_per_run)
-        except ValueError as error:
-            raise InputError("task", str(error), file=self.path) from error
-        task = self._task(rendered)
-        logged = self.logged.get(task.external_id)
-        if logged is None:
-            files.note("outcome", self.path, "no log says whether the task passed")
-        files.run_id = bounded_name(self.folder.place(self.path)) or task.external_id
-        kept = partial(kept_picture, self.tree, files, self.folder.place(""))
-        steps = tuple(step_records(files, rendered.steps, self.path, kept))
-        end = ending(steps, logged)
-        original = self._kept(content)
-        answer = stop_answer(steps[-1].actions[-1]) if steps and steps[-1].actions else None
-        log = "\n".join(logged.lines) if logged else ""
-        # Without its secrets, if one was saved.
-        path = f"traces/{task.external_id}.zip"
-        trace = kept_trace(self.tree, files, path) if path in files.files else None
-        settings = self.settings
-        has_verdict = logged is not None and (logged.verdict or logged.error)
-        return files.assemble(
-            task,
-            steps,
-            self.folder.place(self.path),
-            tool="webarena",
-            evaluations=(reward_evaluation(files.run_id, end),) if has_verdict else (),
-            agent=AgentRecord(
-                name=_agent_name(settings), config=files.clean_json(settings) or None
-            ),
-            models=model_names([text(settings.get("model"))]),
-            experiment=bounded_name(self.folder.name) or None,
-            **vars(end),
-            final_answer=answer,
-            infeasible_claim=answer if answer and answer.strip() == NOT_POSSIBLE else None,
-            totals=Totals(seconds=_seconds(logged)),
-            environment=EnvironmentRecord(
-                viewport_width=whole(settings.get("viewport_width")),
-                viewport_height=whole(settings.get("viewport_height")),
-            ),
-            max_steps=whole(settings.get("max_steps")),
-            logs=(files.text_blob(files.clean(log) or "", "log", "log.txt", "text/plain"),)
-            if log
-            else (),
-            extra={"logged": {"started": logged.started, "ended": logged.ended}}
-            if logged and logged.started
-            else None,
-            originals=(original, *self._configs(task.external_id), trace),
-        )
+def _task(
+    tree: Tree, files: RunFiles, folder: ResultFolder, render: str, config: dict[str, Any]
+) -> TaskRecord:
+    external_id = bounded_name(str(config["task_id"]))
+    given = folder.document(tree, folder.tasks.get(external_id), files.bounds)
+    if given and text(given.get("intent")) == text(config.get("intent")):
+        config = given
+    intent = text(config.get("intent")) or ""
+    # What the goal itself says is told to everybody, so it is no secret.
+    files.redactor = Redactor(intent)
+    sites = tuple(bounded_name(str(site)) for site in items(config.get("sites")))
+    name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
+    if config.get("image"):
+        files.note("goal", render, "its picture is named only: links are not fetched")
+    starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
+    extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
+    return task_record(
+        name,
+        external_id,
+        sites=sites,
+        goal=files.goal(intent),
+        start_urls=tuple(url for s in starts if (url := files.clean(s, URL_CHARS))),
+        intent_template=text(config.get("intent_template")),
+        eval=files.clean_json(mapping(config.get("eval"))) or None,
+        extra=files.clean_json(extra) or None,
+    )
 
-    def _task(self, rendered: Rendered) -> TaskRecord:
-        files, config = self.files, rendered.config
-        external_id = bounded_name(str(config["task_id"]))
-        given = self.folder.document(self.tree, self.folder.tasks.get(external_id), files.bounds)
-        if given and text(given.get("intent")) == text(config.get("intent")):
-            config = given
-        intent = text(config.get("intent")) or ""
-        # What the goal itself says is told to everybody, so it is no secret.
-        files.redactor = Redactor(intent)
-        sites = tuple(bounded_name(str(site)) for site in items(config.get("sites")))
-        name = "visualwebarena" if _VISUAL_SITES & set(sites) or config.get("image") else "webarena"
-        if config.get("image"):
-            files.note("goal", self.path, "its picture is named only: links are not fetched")
-        starts = (text(config.get("start_url")) or "").split(_START_SEPARATOR)
-        extra = {key: value for key, value in config.items() if key not in _OWN_COLUMNS}
-        return task_record(
-            name,
-            external_id,
-            sites=sites,
-            goal=files.goal(intent),
-            start_urls=tuple(url for s in starts if (url := files.clean(s, URL_CHARS))),
-            intent_template=text(config.get("intent_template")),
-            eval=files.clean_json(mapping(config.get("eval"))) or None,
-            extra=files.clean_json(extra) or None,
-        )
 
-    def _kept(self, content: str) -> BlobRecord:
-        """The file without its pictures, which are blobs: as text, never as a page."""
-        name = self.path[: self.files.bounds.path_chars]
-        words = self.files.redactor.text(_PICTURE.sub(_by_hash, content))
-        return self.files.text_blob(words, "source", name, "text/plain")
-
-    def _configs(self, task: str) -> Iterator[BlobRecord]:
-        """The runner's arguments and the task's own file."""
-        for path in (SETTINGS, self.folder.tasks.get(task)):
-            if path is not None and path in self.files.files:
-                yield self.files.original(path, self.files.clean_json(self.files.read_json(path)))
+def _configs(files: RunFiles, task: str | None) -> Iterator[BlobRecord]:
+    """The runner's arguments and the task's own file."""
+    for path in (SETTINGS, task):
+        if path is not None and path in files.files:
+            yield files.original(path, files.clean_json(files.read_json(path)))
 
 
 def _by_hash(picture: re.Match[str]) -> str:

@@ -83,7 +83,6 @@ def _step(
 
 
 def _cleaned(files: RunFiles, action: ActionRecord) -> ActionRecord:
-    """The action without secrets."""
     changes: dict[str, Any] = {
         "raw": files.clean_json(action.raw),
         "args": tuple(files.clean_json(arg) for arg in action.args),
