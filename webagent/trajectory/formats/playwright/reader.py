@@ -243,7 +243,7 @@ def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundl
     title, context = text(trace.context.get("title")), trace.context
     name = files.clean_name(title) or bounded_name(shown.rpartition("/")[2].removesuffix(".zip"))
     task = task_record(FORMAT, name, id=bounded_name(f"{FORMAT}:{name}"))
-    steps = tuple(Steps(files, trace).records())
+    steps = Steps(files, trace).records()
     files.note("goal", "trace", "a trace does not say what was to be done")
     kept = kept_tree(tree, files, f"{name}.zip")
     viewport = mapping(mapping(context.get("options")).get("viewport"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from webagent.trajectory.files.assembling import TARGET_CHARS, URL_CHARS, RunFiles, box_of, point_at
@@ -36,7 +36,7 @@ class Steps:
         self._frames_of = _by_page(trace.frames)
         self._seen_of = _by_page(trace.seen)
 
-    def records(self) -> Iterator[StepRecord]:
+    def records(self) -> tuple[StepRecord, ...]:
         """A step for each call that does something; the calls that only look are its events."""
         calls = self._trace.calls
         acting = [call for call in calls if not only_looks(call)] or calls
@@ -51,7 +51,7 @@ class Steps:
                 waiting.append(looked(self._files, self._trace, call))
         if waiting and done:
             done[-1] = done[-1].model_copy(update={"events": (*done[-1].events, *waiting)})
-        yield from done
+        return tuple(done)
 
     def _step(self, index: int, call: Call, events: list[dict[str, Any]]) -> StepRecord:
         self._files.check_steps(index + 1, "steps")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from webagent.trajectory.files.assembling import UNKNOWN
-from webagent.trajectory.files.recognition import outline
+from webagent.trajectory.files.recognition import folders_with, outline
 from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.values import flag, items, mapping, text
 from webagent.trajectory.verdict_records import CheckRecord
@@ -72,15 +72,13 @@ def find_task_folders(tree: Tree) -> list[TaskFolder]:
             with_har.add(prefix)
     parents = {prefix.rpartition("/")[0] for prefix in sure}
     sure |= {prefix for prefix in with_har if prefix and prefix.rpartition("/")[0] in parents}
-    folders = {
-        prefix: TaskFolder(prefix, prefix.rpartition("/")[2] or given_name(tree)) for prefix in sure
-    }
-    for name in tree.names:
-        prefix, _, last = name.rpartition("/")
-        if prefix in folders:
-            names = given.get(prefix.rpartition("/")[0] if prefix else None, {})
-            folders[prefix].files[_usual_name(tree, name, names)] = name
-    return [folders[prefix] for prefix in sorted(folders)]
+    folders = []
+    in_sure = folders_with(tree, lambda name, _: name.rpartition("/")[0] in sure, depth=0)
+    for prefix, found in in_sure.items():
+        names = given.get(prefix.rpartition("/")[0] if prefix else None, {})
+        files = {_usual_name(tree, name, names): name for name in found.values()}
+        folders.append(TaskFolder(prefix, prefix.rpartition("/")[2] or given_name(tree), files))
+    return folders
 
 
 def _given_names(tree: Tree) -> dict[str | None, dict[str, str]]:

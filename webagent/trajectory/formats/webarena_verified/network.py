@@ -171,7 +171,7 @@ _NETWORK = ".network"
 
 def read_trace(
     tree: Tree, files: RunFiles, path: str
-) -> tuple[list[StepRecord], list[Request]] | None:
+) -> tuple[tuple[StepRecord, ...], list[Request]] | None:
     """Steps and requests of the zipped trace under a path; None, with a note, if it is none."""
     try:
         inner = open_inner(tree, files.files[path], files.bounds)
@@ -181,7 +181,7 @@ def read_trace(
         files.note("trace", path, str(error))
         return None
     learn_passwords(own, trace.calls)
-    steps = list(Steps(own, trace).records())
+    steps = Steps(own, trace).records()
     return steps, requests_of({"log": {"entries": list(_snapshots(inner, own))}})
 
 

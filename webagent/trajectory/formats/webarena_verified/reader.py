@@ -111,27 +111,6 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
     browser = " ".join(str(creator.get(key) or "") for key in ("name", "version")).strip()
     told = {"har_creator": browser, "task_type": answer and answer.task_type}
     verdict = result.verdict if result else None
-    facts = {
-        "agent": AgentRecord(name=UNKNOWN),
-        "experiment": experiment_above(folder.path, files.given_name),
-        "started_at": started,
-        "ended_at": ended,
-        # As the source claims: an evaluator that failed leaves an error, never a failure. Its
-        # message stands with the evaluation alone: it tells what was expected.
-        "outcome": _OUTCOMES[verdict]
-        if verdict
-        else Outcome.UNKNOWN
-        if answer
-        else Outcome.INCOMPLETE,
-        "end_reason": EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
-        "reward": number(result.content.get("score")) if result and verdict != "error" else None,
-        "totals": Totals(seconds=seconds_between(started, ended)),
-        "extra": files.clean_json(told),
-    }
-    if answer:
-        facts["claimed_success"] = answer.claims_success
-        facts["final_answer"] = files.clean(answer.words)
-        facts["infeasible_claim"] = files.clean(answer.refusal)
     originals: list[BlobRecord | None] = []
     if har:
         originals.append(files.original(folder.har or "network.har", files.clean_json(har)))
@@ -153,18 +132,35 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
         tool="webarena-verified",
         tool_version=result.version if result else None,
         originals=originals,
-        evaluations=_evaluation(files, result) if result else (),
-        **facts,
+        evaluations=(_evaluation(files, result),) if result else (),
+        agent=AgentRecord(name=UNKNOWN),
+        experiment=experiment_above(folder.path, files.given_name),
+        started_at=started,
+        ended_at=ended,
+        # As the source claims: an evaluator that failed leaves an error, never a failure. Its
+        # message stands with the evaluation alone: it tells what was expected.
+        outcome=_OUTCOMES[verdict]
+        if verdict
+        else Outcome.UNKNOWN
+        if answer
+        else Outcome.INCOMPLETE,
+        end_reason=EndReason.AGENT_STOPPED if answer else EndReason.UNKNOWN,
+        reward=number(result.content.get("score")) if result and verdict != "error" else None,
+        claimed_success=answer.claims_success if answer else None,
+        final_answer=files.clean(answer.words) if answer else None,
+        infeasible_claim=files.clean(answer.refusal) if answer else None,
+        totals=Totals(seconds=seconds_between(started, ended)),
+        extra=files.clean_json(told),
     )
 
 
 def _steps(
     files: RunFiles,
     har: dict[str, Any],
-    traced: tuple[list[StepRecord], list[Request]] | None,
+    traced: tuple[tuple[StepRecord, ...], list[Request]] | None,
 ) -> tuple[StepRecord, ...]:
     """What a trace tells was done, or else which pages were loaded; each with its requests."""
-    acted, sent = traced or ([], [])
+    acted, sent = traced or ((), [])
     requests = requests_of(har) or sent
     if acted:
         return tuple(with_requests(files, acted, requests))
@@ -195,7 +191,7 @@ def _task(folder: TaskFolder, result: Result | None) -> TaskRecord:
     )
 
 
-def _evaluation(files: RunFiles, result: Result) -> tuple[EvaluationRecord, ...]:
+def _evaluation(files: RunFiles, result: Result) -> EvaluationRecord:
     """The evaluation with its checks; the checksums of code and data are part of the version."""
     sums = {key: text(result.content.get(key)) for key in _SUMS}
     short = [(known or "unknown")[:_CHECKSUM_CHARS] for known in sums.values()]
@@ -210,7 +206,7 @@ def _evaluation(files: RunFiles, result: Result) -> tuple[EvaluationRecord, ...]
         )
         for check in result.checks
     )
-    record = EvaluationRecord(
+    return EvaluationRecord(
         id=bounded_name(f"{files.run_id}-verified"),
         run_id=files.run_id,
         evaluator=evaluator(
@@ -222,7 +218,6 @@ def _evaluation(files: RunFiles, result: Result) -> tuple[EvaluationRecord, ...]
         rationale=files.clean(result.message),
         extra={"status": (text(result.content.get("status")) or "").lower()},
     )
-    return (record,)
 
 
 def _answer(files: RunFiles) -> Answer | None:
