@@ -67,24 +67,19 @@ class RunFolder:
             if not (_STEP.match(path) or _SCREENSHOT.match(path)):
                 yield path
 
-    def add(self, path: str, name: str) -> None:
-        """Note one file of the run."""
-        self.files[path] = name
-        if step := _STEP.match(path):
-            self.steps[int(step[1])] = path
-        elif picture := _SCREENSHOT.match(path):
-            kind = self.marked if picture[1] else self.screenshots
-            kind.setdefault(int(picture[2]), path)
-
 
 def find_run_folders(tree: Tree) -> list[RunFolder]:
     """Every folder with an `exp_args.pkl`, at any depth, with the files that are its own."""
     found = folders_with(tree, lambda _, last: last == EXP_ARGS)
     folders = []
     for path, files in found.items():
-        folder = RunFolder(path=path, name=path.rpartition("/")[2] or given_name(tree))
-        for inside, name in files.items():
-            folder.add(inside, name)
+        folder = RunFolder(path, path.rpartition("/")[2] or given_name(tree), files)
+        for inside in files:
+            if step := _STEP.match(inside):
+                folder.steps[int(step[1])] = inside
+            elif picture := _SCREENSHOT.match(inside):
+                kind = folder.marked if picture[1] else folder.screenshots
+                kind.setdefault(int(picture[2]), inside)
         folders.append(folder)
     return folders
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.files.assembling import task_record, task_set_of
@@ -52,7 +53,7 @@ def observation(files: RunFiles, number: int, step: StepFile | None) -> Observat
     if step is None:
         return Observation(**pictures) if any(pictures.values()) else None
     obs, limit = step.obs, files.bounds.text_chars
-    tabs = _tabs(obs, limit)
+    tabs = tuple(_tabs(obs, limit))
     active = next((tab for tab in tabs if tab.active), None)
     url = text(obs.get("url"))
     return Observation(
@@ -62,16 +63,15 @@ def observation(files: RunFiles, number: int, step: StepFile | None) -> Observat
         title=active.title if active else None,
         tabs=tabs,
         focused=(text(obs.get("focused_element_bid")) or "")[:_MAX_BID] or None,
-        chat=tuple(chat(obs, limit)),
+        chat=tuple(_chat(obs, limit)),
         extra=_extra(files, step),
         **pictures,
         **_trees(files, number, step),
     )
 
 
-def chat(obs: dict[str, Any], limit: int) -> list[ChatMessage]:
+def _chat(obs: dict[str, Any], limit: int) -> Iterator[ChatMessage]:
     """The conversation so far; pictures are named, not repeated."""
-    messages = []
     for item in items(obs.get("chat_messages"))[:_MAX_CHAT]:
         message = mapping(item)
         role, words = text(message.get("role")), message.get("message")
@@ -79,8 +79,7 @@ def chat(obs: dict[str, Any], limit: int) -> list[ChatMessage]:
             continue
         shown = PICTURE if role == USER_IMAGE_ROLE else storable_text(words, limit)
         at = moment(message.get("timestamp"))
-        messages.append(ChatMessage(role=storable_text(role, 100), text=shown, at=at))
-    return messages
+        yield ChatMessage(role=storable_text(role, 100), text=shown, at=at)
 
 
 def said_to_user(messages: tuple[ChatMessage, ...] | list[ChatMessage]) -> list[str]:
@@ -157,18 +156,16 @@ def shown_packages(packages: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"{n}=={packages[n]}" for n in sorted(packages) if n.startswith(_SHOWN_PACKAGES))
 
 
-def _tabs(obs: dict[str, Any], limit: int) -> tuple[TabRecord, ...]:
+def _tabs(obs: dict[str, Any], limit: int) -> Iterator[TabRecord]:
     urls, titles = items(obs.get("open_pages_urls")), items(obs.get("open_pages_titles"))
     active = next(iter(items(obs.get("active_page_index"))), None)
-    tabs = []
     for index, url in enumerate(urls[:_MAX_TABS]):
         title = text(titles[index]) if index < len(titles) else None
         if isinstance(url, str):
             shown = storable_text(title, limit) if title else None
-            tabs.append(
-                TabRecord(url=storable_text(url, limit), title=shown, active=whole(active) == index)
+            yield TabRecord(
+                url=storable_text(url, limit), title=shown, active=whole(active) == index
             )
-    return tuple(tabs)
 
 
 def _trees(files: RunFiles, number: int, step: StepFile) -> dict[str, Any]:

@@ -67,7 +67,6 @@ class AgentLabReader:
 
     name = "agentlab"
     signs = "exp_args.pkl"
-    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The run folders, with all that is in them."""
@@ -135,7 +134,7 @@ class RunInFolder:
         files.redactor.public = "\n".join(p.text for p in goal if isinstance(p, TextPart))
         files.takes_pictures, files.run_id = exp.save_screenshot, place.id
         steps = Steps(files, self._pickles, exp.models)
-        records = steps.read()
+        records = tuple(steps.read())
         check_count(files, summary, SUMMARY)
         log_text = files.redactor.apart().text(files.read_text(LOG))
         started = bool(self.folder.steps or log_text)
@@ -166,7 +165,9 @@ class RunInFolder:
             experiment=experiment_above(self.folder.path, files.given_name),
             seed=exp.seed,
             started_at=_started(steps, records),
-            ended_at=_ended(records),
+            ended_at=next(
+                (at for r in reversed(records) if (at := r.ended_at or r.started_at)), None
+            ),
             **vars(end),
             final_answer=answers[-1] if answers else None,
             infeasible_claim=claimed_infeasible(chat),
@@ -245,10 +246,3 @@ def _started(steps: Steps, records: tuple[StepRecord, ...]) -> datetime | None:
         if profiled is not None:
             return profiled
     return next((record.started_at for record in records if record.started_at), None)
-
-
-def _ended(records: tuple[StepRecord, ...]) -> datetime | None:
-    for record in reversed(records):
-        if record.ended_at or record.started_at:
-            return record.ended_at or record.started_at
-    return None

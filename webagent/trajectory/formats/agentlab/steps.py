@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.actions import parse_browsergym_actions, with_outcome
-from webagent.trajectory.files.assembling import seconds_between
+from webagent.trajectory.files.assembling import present, seconds_between
 from webagent.trajectory.files.pickle_reader import PickleError, PickleReader
-from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
+from webagent.trajectory.formats.agentlab.folders import RunFiles
 from webagent.trajectory.formats.agentlab.observations import observation
 from webagent.trajectory.formats.agentlab.stepfiles import (
     StepFile,
@@ -44,16 +44,12 @@ class Steps:
         """The last file, if it could be read."""
         self.stats: list[dict[str, Any]] = []
         """Statistics of every step file, the last one's too."""
-        self.n_actions = 0
 
-    def read(self) -> tuple[StepRecord, ...]:
+    def read(self) -> Iterator[StepRecord]:
         """Every step, numbered as in the files: what is missing leaves an empty step."""
-        return tuple(self._read(self._files.folder))
-
-    def _read(self, folder: RunFolder) -> Iterator[StepRecord]:
-        if not folder.steps:
+        if not self._files.folder.steps:
             return
-        end = max(folder.steps)
+        end = max(self._files.folder.steps)
         current = self._file(0)
         for index in range(end):
             following = self._file(index + 1)
@@ -92,7 +88,6 @@ class Steps:
         step = without_secrets(step, redactor)
         self.first = self.first or step
         self.stats.append(step.stats)
-        self.n_actions += step.action is not None
         return step
 
     def _step(self, index: int, step: StepFile | None, following: StepFile | None) -> StepRecord:
@@ -116,7 +111,7 @@ class Steps:
             before=before,
             thought=storable_text(step.thought, limit) if step.thought else None,
             messages=self._messages(step),
-            llm_calls=self._llm_calls(step),
+            llm_calls=present(self._llm_call(step)),
             metrics=storable_json(step.stats, limit, 8) if step.stats else None,
             started_at=moment(step.profiling.get("agent_start")),
             extra=self._extra(step, following),
@@ -153,20 +148,19 @@ class Steps:
         clean, pictures = self._files.without_pictures(_unwrapped(said), where)
         return (self._files.json_blob(clean, "messages", where), *pictures)
 
-    def _llm_calls(self, step: StepFile) -> tuple[LlmCall, ...]:
+    def _llm_call(self, step: StepFile) -> LlmCall | None:
         """All calls of the step in one: AgentLab sums them, retries included."""
         stats = step.stats
         tokens = [count(stats.get(key)) for key in ("input_tokens", "output_tokens")]
         if self._model is None or tokens == [None, None]:
-            return ()
-        call = LlmCall(
+            return None
+        return LlmCall(
             model=self._model,
             input_tokens=tokens[0],
             output_tokens=tokens[1],
             cost=cost(stats.get("cost")),
             seconds=number(stats.get("agent_elapsed")),
         )
-        return (call,)
 
     def _extra(self, step: StepFile, following: StepFile | None) -> dict[str, Any] | None:
         extra: dict[str, Any] = {}
@@ -188,7 +182,6 @@ class Steps:
 def _with_outcome(
     actions: tuple[ActionRecord, ...], following: StepFile, limit: int
 ) -> tuple[ActionRecord, ...]:
-    """The actions with status, error and times."""
     times = {
         "started_at": moment(following.profiling.get("action_exec_start")),
         "ended_at": moment(following.profiling.get("action_exec_stop")),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from webagent.trajectory.actions import MESSAGE_ACTIONS, message_text
+from webagent.trajectory.actions import message_text
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import (
@@ -79,7 +79,6 @@ class AgentRewardBenchReader:
 
     name = FORMAT
     signs = "*.json: benchmark, agent, goal, steps"
-    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The trajectories, and what else belongs to them."""
@@ -145,7 +144,7 @@ def _bundle(
     packages = read_packages(text(document.get("package_version")) or "")
     model = text(document.get("model"))
     steps = JsonSteps(files, (model,) if model else (), listed, summary)
-    records = steps.read()
+    records = tuple(steps.read())
     check_count(files, summary, last)
     end = ending(summary, steps.last, bool(listed), "")
     goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
@@ -191,11 +190,8 @@ def _without_secrets(files: RunFiles, document: dict[str, Any]) -> dict[str, Any
 
 def _message(records: tuple[StepRecord, ...], name: str) -> str | None:
     """The last message of that kind to the user."""
-    for record in reversed(records):
-        for action in reversed(record.actions):
-            if action.name == name and name in MESSAGE_ACTIONS:
-                return message_text(action)
-    return None
+    actions = (action for record in reversed(records) for action in reversed(record.actions))
+    return next((message_text(action) for action in actions if action.name == name), None)
 
 
 def _said(
