@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -61,26 +60,8 @@ SCHEMA = "ATIF"
 _BESIDE = ("images", "files", "audio")
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One trajectory document of the tree."""
-
-    name: str
-    alone: bool = True
-    """Whether its folder holds no other document."""
-
-    @property
-    def folder(self) -> str:
-        return self.name.rpartition("/")[0]
-
-    @property
-    def place(self) -> str:
-        """What people would call it: its folder where that holds nothing else of the kind."""
-        return self.folder if self.folder and self.alone else self.name
-
-
-def find_documents(tree: Tree) -> list[Document]:
-    """Every JSON file whose `schema_version` is ATIF's."""
+def find_documents(tree: Tree) -> dict[str, list[str]]:
+    """Every JSON file whose `schema_version` is ATIF's, by its folder."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in tree.names:
         if not name.endswith(".json"):
@@ -88,17 +69,17 @@ def find_documents(tree: Tree) -> list[Document]:
         head = outline(tree, name)
         if head.kind == "object" and head.texts.get("schema_version", "").startswith(SCHEMA):
             found[name.rpartition("/")[0]].append(name)
-    return [Document(name, len(names) == 1) for names in found.values() for name in names]
+    return found
 
 
-def file_beside(tree: Tree, document: Document, path: str | None) -> str | None:
+def file_beside(tree: Tree, folder: str, path: str) -> str | None:
     """The file that a document's relative path names, if it lies in the document's folder."""
     if not path or "://" in path or path.startswith("/") or "\\" in path:
         return None
     inside = posixpath.normpath(path)
     if inside.startswith("../") or inside == "..":
         return None
-    name = f"{document.folder}/{inside}".lstrip("/")
+    name = f"{folder}/{inside}".lstrip("/")
     return name if name in tree else None
 
 
@@ -129,41 +110,44 @@ def _folder_above(name: str) -> str | None:
 
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
     documents = find_documents(tree)
-    beside: dict[str, list[str]] = {document.folder: [] for document in documents}
+    beside: dict[str | None, list[str]] = {folder: [] for folder in documents}
     for name in tree.names:
-        if (folder := _folder_above(name)) in beside and folder:
-            beside[folder].append(name)
-    for document in documents:
-        yield RunPlace(
-            path=document.place,
-            files={document.name: document.name},
-            own=(document.name,),
-            beside=beside[document.folder],
-            file=document.name,
-            read=partial(_bundle, tree, document),
-        )
+        if (above := _folder_above(name)) in beside:
+            beside[above].append(name)
+    for folder, names in documents.items():
+        for name in names:
+            # As people would call it: its folder where that holds nothing else of the kind.
+            place = folder if folder and len(names) == 1 else name
+            yield RunPlace(
+                path=place,
+                files={name: name},
+                own=(name,),
+                beside=beside[folder],
+                file=name,
+                read=partial(_bundle, tree, name, place),
+            )
 
 
-def _bundle(tree: Tree, document: Document, files: RunFiles) -> RunBundle:
-    value = mapping(files.read_json(document.name))
+def _bundle(tree: Tree, name: str, place: str, files: RunFiles) -> RunBundle:
+    value = mapping(files.read_json(name))
     if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
-        why = "not a JSON object"
-        raise unreadable(files, document.name, document.name, "schema_version", why)
-    paths = {path: file_beside(tree, document, path) for path in named_paths(value)}
-    files.files = {document.name: document.name} | {p: n for p, n in paths.items() if n}
-    return restored(tree, files, value, document.name) or _foreign(files, document, value)
+        raise unreadable(files, name, name, "schema_version", "not a JSON object")
+    folder = name.rpartition("/")[0]
+    paths = {path: file_beside(tree, folder, path) for path in named_paths(value)}
+    files.files = {name: name} | {p: n for p, n in paths.items() if n}
+    files.run_id = bounded_name(place)
+    return restored(tree, files, value, name) or _foreign(files, name, value)
 
 
 ATIF = PlacesReader(FORMAT, "*.json: schema_version ATIF-…", _places)
 
 
-def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunBundle:
+def _foreign(files: RunFiles, name: str, value: dict[str, Any]) -> RunBundle:
     """A document of another tool."""
     agent, extra = mapping(value.get("agent")), mapping(value.get("extra"))
     totals, turns = mapping(value.get("final_metrics")), items(value.get("steps"))
     if not turns:
-        raise InputError("steps", "none", file=document.name)
-    files.run_id = bounded_name(document.place)
+        raise InputError("steps", "none", file=name)
     model, version = text(agent.get("model_name")), text(agent.get("version"))
     goal = _goal_words(turns)
     files.redactor = Redactor(goal)
@@ -180,7 +164,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
     return files.assemble(
         task,
         steps,
-        document.name,
+        name,
         format_version=text(value.get("schema_version")),
         evaluations=() if end.reward is None else (reward_evaluation(files.run_id, end),),
         agent=AgentRecord(
@@ -189,7 +173,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
             config=files.clean_json(config) or None,
         ),
         models=model_names([model, *(call.model for step in steps for call in step.llm_calls)]),
-        experiment=experiment_above(document.folder, files.given_name),
+        experiment=experiment_above(name.rpartition("/")[0], files.given_name),
         seed=whole(extra.get("seed")),
         started_at=first_start(steps),
         ended_at=max((step.started_at for step in steps if step.started_at), default=None),
@@ -202,7 +186,7 @@ def _foreign(files: RunFiles, document: Document, value: dict[str, Any]) -> RunB
             **dollars(cost(totals.get("total_cost_usd"))),
         ),
         extra=files.free_form(not_empty(_cleaned(files, kept)), "extra"),
-        originals=(files.original(document.name.rpartition("/")[2], _cleaned(files, value)),),
+        originals=(files.original(name.rpartition("/")[2], _cleaned(files, value)),),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, point_in, with_after
+from webagent.trajectory.files.assembling import URL_CHARS, RunFiles, point_in, present, with_after
 from webagent.trajectory.formats.atif.writer import NOT_BESIDE
 from webagent.trajectory.records import (
     ActionRecord,
@@ -171,7 +171,7 @@ class Steps:
             actions=tuple(self._actions(calls, contents, text(extra.get("raw_action")))),
             reward=number(extra.get("reward")),
             messages=tuple(picture for picture in more if picture),
-            llm_calls=self._llm_calls(turn),
+            llm_calls=present(self._llm_call(turn)),
             events=tuple(said),
             started_at=iso_moment(turn.get("timestamp")),
             extra=files.free_form(
@@ -219,19 +219,17 @@ class Steps:
                 result_text=None if failed else files.clean(words),
             )
 
-    def _llm_calls(self, turn: dict[str, Any]) -> tuple[LlmCall, ...]:
+    def _llm_call(self, turn: dict[str, Any]) -> LlmCall | None:
         metrics = mapping(turn.get("metrics"))
         model = text(turn.get("model_name")) or self._model
         if not metrics or model is None:
-            return ()
-        return (
-            LlmCall(
-                model=bounded_name(model),
-                input_tokens=count(metrics.get("prompt_tokens")),
-                cached_tokens=count(metrics.get("cached_tokens")),
-                output_tokens=count(metrics.get("completion_tokens")),
-                cost=cost(metrics.get("cost_usd")),
-            ),
+            return None
+        return LlmCall(
+            model=bounded_name(model),
+            input_tokens=count(metrics.get("prompt_tokens")),
+            cached_tokens=count(metrics.get("cached_tokens")),
+            output_tokens=count(metrics.get("completion_tokens")),
+            cost=cost(metrics.get("cost_usd")),
         )
 
 
