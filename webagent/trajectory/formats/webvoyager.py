@@ -117,7 +117,10 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         task,
         steps,
         f"{folder.path}/{MESSAGES}".lstrip("/"),
-        originals=(files.original(MESSAGES, messages), *_trees(files, folder)),
+        originals=(
+            files.original(MESSAGES, messages),
+            *(_tree(files, path, "source") for path in folder.trees.values()),
+        ),
         agent=AgentRecord(name=FORMAT),
         experiment=experiment_above(folder.path, files.given_name),
         outcome=Outcome.UNKNOWN if answered else Outcome.INCOMPLETE,
@@ -166,11 +169,10 @@ def _steps(
         files.inventory.miss("screenshot", f"screenshot{number}", "no reply of this number")
 
 
-def _trees(files: RunFiles, folder: TaskFolder) -> Iterator[BlobRecord]:
-    """The pages' trees under the names that they had."""
-    for path in folder.trees.values():
-        words = files.redactor.text(files.read_text(path))
-        yield files.text_blob(words, "source", path, "text/plain")
+def _tree(files: RunFiles, path: str, role: str) -> BlobRecord:
+    """A page's tree under the name that it had."""
+    words = files.redactor.text(files.read_text(path))
+    return files.text_blob(words, role, path, "text/plain")
 
 
 def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observation | None:
@@ -180,10 +182,7 @@ def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observatio
     pictures = {"screenshot": files.picture(without or shown, "screenshot", where=where)}
     if without and shown:
         pictures["marked_screenshot"] = files.picture(shown, "marked_screenshot")
-    tree = None
-    if path := folder.trees.get(number):
-        words = files.redactor.text(files.read_text(path))
-        tree = files.text_blob(words, "a11y_tree", path, "text/plain")
+    tree = _tree(files, path, "a11y_tree") if (path := folder.trees.get(number)) else None
     if tree is None and not any(pictures.values()):
         return None
     return Observation(a11y_tree=tree, **pictures)

@@ -107,7 +107,6 @@ _REQUEST, _REQUEST_END = "<user_request>", "</user_request>"
 
 
 def generation(history: list[dict[str, Any]]) -> str:
-    """Which generation wrote these items."""
     if any("current_state" in mapping(item.get("model_output")) for item in history):
         return NESTED
     if any(text(item.get("state_message")) for item in history):
@@ -137,10 +136,8 @@ def brain(output: dict[str, Any]) -> dict[str, Any]:
 
 def thought(parts: dict[str, Any]) -> str | None:
     """What the agent thought in its own words; where it has none, what it was up to."""
-    for key in ("thinking", "next_goal", "memory"):
-        if words := text(parts.get(key)):
-            return words
-    return None
+    told = (text(parts.get(key)) for key in ("thinking", "next_goal", "memory"))
+    return next(filter(None, told), None)
 
 
 def actions_of(output: dict[str, Any]) -> list[dict[str, Any]]:

@@ -96,7 +96,7 @@ def _bundle(history: HistoryFile, files: RunFiles) -> RunBundle:
         format_version=made_by,
         tool=TOOL,
         originals=(original,),
-        evaluations=_evaluations(files.run_id, ended_at, listed),
+        evaluations=present(_evaluation(files.run_id, ended_at, listed)),
         agent=AgentRecord(name=TOOL, version=made_by),
         experiment=experiment_above(history.folder.rstrip("/"))
         or bounded_name(files.given_name)
@@ -192,15 +192,15 @@ def _learn_passwords(redactor: Redactor, history: list[dict[str, Any]]) -> None:
                 redactor.learn(text(mapping(action.get(name)).get("text")))
 
 
-def _evaluations(
+def _evaluation(
     run_id: str, ended_at: datetime | None, history: list[dict[str, Any]]
-) -> tuple[EvaluationRecord, ...]:
+) -> EvaluationRecord | None:
     """The verdict of browser-use's own judge, where it was asked."""
     said = judgement(history)
     if not said:
-        return ()
+        return None
     beside = {k: v for k, v in said.items() if k not in ("reasoning", "verdict") and v is not None}
-    record = EvaluationRecord(
+    return EvaluationRecord(
         id=bounded_name(f"{run_id}-judge"),
         run_id=run_id,
         evaluator=OWN_JUDGE,
@@ -209,4 +209,3 @@ def _evaluations(
         at=ended_at,
         extra={"details": beside} if beside else None,
     )
-    return (record,)

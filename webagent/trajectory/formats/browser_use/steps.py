@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from webagent.trajectory.files.assembling import (
@@ -55,7 +56,6 @@ class Steps:
         self._pictures = pictures
 
     def read(self, listed: list[dict[str, Any]]) -> tuple[StepRecord, ...]:
-        """The steps in order."""
         numbers = (whole(mapping(item.get("metadata")).get("step_number")) for item in listed)
         # Some generations count from 2.
         self._files.inventory.numbered("step", "step", numbers)
@@ -65,7 +65,7 @@ class Steps:
         metadata, output = mapping(item.get("metadata")), mapping(item.get("model_output"))
         results, parts = results_of(item), brain(output)
         started, ended = (moment(metadata.get(f"step_{end}_time")) for end in ("start", "end"))
-        actions = self._actions(item, actions_of(output), results)
+        actions = tuple(self._actions(item, actions_of(output), results))
         seconds = seconds_between(started, ended)
         limit = self._files.bounds.text_chars
         extra = {
@@ -146,27 +146,23 @@ class Steps:
 
     def _actions(
         self, item: dict[str, Any], chosen: list[dict[str, Any]], results: list[dict[str, Any]]
-    ) -> tuple[ActionRecord, ...]:
+    ) -> Iterator[ActionRecord]:
         elements = items(mapping(item.get("state")).get("interacted_element"))
-        records = []
         for place, action in enumerate(chosen):
             name = next(iter(action), None)
             result = results[place] if place < len(results) else None
             element = mapping(elements[place]) if place < len(elements) else {}
             box = _box(element)
             point = _point(action.get(name or ""), mapping((result or {}).get("metadata")))
-            records.append(
-                ActionRecord(
-                    raw=storable_json(action, self._files.bounds.text_chars),
-                    dialect=DIALECT,
-                    name=bounded_name(name) if name else None,
-                    named_args=mapping(action.get(name or "")) or None,
-                    target=_target(element, box, point),
-                    point=point or (box.centre if box else None),
-                    **_outcome(result),
-                )
+            yield ActionRecord(
+                raw=storable_json(action, self._files.bounds.text_chars),
+                dialect=DIALECT,
+                name=bounded_name(name) if name else None,
+                named_args=mapping(action.get(name or "")) or None,
+                target=_target(element, box, point),
+                point=point or (box.centre if box else None),
+                **_outcome(result),
             )
-        return tuple(records)
 
 
 def _outcome(result: dict[str, Any] | None) -> dict[str, Any]:

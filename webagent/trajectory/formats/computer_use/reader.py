@@ -134,8 +134,6 @@ def _uses_computer(tree: Tree, name: str, most: int) -> bool:
 
 
 FORMAT = "computer_use"
-_BASE64 = "base64"
-_MEDIA = "data:{};base64,{}"
 
 
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
@@ -213,8 +211,8 @@ def _stripped(
     if not isinstance(value, dict):
         return value
     data = value.get("data")
-    if value.get("type") == _BASE64 and isinstance(data, str):
-        url = _MEDIA.format(value.get("media_type"), data)
+    if value.get("type") == "base64" and isinstance(data, str):
+        url = f"data:{value.get('media_type')};base64,{data}"
         return value | {"data": _blob(files, url, pictures, where)}
     return {key: _stripped(files, item, pictures, where, depth - 1) for key, item in value.items()}
 

@@ -66,7 +66,6 @@ class InspectReader:
 
     name = FORMAT
     signs = "*.eval, *.json"
-    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The logs, with their samples counted; at least one each."""
@@ -155,7 +154,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
             files.original(f"samples/{key}.json", sample),
             files.original(HEADER if log.has_header else START, header),
         ),
-        evaluations=evaluations(files.run_id, sample, header, version or UNKNOWN),
+        evaluations=tuple(evaluations(files.run_id, sample, header, version or UNKNOWN)),
     )
 
 

@@ -5,6 +5,7 @@ A step is an assistant's message with the results of its calls.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from webagent.trajectory.files.assembling import (
     RunFiles,
     evaluator,
     point_in,
+    present,
     verdict_of,
     with_after,
 )
@@ -130,7 +132,7 @@ class Messages:
             if both
             else None,
             actions=actions,
-            llm_calls=_llm_calls(message, event),
+            llm_calls=present(_llm_call(message, event)),
             started_at=iso_moment(event.get("timestamp")),
             ended_at=max(
                 (action.ended_at for action in actions if action.ended_at),
@@ -214,23 +216,21 @@ def _why_unseen(found: Any) -> str:
     return "a link, and links are not fetched" if isinstance(found, str) else "not readable"
 
 
-def _llm_calls(message: dict[str, Any], event: dict[str, Any]) -> tuple[LlmCall, ...]:
+def _llm_call(message: dict[str, Any], event: dict[str, Any]) -> LlmCall | None:
     output = mapping(event.get("output"))
     usage = mapping(output.get("usage"))
     model = text(event.get("model")) or text(message.get("model"))
     if not event or model is None:
-        return ()
-    return (
-        LlmCall(
-            model=bounded_name(model),
-            input_tokens=input_tokens(usage),
-            cached_tokens=count(usage.get("input_tokens_cache_read")),
-            cache_write_tokens=count(usage.get("input_tokens_cache_write")),
-            output_tokens=count(usage.get("output_tokens")),
-            cost=cost(usage.get("total_cost")),
-            seconds=number(event.get("working_time")) or number(output.get("time")),
-            problem=text(event.get("error")),
-        ),
+        return None
+    return LlmCall(
+        model=bounded_name(model),
+        input_tokens=input_tokens(usage),
+        cached_tokens=count(usage.get("input_tokens_cache_read")),
+        cache_write_tokens=count(usage.get("input_tokens_cache_write")),
+        output_tokens=count(usage.get("output_tokens")),
+        cost=cost(usage.get("total_cost")),
+        seconds=number(event.get("working_time")) or number(output.get("time")),
+        problem=text(event.get("error")),
     )
 
 
@@ -302,31 +302,23 @@ def ending(sample: dict[str, Any], status: str | None) -> Ending:
 
 def evaluations(
     run_id: str, sample: dict[str, Any], header: dict[str, Any], version: str
-) -> tuple[EvaluationRecord, ...]:
+) -> Iterator[EvaluationRecord]:
     """Each scorer's verdict; one whose value is no single number gives none and says so."""
     known = {
         text(mapping(scorer).get("name")): mapping(scorer)
         for scorer in items(mapping(header.get("eval")).get("scorers"))
     }
-    found = []
-    for name, score in mapping(sample.get("scores")).items():
-        value = mapping(score).get("value")
-        points = score_number(value)
+    for name, each in mapping(sample.get("scores")).items():
+        score = mapping(each)
+        points = score_number(score.get("value"))
         kind = "judge" if any(judge in name for judge in _JUDGES) else "matcher"
-        found.append(
-            EvaluationRecord(
-                id=bounded_name(f"{run_id}-{name}"),
-                run_id=run_id,
-                evaluator=evaluator(f"inspect {name}", kind, version, known.get(name, {})),
-                verdict="not_applicable" if points is None else verdict_of(points > PASSED_ABOVE),
-                score=points,
-                scale=None if points is None else SCALE,
-                rationale=text(mapping(score).get("explanation")),
-                extra={
-                    "value": value,
-                    "answer": mapping(score).get("answer"),
-                    "metadata": mapping(score).get("metadata"),
-                },
-            )
+        yield EvaluationRecord(
+            id=bounded_name(f"{run_id}-{name}"),
+            run_id=run_id,
+            evaluator=evaluator(f"inspect {name}", kind, version, known.get(name, {})),
+            verdict="not_applicable" if points is None else verdict_of(points > PASSED_ABOVE),
+            score=points,
+            scale=None if points is None else SCALE,
+            rationale=text(score.get("explanation")),
+            extra={key: score.get(key) for key in ("value", "answer", "metadata")},
         )
-    return tuple(found)

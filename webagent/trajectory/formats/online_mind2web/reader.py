@@ -125,7 +125,6 @@ class OnlineMind2WebReader:
 
     name = FORMAT
     signs = "result.json: task_id, action_history"
-    knows_what_is_cut = False
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The results, what belongs to them, and what the labels leave open."""
@@ -181,7 +180,7 @@ def _bundle(
     pictures = [path.removeprefix(result.folder) for path in result.pictures]
     steps = Steps(files, pictures)
     is_v2 = result.version == V2
-    records = steps.in_entries(document) if is_v2 else steps.in_lists(document)
+    records = tuple(steps.in_entries(document) if is_v2 else steps.in_lists(document))
     labels = result.labels and verdict_files.read(result.labels)
     said = verdicts.human_labels(files, result.labels, labels, task_id, meaning)
     judged = [

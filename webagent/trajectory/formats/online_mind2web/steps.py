@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import JsonValue
@@ -33,7 +34,7 @@ class Steps:
         self._files = files
         self._pictures = pictures
 
-    def in_lists(self, document: dict[str, Any]) -> tuple[StepRecord, ...]:
+    def in_lists(self, document: dict[str, Any]) -> Iterator[StepRecord]:
         """The first version's: lists of actions and thoughts, and pictures with numbers.
 
         What has the same number belongs together; what is left over in one of them makes steps
@@ -43,42 +44,32 @@ class Steps:
         most = self._files.bounds.steps_per_run
         actions, thoughts = actions[:most], thoughts[:most]
         pictures = self._numbered()
-        if len(actions) != len(thoughts) or len(pictures) not in {
-            0,
-            len(actions),
-            len(actions) + 1,
-        }:
+        fitting = (0, len(actions), len(actions) + 1)
+        if len(actions) != len(thoughts) or len(pictures) not in fitting:
             why = f"{len(actions)} actions, {len(thoughts)} thoughts and {len(pictures)} pictures"
             self._files.note("counts", "action_history", f"{why}: paired by number")
         last = max(pictures, default=-1)
         # One picture more than actions is what the last of them led to.
         has_final = bool(actions) and last == len(actions) and len(thoughts) <= len(actions)
         total = max(len(actions), len(thoughts), last + (0 if has_final else 1))
-        steps = []
         for index in range(min(total, most)):
             is_last = index == len(actions) - 1
-            after = self._seen(pictures.get(last)) if has_final and is_last else None
-            thought = thoughts[index] if index < len(thoughts) else None
-            steps.append(
-                StepRecord(
-                    run_id=self._files.run_id,
-                    index=index,
-                    source_index=index,
-                    before=self._seen(pictures.get(index)),
-                    thought=text(thought),
-                    actions=self._actions(actions[index]) if index < len(actions) else (),
-                    after=after,
-                )
+            yield StepRecord(
+                run_id=self._files.run_id,
+                index=index,
+                source_index=index,
+                before=self._seen(pictures.get(index)),
+                thought=text(thoughts[index]) if index < len(thoughts) else None,
+                actions=self._actions(actions[index]) if index < len(actions) else (),
+                after=self._seen(pictures.get(last)) if has_final and is_last else None,
             )
         for index in sorted(set(range(len(actions))) - set(pictures)):
             self._files.inventory.miss("screenshot", f"step {index}", "no picture has this number")
-        return tuple(steps)
 
-    def in_entries(self, document: dict[str, Any]) -> tuple[StepRecord, ...]:
+    def in_entries(self, document: dict[str, Any]) -> Iterator[StepRecord]:
         """The second version's: each entry names its picture."""
         by_name = {path.rpartition("/")[2]: path for path in self._pictures}
         entries = items(document.get("action_history"))[: self._files.bounds.steps_per_run]
-        steps = []
         for index, entry in enumerate(map(mapping, entries)):
             name = text(entry.get("screenshot"))
             path = by_name.pop(name.rpartition("/")[2], None) if name else None
@@ -90,20 +81,17 @@ class Steps:
             where = f"step {index}: {name}" if name else f"step {index}"
             picture = self._files.picture(path, "screenshot", where=where, why=why)
             extra = {key: value for key, value in entry.items() if key not in _KNOWN}
-            steps.append(
-                StepRecord(
-                    run_id=self._files.run_id,
-                    index=index,
-                    source_index=own,
-                    before=Observation(url=url, screenshot=picture),
-                    thought=text(entry.get("thought")),
-                    actions=self._actions(entry.get("action"), text(entry.get("action_status"))),
-                    extra=self._files.free_form(extra, f"step {index}"),
-                )
+            yield StepRecord(
+                run_id=self._files.run_id,
+                index=index,
+                source_index=own,
+                before=Observation(url=url, screenshot=picture),
+                thought=text(entry.get("thought")),
+                actions=self._actions(entry.get("action"), text(entry.get("action_status"))),
+                extra=self._files.free_form(extra, f"step {index}"),
             )
         for path in by_name.values():
             self._files.inventory.miss("screenshot", path, "no step names it")
-        return tuple(steps)
 
     def _numbered(self) -> dict[int, BlobRecord | None]:
         """Pictures by their number, from 0. Two with one number cannot be told apart."""

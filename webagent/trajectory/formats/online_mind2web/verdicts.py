@@ -169,7 +169,6 @@ def needs_meaning(document: Any) -> bool:
 
 
 def _label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> LabelRecord:
-    """The label as a person's."""
     return LabelRecord(
         id=bounded_name(f"{run_id}-label"),
         run_id=run_id,

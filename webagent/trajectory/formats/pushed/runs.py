@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -326,8 +327,6 @@ def silent_record(
 
 def with_redacted(record: RunRecord, counts: Mapping[str, int]) -> RunRecord:
     """The record with so many more secrets taken out."""
-    redacted = dict(record.source.redacted)
-    for kind, n in counts.items():
-        redacted[kind] = redacted.get(kind, 0) + n
-    source = record.source.model_copy(update={"redacted": redacted})
+    redacted = Counter(record.source.redacted) + Counter(counts)
+    source = record.source.model_copy(update={"redacted": dict(redacted)})
     return record.model_copy(update={"source": source})

@@ -16,7 +16,7 @@ from webagent.trajectory import live
 from webagent.trajectory.actions import DIALECT, with_outcome
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
-from webagent.trajectory.files.assembling import UNKNOWN
+from webagent.trajectory.files.assembling import UNKNOWN, present
 from webagent.trajectory.formats.pushed.runs import (
     PushedCall,
     PushedObservation,
@@ -93,7 +93,7 @@ def recorded_step(
         reward=clean.reward,
         terminated=clean.terminated,
         truncated=clean.truncated,
-        llm_calls=_llm_calls(clean, model),
+        llm_calls=present(_llm_call(clean, model)),
         started_at=clean.started_at,
         ended_at=clean.ended_at,
         seconds=clean.seconds,
@@ -237,16 +237,14 @@ def _call(call: PushedCall, sent: PushedStep) -> ActionRecord:
     )
 
 
-def _llm_calls(sent: PushedStep, model: str | None) -> tuple[LlmCall, ...]:
+def _llm_call(sent: PushedStep, model: str | None) -> LlmCall | None:
     """The step's questions to its model as one, where anything is told of them."""
     told = (sent.model, sent.input_tokens, sent.output_tokens, sent.cost)
     if all(value is None for value in told):
-        return ()
-    return (
-        LlmCall(
-            model=sent.model or model or UNKNOWN,
-            input_tokens=sent.input_tokens,
-            output_tokens=sent.output_tokens,
-            cost=sent.cost,
-        ),
+        return None
+    return LlmCall(
+        model=sent.model or model or UNKNOWN,
+        input_tokens=sent.input_tokens,
+        output_tokens=sent.output_tokens,
+        cost=sent.cost,
     )
