@@ -42,27 +42,27 @@ class KeptTree(NamedFiles[tuple[str, int]]):
 
 
 def kept_pictures(
-    tree: Tree, files: BlobFiles, place: str, value: object, pictures: dict[str, BlobRecord]
+    files: BlobFiles, place: str, value: object, pictures: dict[str, BlobRecord]
 ) -> None:
     """Add to `pictures` those that a JSON value names by their hash, from a tree of originals."""
     named = (item.get(BLOB_KEY) for item in every(value) if isinstance(item, dict))
     hashes = {sha256 for sha256 in named if isinstance(sha256, str) and _HASH.match(sha256)}
     for sha256 in hashes - pictures.keys():
-        if kept := kept_picture(tree, files, place, sha256):
+        if kept := kept_picture(files, place, sha256):
             pictures[sha256] = kept
 
 
-def kept_picture(tree: Tree, files: BlobFiles, place: str, sha256: str) -> BlobRecord | None:
+def kept_picture(files: BlobFiles, place: str, sha256: str) -> BlobRecord | None:
     """A picture that an original names by its hash, from a tree of originals; None elsewhere.
 
     Args:
         place: folder of the original in the tree, empty or with `/` at its end.
     """
     name = f"{place}{_UNNAMED}/{sha256}"
-    if name not in tree:
+    if name not in files.tree:
         return None
     try:
-        content = read_file(tree, name, files.bounds.image_bytes)
+        content = read_file(files.tree, name, files.bounds.image_bytes)
         is_same = hashlib.sha256(content).hexdigest() == sha256
         return files.stashed_picture(content, "screenshot") if is_same else None
     except (BoundError, ImageError, TreeError):

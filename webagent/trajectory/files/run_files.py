@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import BlobStash, Problem
+from webagent.trajectory.files.opening import open_inner
 from webagent.trajectory.files.trees import Tree, TreeError, given_name, read_file
 from webagent.trajectory.images import ImageError, ImageFacts, check_image
 from webagent.trajectory.inventory import NO_NUMBER, NOT_THERE, Inventory
@@ -45,7 +46,7 @@ class BlobFiles:
             path: the run's place in the tree, for reports; empty if the tree is the run.
             files: path as the run knows it -> name in the tree.
         """
-        self._tree = tree
+        self.tree = tree
         self.files = files
         self.bounds = bounds
         self.format = format
@@ -63,11 +64,15 @@ class BlobFiles:
         self.spoilt: list[BlobRecord] = []
         """What is called a picture and is none, kept for whoever can read it."""
 
-    def inside(self, tree: Tree) -> Self:
-        """The same run's files in an archive that is one of them: one stash, one inventory."""
+    def inside(self, name: str) -> Self:
+        """The same run's files in a zip of the tree: one stash, one inventory.
+
+        Raises as `open_inner` does.
+        """
         inner = copy(self)
-        inner._tree, inner.given_name = tree, given_name(tree)
-        inner.files = {name: name for name in tree.names}
+        inner.tree = open_inner(self.tree, name, self.bounds)
+        inner.given_name = given_name(inner.tree)
+        inner.files = {name: name for name in inner.tree.names}
         return inner
 
     def note(self, what: str, where: str, why: str) -> None:
@@ -118,7 +123,7 @@ class BlobFiles:
     def _content(self, path: str, limit: int) -> bytes | str:
         """The bytes of a file, or why they cannot be read."""
         try:
-            content = read_file(self._tree, self.files[path], limit)
+            content = read_file(self.tree, self.files[path], limit)
         except (BoundError, TreeError) as error:
             return str(error)
         self.imported.append(hashlib.sha256(content).hexdigest())
@@ -254,7 +259,7 @@ class BlobFiles:
     def _kept(self, path: str, content: bytes, role: str, media_type: str) -> BlobRecord:
         sha256 = self.imported.pop()
         name = self.files[path]
-        self.stash.add_reader(sha256, partial(read_file, self._tree, name, max(len(content), 1)))
+        self.stash.add_reader(sha256, partial(read_file, self.tree, name, max(len(content), 1)))
         return BlobRecord(
             sha256=sha256,
             media_type=media_type,

@@ -150,7 +150,7 @@ def _bundle(
     goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
     task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
     originals = [files.original(last, document)]
-    said = _said(tree, trajectory.judgments, annotations, files, originals)
+    said = _said(files, trajectory.judgments, annotations, originals)
     if flag(document.get("valid")) is False:
         files.note("valid", "valid", "the benchmark calls this trajectory not valid")
     config = {k: document[k] for k in ("model_args", "flags") if document.get(k)}
@@ -195,14 +195,13 @@ def _message(records: tuple[StepRecord, ...], name: str) -> str | None:
 
 
 def _said(
-    tree: Tree,
+    files: RunFiles,
     judgments: Sequence[str],
     annotations: list[Annotation],
-    files: RunFiles,
     originals: list[BlobRecord],
 ) -> dict[str, Any]:
     """What judges and people said, as a bundle calls it; where it stands joins the originals."""
-    evaluations = tuple(_judged(tree, judgments, files, originals))
+    evaluations = tuple(_judged(files, judgments, originals))
     labels = present(*(label(each, files.run_id) for each in annotations))
     if annotations:
         words = written(annotations)
@@ -212,14 +211,14 @@ def _said(
 
 
 def _judged(
-    tree: Tree, names: Sequence[str], files: RunFiles, originals: list[BlobRecord]
+    files: RunFiles, names: Sequence[str], originals: list[BlobRecord]
 ) -> Iterator[EvaluationRecord]:
     """The verdicts of a run's judgments, which are kept among its originals."""
     # Refused first: of several by one judge the last counts, and it may have been asked again.
     for name in sorted(names, key=is_refused, reverse=True):
         judge = name.rpartition("/")[0].rpartition("/")[2]
         path = f"judgments/{judge}/{name.rpartition('/')[2]}"
-        reader = RunFiles(tree, run_folder(name, {}), files.bounds, FORMAT)
+        reader = RunFiles(files.tree, run_folder(name, {}), files.bounds, FORMAT)
         reader.inventory = files.inventory
         content = reader.read_json(name.rpartition("/")[2])
         files.imported += reader.imported
@@ -249,7 +248,7 @@ def _alone(
     files = RunFiles(tree, RunFolder(path="/".join(key), name=task), bounds, FORMAT)
     files.redactor, files.run_id = Redactor(goal), stub.run.id
     originals: list[BlobRecord] = []
-    said = _said(tree, judgments, annotations, files, originals)
+    said = _said(files, judgments, annotations, originals)
     origin = stub.run.source.model_copy(
         update={"originals": tuple(originals), "imported_files": tuple(files.imported)}
     )

@@ -124,19 +124,19 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
                 own=(name,),
                 beside=beside[folder],
                 file=name,
-                read=partial(_bundle, tree, name, place),
+                read=partial(_bundle, name, place),
             )
 
 
-def _bundle(tree: Tree, name: str, place: str, files: RunFiles) -> RunBundle:
+def _bundle(name: str, place: str, files: RunFiles) -> RunBundle:
     value = mapping(files.read_json(name))
     if not (text(value.get("schema_version")) or "").startswith(SCHEMA):
         raise unreadable(files, name, name, "schema_version", "not a JSON object")
     folder = name.rpartition("/")[0]
-    paths = {path: file_beside(tree, folder, path) for path in named_paths(value)}
+    paths = {path: file_beside(files.tree, folder, path) for path in named_paths(value)}
     files.files = {name: name} | {p: n for p, n in paths.items() if n}
     files.run_id = bounded_name(place)
-    return restored(tree, files, value, name) or _foreign(files, name, value)
+    return restored(files, value, name) or _foreign(files, name, value)
 
 
 ATIF = PlacesReader(FORMAT, "*.json: schema_version ATIF-…", _places)

@@ -22,7 +22,6 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.files.assembling import UNKNOWN, RunFiles
 from webagent.trajectory.files.originals import take_blobs, without_missing
-from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.formats.native.schema import EXTENSIONS
 from webagent.trajectory.formats.native.writer import FolderSink, Sink, ZipSink
@@ -271,7 +270,7 @@ def _folder(run_id: str, taken: set[str]) -> str:
     return name
 
 
-def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> RunBundle | None:
+def restored(files: RunFiles, value: dict[str, Any], path: str) -> RunBundle | None:
     """The run as it was exported, with a new source; None if the document is not one of ours."""
     own = mapping(mapping(value.get("extra")).get(EXTRA_KEY))
     if own.get("version") != VERSION:
@@ -297,7 +296,7 @@ def restored(tree: Tree, files: RunFiles, value: dict[str, Any], path: str) -> R
         named = text(paths.get(blob.sha256)) or blob.sha256
         return files.files.get(named), named
 
-    missing = take_blobs(bundle, files.stash, tree, files.bounds, name_of, NOT_BESIDE)
+    missing = take_blobs(bundle, files.stash, files.tree, files.bounds, name_of, NOT_BESIDE)
     whole = without_missing(bundle, missing, files.inventory)
     source = files.source_record(path, format_version=text(value.get("schema_version")))
     return replace(whole, run=whole.run.model_copy(update={"source": source}))

@@ -143,16 +143,16 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
             and _may_be(tree, name)
             and _uses_computer(tree, name, bounds.json_bytes)
         ):
-            read = partial(_bundle, tree, name)
+            read = partial(_bundle, name)
             yield RunPlace(path=name, files={name: name}, own=(name,), file=name, read=read)
 
 
 COMPUTER_USE = PlacesReader(FORMAT, "*.json, *.jsonl: computer_call, tool_use", _places)
 
 
-def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
+def _bundle(name: str, files: RunFiles) -> RunBundle:
     try:
-        dump = read_dump(tree, name, files.bounds)
+        dump = read_dump(files.tree, name, files.bounds)
     except ValueError as error:
         raise InputError("", str(error), file=name) from error
     if dump.bad_lines:
@@ -162,7 +162,7 @@ def _bundle(tree: Tree, name: str, files: RunFiles) -> RunBundle:
     pictures: dict[str, BlobRecord] = {}
     stripped = _stripped(files, dump.messages, pictures, name, files.bounds.json_depth)
     place = name.removesuffix(name.rpartition("/")[2])
-    kept_pictures(tree, files, place, stripped, pictures)
+    kept_pictures(files, place, stripped, pictures)
     files.redactor = Redactor(read_conversation(stripped).goal)
     messages = files.clean_json(stripped)
     talk = read_conversation(messages)

@@ -108,7 +108,7 @@ def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:
     files.check_numbers(log.header, HEADER)
     stripped, found = files.without_pictures(raw, key)
     pictures = {blob.sha256: blob.model_copy(update={"role": "screenshot"}) for blob in found}
-    kept_pictures(log.tree, files, log.prefix, stripped, pictures)
+    kept_pictures(files, log.prefix, stripped, pictures)
     files.redactor = Redactor(_words_of_input(stripped))
     sample = mapping(files.clean_json(stripped))
     header = mapping(files.clean_json(log.header))

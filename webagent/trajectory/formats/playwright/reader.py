@@ -74,7 +74,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
             files=inside,
             own=[path] if is_zip else inside.values(),
             file=path or given_name(tree),
-            read=partial(_bundle, tree, path, is_zip=is_zip),
+            read=partial(_bundle, path, is_zip=is_zip),
         )
 
 
@@ -105,14 +105,14 @@ def _begins_like_trace(tree: Tree, name: str) -> bool:
     return isinstance(head, dict) and head.get("type") == "context-options"
 
 
-def events_of(tree: Tree, files: RunFiles, shown: str) -> TraceEvents:
+def events_of(files: RunFiles, shown: str) -> TraceEvents:
     """The events of all traces of one zip, the one with most calls in front."""
     names = [name for name in files.files if name.endswith(TRACE)]
     names = [name for name in names if name.rpartition("/")[2] != TEST_TRACE] or names
     found: list[TraceEvents] = []
     for name in names:
         try:
-            with tree.open(files.files[name]) as stream:
+            with files.tree.open(files.files[name]) as stream:
                 events = read_events(lines_of(files, stream))
         except (InputError, TreeError, BoundError, *READ_ERRORS) as error:
             files.inventory.miss("trace", name, str(error))
@@ -164,28 +164,22 @@ _RESOURCES = ("resources/", "screencast/")
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def kept_trace(tree: Tree, files: RunFiles, path: str) -> BlobRecord | None:
-    """The zipped trace under this path as a blob; None, with a note, if it cannot be read."""
-    try:
-        inner = open_inner(tree, files.files[path], files.bounds)
-    except (BoundError, TreeError) as error:
-        files.note("trace", path, str(error))
-        return None
-    return kept_tree(inner, files.inside(inner), path)
+def kept_trace(files: RunFiles, shown: str, *, is_zip: bool) -> BlobRecord | None:
+    """A trace as a blob of this name; None, with a note, if it cannot be read.
 
-
-def kept_tree(tree: Tree, files: RunFiles, name: str) -> BlobRecord | None:
-    """The trace that the run's files are, as a blob of this name; None, with a note, likewise."""
+    Args:
+        is_zip: it is the file of that name; else the run's files are the trace.
+    """
     try:
-        return _kept(tree, files, name)
+        return _kept(files.inside(files.files[shown]) if is_zip else files, shown)
     except (BoundError, TreeError) as error:
-        files.note("trace", name, str(error))
+        files.note("trace", shown, str(error))
         return None
 
 
-def _kept(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
+def _kept(files: RunFiles, shown: str) -> BlobRecord | None:
     limit, members = files.bounds.blob_bytes, files.files
-    if sum(tree.size(name) for name in members.values()) > limit:
+    if sum(files.tree.size(name) for name in members.values()) > limit:
         files.drop("trace", shown, f"not kept whole: more than {limit} bytes")
         return None
     out = io.BytesIO()
@@ -195,7 +189,7 @@ def _kept(tree: Tree, files: RunFiles, shown: str) -> BlobRecord | None:
         for path in sorted(members, key=lambda path: (not path.endswith(_LINES), path)):
             if path in bodies or not path.endswith(_LINES) and not path.startswith(_RESOURCES):
                 continue
-            content = read_file(tree, members[path], limit)
+            content = read_file(files.tree, members[path], limit)
             if path.endswith(_LINES):
                 content = _redacted_lines(content, files.redactor, bodies)
             entry = zipfile.ZipInfo(path, _ZIP_EPOCH)
@@ -227,15 +221,14 @@ FORMAT = "playwright_trace"
 PLAYWRIGHT = PlacesReader(FORMAT, "trace.zip: *.trace", _places)
 
 
-def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
-    shown = path or given_name(tree)
+def _bundle(path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
+    shown = path or files.given_name
     if is_zip:
         try:
-            tree = open_inner(tree, path, files.bounds)
+            files = files.inside(path)
         except (BoundError, TreeError) as error:
             raise InputError("", str(error), file=path) from error
-        files = files.inside(tree)
-    trace = events_of(tree, files, shown)
+    trace = events_of(files, shown)
     if trace.is_cut:
         raise InputError("trace", CUT_SHORT, file=shown)
     learn_passwords(files, trace.calls)
@@ -245,7 +238,7 @@ def _bundle(tree: Tree, path: str, files: RunFiles, *, is_zip: bool) -> RunBundl
     task = task_record(FORMAT, name, id=bounded_name(f"{FORMAT}:{name}"))
     steps = Steps(files, trace).records()
     files.note("goal", "trace", "a trace does not say what was to be done")
-    kept = kept_tree(tree, files, f"{name}.zip")
+    kept = kept_trace(files, f"{name}.zip", is_zip=False)
     viewport = mapping(mapping(context.get("options")).get("viewport"))
     version = text(context.get("playwrightVersion"))
     ends = [call.end for call in trace.calls if call.end is not None]

@@ -20,7 +20,6 @@ from webagent.trajectory.files.assembling import (
     reward_evaluation,
     task_record,
 )
-from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.playwright.reader import kept_trace
@@ -78,12 +77,11 @@ class WebArenaReader:
             settings = folder.document(tree, SETTINGS, bounds)
             for path in folder.renders:
                 files = RunFiles(tree, folder.place(path), folder.files, bounds, FORMAT)
-                read = partial(_bundle, tree, files, folder, path, logged, settings)
+                read = partial(_bundle, files, folder, path, logged, settings)
                 yield guarded(files.source, path, read)
 
 
 def _bundle(
-    tree: Tree,
     files: RunFiles,
     folder: ResultFolder,
     render: str,
@@ -96,13 +94,12 @@ def _bundle(
         rendered = read_render(content, files.bounds.steps_per_run)
     except ValueError as error:
         raise InputError("task", str(error), file=render) from error
-    task = _task(tree, files, folder, render, rendered.config)
+    task = _task(files, folder, render, rendered.config)
     logged = logs.get(task.external_id)
     if logged is None:
         files.note("outcome", render, "no log says whether the task passed")
     files.run_id = bounded_name(folder.place(render)) or task.external_id
-    kept = partial(kept_picture, tree, files, folder.place(""))
-    steps = tuple(step_records(files, rendered.steps, render, kept))
+    steps = tuple(step_records(files, rendered.steps, render, folder.place("")))
     end = ending(steps, logged)
     # Without its pictures, which are blobs: as text, never as a page.
     words = files.redactor.text(_PICTURE.sub(_by_hash, content))
@@ -111,7 +108,7 @@ def _bundle(
     log = "\n".join(logged.lines) if logged else ""
     # Without its secrets, if one was saved.
     path = f"traces/{task.external_id}.zip"
-    trace = kept_trace(tree, files, path) if path in files.files else None
+    trace = kept_trace(files, path, is_zip=True) if path in files.files else None
     has_verdict = logged is not None and (logged.verdict or logged.error)
     return files.assemble(
         task,
@@ -141,11 +138,9 @@ def _bundle(
     )
 
 
-def _task(
-    tree: Tree, files: RunFiles, folder: ResultFolder, render: str, config: dict[str, Any]
-) -> TaskRecord:
+def _task(files: RunFiles, folder: ResultFolder, render: str, config: dict[str, Any]) -> TaskRecord:
     external_id = bounded_name(str(config["task_id"]))
-    given = folder.document(tree, folder.tasks.get(external_id), files.bounds)
+    given = folder.document(files.tree, folder.tasks.get(external_id), files.bounds)
     if given and text(given.get("intent")) == text(config.get("intent")):
         config = given
     intent = text(config.get("intent")) or ""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from webagent.trajectory.actions import typed_password
 from webagent.trajectory.files.assembling import TARGET_CHARS, URL_CHARS, RunFiles
+from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.formats.webarena.render import RenderedStep
 from webagent.trajectory.records import (
     ActionRecord,
-    BlobRecord,
     Observation,
     StepRecord,
     TabRecord,
@@ -28,15 +28,12 @@ _MOST_TABS = 100
 
 
 def step_records(
-    files: RunFiles,
-    steps: Sequence[RenderedStep],
-    where: str,
-    kept: Callable[[str], BlobRecord | None],
+    files: RunFiles, steps: Sequence[RenderedStep], where: str, folder: str
 ) -> Iterator[StepRecord]:
     """Each step with what was seen before it, thought and done.
 
     Args:
-        kept: the picture of a hash, for files that were kept without their pictures.
+        folder: of the render file, where pictures lie that were kept apart from it.
     """
     actions = [read_action(step.prediction, step.parsed) for step in steps]
     for secret in (word for action in actions if action for word in typed_password(action)):
@@ -50,7 +47,7 @@ def step_records(
             files.note("step", place, "cut short by the page's own text, or not written to its end")
         elif has_pictures and not (step.picture or step.kept):
             files.inventory.miss("screenshot", place)
-        picture = kept(step.kept) if step.kept else None
+        picture = kept_picture(files, folder, step.kept) if step.kept else None
         if step.picture:
             data = f"data:image/png;base64,{step.picture}"
             picture = files.embedded_picture(data, "screenshot", place)

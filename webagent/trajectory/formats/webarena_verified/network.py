@@ -12,8 +12,7 @@ from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.files.lines import json_values
-from webagent.trajectory.files.opening import open_inner
-from webagent.trajectory.files.trees import READ_ERRORS, Tree, TreeError
+from webagent.trajectory.files.trees import READ_ERRORS, TreeError
 from webagent.trajectory.formats.playwright.reader import events_of, lines_of
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
@@ -169,20 +168,17 @@ def _event(files: RunFiles, request: Request) -> dict[str, Any]:
 _NETWORK = ".network"
 
 
-def read_trace(
-    tree: Tree, files: RunFiles, path: str
-) -> tuple[tuple[StepRecord, ...], list[Request]] | None:
+def read_trace(files: RunFiles, path: str) -> tuple[tuple[StepRecord, ...], list[Request]] | None:
     """Steps and requests of the zipped trace under a path; None, with a note, if it is none."""
     try:
-        inner = open_inner(tree, files.files[path], files.bounds)
-        own = files.inside(inner)
-        trace = events_of(inner, own, path)
+        own = files.inside(files.files[path])
+        trace = events_of(own, path)
     except (BoundError, TreeError, InputError) as error:
         files.note("trace", path, str(error))
         return None
     learn_passwords(own, trace.calls)
     steps = Steps(own, trace).records()
-    return steps, requests_of({"log": {"entries": list(_snapshots(inner, own))}})
+    return steps, requests_of({"log": {"entries": list(_snapshots(own))}})
 
 
 def with_requests(
@@ -201,13 +197,13 @@ def with_requests(
         yield step.model_copy(update={"events": (*step.events, *found)}) if found else step
 
 
-def _snapshots(tree: Tree, files: RunFiles) -> Iterator[dict[str, Any]]:
+def _snapshots(files: RunFiles) -> Iterator[dict[str, Any]]:
     """The entries of a trace's network files, which are those of a HAR."""
-    for name in tree.names:
+    for name in files.tree.names:
         if not name.endswith(_NETWORK):
             continue
         try:
-            with tree.open(name) as stream:
+            with files.tree.open(name) as stream:
                 for value in map(mapping, json_values(lines_of(files, stream))):
                     if value.get("type") == "resource-snapshot":
                         yield mapping(value.get("snapshot"))

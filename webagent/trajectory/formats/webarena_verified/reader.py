@@ -79,7 +79,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
             own=folder.files.values(),
             beside=beside[folder.path.rpartition("/")[0]] if folder.path else (),
             file=folder.path,
-            read=partial(_bundle, tree, folder),
+            read=partial(_bundle, folder),
         )
 
 
@@ -88,7 +88,7 @@ WEBARENA_VERIFIED = PlacesReader(
 )
 
 
-def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
+def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
     answer = _answer(files)
     result, raw_result = _result(files)
     har = mapping(files.read_json(folder.har)) if folder.har else {}
@@ -96,7 +96,7 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
         raise InputError("", "neither a response nor a result nor a trace", file=folder.path)
     task = _task(folder, result)
     files.run_id = bounded_name(folder.path or folder.name)
-    traced = read_trace(tree, files, folder.trace) if folder.trace else None
+    traced = read_trace(files, folder.trace) if folder.trace else None
     steps = _steps(files, har, traced)
     if not har and not traced:
         files.note("network", folder.path, "no HAR")
@@ -115,7 +115,7 @@ def _bundle(tree: Tree, folder: TaskFolder, files: RunFiles) -> RunBundle:
     if har:
         originals.append(files.original(folder.har or "network.har", files.clean_json(har)))
     if folder.trace and traced:
-        originals.append(kept_trace(tree, files, folder.trace))
+        originals.append(kept_trace(files, folder.trace, is_zip=True))
     if raw_result:
         originals.append(files.original(RESULT, files.clean_json(raw_result)))
     if answer:
