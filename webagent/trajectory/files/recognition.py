@@ -7,9 +7,8 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
-from typing import BinaryIO
+from typing import BinaryIO, ParamSpec
 from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
@@ -21,6 +20,7 @@ from webagent.trajectory.files.trees import Tree, TreeError, head_of
 from webagent.trajectory.values import first_field_error, noting_refused_numbers
 
 log = logging.getLogger(__name__)
+P = ParamSpec("P")
 
 Answers = Mapping[str, str]
 """What the person who imports said to a reader's questions: key of the question -> choice."""
@@ -214,7 +214,7 @@ class PlacesReader:
                 yield place
                 continue
             files = RunFiles(tree, place.path, place.files, bounds, self.name)
-            yield guarded(files.source, place.file, partial(place.read, files))
+            yield guarded(files.source, place.file, place.read, files)
 
 
 def folders_with(
@@ -253,11 +253,13 @@ def unreadable(files: RunFiles, path: str, name: str, field: str, otherwise: str
     return InputError("JSON" if why else field, why or otherwise, file=name)
 
 
-def guarded(source: str, file: str, read: Callable[[], RunBundle]) -> RunBundle | Rejection:
+def guarded(
+    source: str, file: str, read: Callable[P, RunBundle], *args: P.args, **kwargs: P.kwargs
+) -> RunBundle | Rejection:
     """The run, or why there is none: one run's odd content must not cost the others."""
     try:
         with noting_refused_numbers():
-            return read()
+            return read(*args, **kwargs)
     except InputError as error:
         return error.rejection(source, file)
     except ValidationError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -108,7 +107,7 @@ class RunInFolder:
         if (last := max(self.folder.steps, default=0)) >= files.bounds.steps_per_run:
             reason = f"step {last}: more than {files.bounds.steps_per_run} steps"
             return Rejection(source, self.folder.steps[last], "step", reason)
-        return guarded(source, self.folder.name, partial(self._bundle, place))
+        return guarded(source, self.folder.name, self._bundle, place)
 
     def _settings(self) -> ExpArgs:
         content = self._files.read(EXP_ARGS, self._files.bounds.pickle_bytes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from webagent.trajectory.actions import message_text
@@ -104,13 +103,14 @@ class AgentRewardBenchReader:
         if not keeps:
             yield from _told_strays(tree, layout, annotations)
         for trajectory in layout.trajectories:
-            own = annotations.get(trajectory.key, [])
-            read = partial(_bundle, tree, trajectory, own, bounds)
-            yield guarded(f"{tree.label}/{trajectory.name}", trajectory.name, read)
+            folder = run_folder(trajectory.name, trajectory.pictures)
+            files = RunFiles(tree, folder, bounds, FORMAT)
+            source, own = f"{tree.label}/{trajectory.name}", annotations.get(trajectory.key, [])
+            yield guarded(source, trajectory.name, _bundle, files, trajectory, own)
         for key in alone if keeps else ():
             strays, own = layout.strays.get(key, ()), annotations.get(key, [])
             source = "/".join((tree.label, *key))
-            yield guarded(source, source, partial(_alone, tree, key, strays, own, bounds))
+            yield guarded(source, source, _alone, tree, key, strays, own, bounds)
 
 
 def _told_strays(
@@ -126,17 +126,14 @@ def _told_strays(
         yield Problem(tree.label, names[0], "task_id", why)
 
 
-def _bundle(
-    tree: Tree, trajectory: Trajectory, annotations: list[Annotation], bounds: Bounds
-) -> RunBundle:
+def _bundle(files: RunFiles, trajectory: Trajectory, annotations: list[Annotation]) -> RunBundle:
     """The run with its steps and verdicts. Raises InputError."""
     last = trajectory.name.rpartition("/")[2]
-    files = RunFiles(tree, run_folder(trajectory.name, trajectory.pictures), bounds, FORMAT)
     document = mapping(files.read_json(last))
     if not isinstance(document.get("steps"), list):
         raise unreadable(files, last, trajectory.name, "steps", "no list")
     document = _without_secrets(files, document)
-    listed = numbered(document, bounds.steps_per_run)
+    listed = numbered(document, files.bounds.steps_per_run)
     files.folder.steps.update({number: f"step {number}" for number in listed})
     tell_dropped(files, listed)
     run_id = files.run_id = bounded_name(f"{FORMAT}:{trajectory.name}")

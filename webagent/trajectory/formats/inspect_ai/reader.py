@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -97,7 +96,7 @@ class InspectReader:
             for key in log.samples:
                 files = RunFiles(log.tree, "", {}, bounds, FORMAT)
                 files.source = f"{source}#{key}"
-                yield guarded(files.source, log.samples[key], partial(_bundle, files, log, key))
+                yield guarded(files.source, log.samples[key], _bundle, files, log, key)
 
 
 def _bundle(files: RunFiles, log: Log, key: str) -> RunBundle:

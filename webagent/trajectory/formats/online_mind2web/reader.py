@@ -6,14 +6,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, task_record
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded, outline, unreadable
-from webagent.trajectory.files.trees import Tree, given_name
+from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.online_mind2web import verdicts
 from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
 from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY
@@ -141,14 +140,16 @@ class OnlineMind2WebReader:
 
     def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, in the order of the files' names."""
-        files, (results, _) = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
+        said, (results, _) = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
         for name in sorted(_label_files(results)):
-            if why := files.why_unread(name):
+            if why := said.why_unread(name):
                 yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
         for result in results:
-            read = partial(_bundle, tree, result, bounds, files, answers.get(verdicts.QUESTION.key))
-            yield guarded(f"{tree.label}/{result.name}", result.name, read)
-        yield from files.problems()
+            paths = {n.removeprefix(result.folder): n for n in (result.name, *result.pictures)}
+            files = RunFiles(tree, result.name, paths, bounds, FORMAT)
+            meaning = answers.get(verdicts.QUESTION.key)
+            yield guarded(files.source, result.name, _bundle, files, result, said, meaning)
+        yield from said.problems()
 
 
 def _label_files(results: tuple[Result, ...]) -> set[str]:
@@ -156,16 +157,9 @@ def _label_files(results: tuple[Result, ...]) -> set[str]:
 
 
 def _bundle(
-    tree: Tree,
-    result: Result,
-    bounds: Bounds,
-    verdict_files: verdicts.VerdictFiles,
-    meaning: str | None,
+    files: RunFiles, result: Result, verdict_files: verdicts.VerdictFiles, meaning: str | None
 ) -> RunBundle:
     """The run with its steps and labels. Raises InputError."""
-    own = (result.name, *result.pictures)
-    paths = {each.removeprefix(result.folder): each for each in own}
-    files = RunFiles(tree, result.name, paths, bounds, FORMAT)
     name = result.name.removeprefix(result.folder)
     document = mapping(files.read_json(name))
     task_id = text(document.get("task_id"))
@@ -196,7 +190,7 @@ def _bundle(
         reference_length=whole(document.get("reference_length")),
     )
     above = result.folder.rstrip("/").rpartition("/")[0].rpartition("/")[2]
-    group = bounded_name(above or given_name(tree))
+    group = bounded_name(above or files.given_name)
     answer = _answer_of(files, document, records, is_v2=is_v2)
     status = text(document.get("result_status"))
     says_so = answer is not None or _last_answer(records) is not None

@@ -8,7 +8,6 @@ import hashlib
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -77,8 +76,7 @@ class WebArenaReader:
             settings = folder.document(tree, SETTINGS, bounds)
             for path in folder.renders:
                 files = RunFiles(tree, folder.place(path), folder.files, bounds, FORMAT)
-                read = partial(_bundle, files, folder, path, logged, settings)
-                yield guarded(files.source, path, read)
+                yield guarded(files.source, path, _bundle, files, folder, path, logged, settings)
 
 
 def _bundle(
