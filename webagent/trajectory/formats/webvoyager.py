@@ -143,6 +143,7 @@ def _steps(
         why = f"{len(tokens)} questions in the log, {len(replies)} replies: given as sums only"
         files.note("tokens", LOG, why)
     fitting = tokens if len(tokens) == len(replies) else []
+    calls = [LlmCall(model=UNKNOWN, input_tokens=n, output_tokens=m) for n, m in fitting]
     for index, reply in enumerate(replies):
         if reply.action is None:
             files.note("action", f"message {reply.position}", "no thought and action in the reply")
@@ -153,15 +154,7 @@ def _steps(
             before=_observation(files, folder, index + 1),
             thought=reply.thought or (None if reply.action else reply.raw),
             actions=(reply.action,) if reply.action else (),
-            llm_calls=(
-                LlmCall(
-                    model=UNKNOWN,
-                    input_tokens=fitting[index][0],
-                    output_tokens=fitting[index][1],
-                ),
-            )
-            if fitting
-            else (),
+            llm_calls=(calls[index],) if calls else (),
         )
     for number in sorted(
         (folder.marked.keys() | folder.clean.keys()) - {*range(1, len(replies) + 1)}

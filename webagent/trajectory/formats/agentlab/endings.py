@@ -113,8 +113,10 @@ def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
     if claimed is not None and claimed > max(last, 0):
         why = f"the summary counts {claimed}, the last file is step {last}"
         files.inventory.miss("step", where, why)
-    for path in files.folder.spare_pictures:
-        files.inventory.miss("screenshot", path, "its step is not here")
+    for kind in (files.folder.screenshots, files.folder.marked):
+        for step, path in sorted(kind.items()):
+            if step > last:
+                files.inventory.miss("screenshot", path, "its step is not here")
 
 
 def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Totals:

@@ -54,13 +54,6 @@ class RunFolder:
     def parent(self) -> str:
         return self.path.rpartition("/")[0]
 
-    @property
-    def spare_pictures(self) -> Iterator[str]:
-        """Pictures of steps after the last one that has a file."""
-        last = max(self.steps, default=-1)
-        for kind in (self.screenshots, self.marked):
-            yield from (path for number, path in sorted(kind.items()) if number > last)
-
     def rest(self) -> Iterator[str]:
         """Paths of the files that are neither steps nor pictures of steps."""
         for path in sorted(self.files):

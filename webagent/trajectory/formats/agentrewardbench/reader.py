@@ -145,7 +145,8 @@ def _bundle(files: RunFiles, trajectory: Trajectory, annotations: list[Annotatio
     check_count(files, summary, last)
     end = ending(summary, steps.last, bool(listed), "")
     goal = files.goal((text(document.get("goal")) or "").removesuffix("\n"))
-    task = browsergym_task(bounded_name(trajectory.task_id), packages, steps.first, goal)
+    task_id = bounded_name(last.removesuffix(".json"))
+    task = browsergym_task(task_id, packages, steps.first, goal)
     originals = [files.original(last, document)]
     said = _said(files, trajectory.judgments, annotations, originals)
     if flag(document.get("valid")) is False:

@@ -47,11 +47,6 @@ class Trajectory:
     judgments: tuple[str, ...] = ()
     pictures: dict[int, str] = field(default_factory=dict)
 
-    @property
-    def task_id(self) -> str:
-        """As the file is called."""
-        return self.name.rpartition("/")[2].removesuffix(".json")
-
 
 @dataclass(frozen=True)
 class Layout:

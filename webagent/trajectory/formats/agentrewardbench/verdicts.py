@@ -226,7 +226,8 @@ def evaluation(
         judgment: its file without secrets; anything, where the judge failed.
         place: its path, of which the judge's folder is part.
     """
-    judge = bounded_name(text(judgment.get("judge")) or _folder(place) or UNKNOWN)
+    folder = place.rpartition("/")[0].rpartition("/")[2]
+    judge = bounded_name(text(judgment.get("judge")) or folder or UNKNOWN)
     if judge == BY_RULE:
         return _by_rule(judgment, run_id, raw)
     response = mapping(judgment.get("response"))
@@ -279,10 +280,6 @@ def _evaluator(judge: str, judgment: dict[str, Any]) -> EvaluatorRecord:
 def _why_none(judgment: dict[str, Any]) -> str:
     said = text(judgment.get("error")) or text(mapping(judgment.get("error")).get("message"))
     return storable_text(said or "the judge gave no answer", 10_000)
-
-
-def _folder(place: str) -> str:
-    return place.rpartition("/")[0].rpartition("/")[2]
 
 
 def _success(words: str) -> bool | None:

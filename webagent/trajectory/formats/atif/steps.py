@@ -107,13 +107,12 @@ class Steps:
         content = read_content(turn.get("message"))
         if first and turn.get("source") == "user" and content.words:
             self.goal.append(content.words)
-        more = content.pictures[:-1]
-        if first:
-            found = (self._picture(path, where) for path in more)
-            self.goal_pictures += [picture for picture in found if picture]
-        for path in () if first else more:
-            why = "not the last picture of its turn"
-            self._files.inventory.miss("screenshot", f"{where}: {path}", why)
+        for path in content.pictures[:-1]:
+            if first:
+                self.goal_pictures += present(self._picture(path, where))
+            else:
+                why = "not the last picture of its turn"
+                self._files.inventory.miss("screenshot", f"{where}: {path}", why)
         if content.others:
             self._files.note("message", where, "parts that are neither text nor pictures")
         return self._observation(turn, content.pictures, where, "url")

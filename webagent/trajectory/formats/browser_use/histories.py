@@ -28,10 +28,6 @@ class HistoryFile:
     shares_folder: bool = False
     """Whether another history lies in the same folder."""
 
-    def beside(self) -> list[str]:
-        """Paths of the folder's files that are no pictures."""
-        return [path for path in sorted(self.files) if path != self.name and not _is_picture(path)]
-
     def picture(self, path: str) -> str | None:
         """The file that a history calls `path`, which is mostly absolute and elsewhere.
 
@@ -41,7 +37,7 @@ class HistoryFile:
         parts = path.replace("\\", "/").split("/")
         agreeing: dict[int, list[str]] = defaultdict(list)
         for own in self.files:
-            if _is_picture(own) and (common := _common_end(own.split("/"), parts)):
+            if is_picture(own) and (common := _common_end(own.split("/"), parts)):
                 agreeing[common].append(own)
         best = agreeing[max(agreeing)] if agreeing else []
         # `screenshots/step_2.png` beside two histories may be of either.
@@ -87,7 +83,7 @@ def _names_items(tree: Tree, name: str) -> bool:
     return False
 
 
-def _is_picture(path: str) -> bool:
+def is_picture(path: str) -> bool:
     return path.lower().endswith((".png", ".jpg", ".jpeg", ".webp"))
 
 

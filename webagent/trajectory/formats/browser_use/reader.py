@@ -28,6 +28,7 @@ from webagent.trajectory.formats.browser_use.histories import (
     find_histories,
     generation,
     is_last_word,
+    is_picture,
     judgement,
     last_words,
     task_of,
@@ -165,8 +166,8 @@ def _artefacts(files: RunFiles, history: HistoryFile) -> tuple[BlobRecord, ...]:
     found: list[BlobRecord | None] = []
     if not history.folder or history.shares_folder:
         return ()
-    for path in history.beside():
-        if path.startswith("blobs/"):
+    for path in sorted(history.files):
+        if path == history.name or is_picture(path) or path.startswith("blobs/"):
             continue
         if path.endswith((".txt", ".md", ".log", ".csv")):
             words = files.redactor.text(files.read_text(path))

@@ -163,10 +163,10 @@ def _bundle(
     name = result.name.removeprefix(result.folder)
     document = mapping(files.read_json(name))
     task_id = text(document.get("task_id"))
-    if task_id is None or not isinstance(document.get("action_history"), list):
-        lacking = "task_id" if task_id is None else "action_history"
-        otherwise = "no text" if task_id is None else "no list"
-        raise unreadable(files, name, result.name, lacking, otherwise)
+    if task_id is None:
+        raise unreadable(files, name, result.name, "task_id", "no text")
+    if not isinstance(document.get("action_history"), list):
+        raise unreadable(files, name, result.name, "action_history", "no list")
     files.redactor = Redactor(text(document.get("task")) or "")
     _learn_passwords(files.redactor, document)
     document = mapping(files.redactor.json(document))

@@ -9,7 +9,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import CUT_SHORT, InputError, Problem, RunBundle
@@ -244,7 +244,8 @@ def _bundle(path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
     ends = [call.end for call in trace.calls if call.end is not None]
     started = moment(trace.wall_seconds(trace.calls[0].start)) if trace.calls else None
     ended = moment(trace.wall_seconds(max(ends))) if ends else None
-    console = files.json_blob(_console(files, trace), "log", "console.json")
+    lines = [line | {"text": files.clean(line["text"])} for line in trace.console]
+    console = files.json_blob(lines, "log", "console.json")
     return files.assemble(
         task,
         steps,
@@ -265,7 +266,3 @@ def _bundle(path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
         ),
         logs=(console,) if trace.console else (),
     )
-
-
-def _console(files: RunFiles, trace: TraceEvents) -> list[dict[str, Any]]:
-    return [line | {"text": files.clean(line["text"])} for line in trace.console]
