@@ -96,13 +96,10 @@ class Steps:
             # The next observation still tells which action led to it.
             raw = following.last_action if following else None
             actions = parse_browsergym_actions(raw) if raw else ()
-            return self._caused(
-                StepRecord(
-                    run_id=self._files.run_id, index=index, source_index=index, before=before
-                ),
-                actions,
-                following,
+            record = StepRecord(
+                run_id=self._files.run_id, index=index, source_index=index, before=before
             )
+            return self._caused(record, actions, following)
         limit = self._files.bounds.text_chars
         record = StepRecord(
             run_id=self._files.run_id,

@@ -36,7 +36,6 @@ from webagent.trajectory.records import (
     ErrorRecord,
     Outcome,
     TaskRecord,
-    TaskSetRecord,
     Totals,
 )
 from webagent.trajectory.redaction import Redactor
@@ -210,9 +209,7 @@ def _task(
 ) -> TaskRecord:
     """The task by its name, where the writer gave one; else by the words of its goal."""
     named = files.clean_name(extra.get("task")) or files.clean_name(extra.get("task_id"))
-    task_set = TaskSetRecord(name=FORMAT, version=UNKNOWN)
-    if named:
-        task_set = task_set_of(named, {})
+    task_set = task_set_of(named or FORMAT, {})
     return task_record(
         task_set.name,
         named or task_name_of(goal),

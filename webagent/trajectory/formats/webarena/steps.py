@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -62,11 +61,10 @@ def _step(
     index: int,
     seen: Observation,
 ) -> StepRecord:
-    by_harness = early_stop(action) is not None
     extra = {
         "parsed_action": files.clean(step.parsed),
         "action_object": files.clean(step.action_object),
-        "by_harness": by_harness or None,
+        "by_harness": early_stop(action) is not None or None,
     }
     return StepRecord(
         run_id=files.run_id,
@@ -80,11 +78,8 @@ def _step(
 
 
 def _cleaned(files: RunFiles, action: ActionRecord) -> ActionRecord:
-    changes: dict[str, Any] = {
-        "raw": files.clean_json(action.raw),
-        "args": tuple(files.clean_json(arg) for arg in action.args),
-    }
-    return action.model_copy(update=changes)
+    args = tuple(files.clean_json(arg) for arg in action.args)
+    return action.model_copy(update={"raw": files.clean_json(action.raw), "args": args})
 
 
 def _observation(files: RunFiles, step: RenderedStep, place: str) -> Observation:
