@@ -85,34 +85,6 @@ def kept_by(runs: QuerySet[Run]) -> list[tuple[str | Promise, int]]:
     return told
 
 
-Noted = Callable[[Sequence[UUID]], None]
-
-
-def delete_runs(
-    runs: QuerySet[Run],
-    *,
-    reason: str,
-    user: User | None,
-    note: Noted,
-    at_most: int | None = None,
-) -> list[UUID]:
-    """Delete those of the runs that were archived and that nothing keeps; which ones went.
-
-    Some at a time, each with all its rows or not at all. Their files become pending
-    deletions in the same transaction, and go with `delete_pending` unless another run has them.
-
-    Args:
-        note: writes down which ones went, in the transaction in which they go: whoever is killed
-            in between leaves none that went unnoted.
-    """
-    gone: list[UUID] = []
-    away = unkept(runs.filter(archived_at__isnull=False)).order_by("pk")
-    ids = list(away.values_list("pk", flat=True)[:at_most])
-    for start in range(0, len(ids), RUNS_AT_ONCE):
-        gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user, note)
-    return gone
-
-
 def delete_pending(*, at_most: int | None = None) -> int:
     """Delete pending files that nothing refers to any more; how many rows and files went.
 
@@ -139,17 +111,20 @@ def delete_pending(*, at_most: int | None = None) -> int:
     return n_deleted
 
 
-def _delete_some(ids: Sequence[UUID], reason: str, user: User | None, note: Noted) -> list[UUID]:
+def _delete_some(ids: Sequence[UUID], reason: str, user: User | None) -> list[UUID]:
+    """Delete and write down in one transaction: whoever is killed leaves none that went unnoted."""
     try:
         with transaction.atomic():
             if gone := _delete_whole(ids, reason, user):
-                note(gone)
+                first = ", ".join(str(run_id) for run_id in gone[:10])
+                before = f"{len(gone)} runs: {first}"
+                record_entry(RUNS_DELETED, words=reason, before=before, user=user)
             return gone
     except (IntegrityError, ProtectedError):
         # Somebody has come to refer to one of them meanwhile: that one stays.
         if len(ids) == 1:
             return []
-        return [gone for one in ids for gone in _delete_some([one], reason, user, note)]
+        return [gone for one in ids for gone in _delete_some([one], reason, user)]
 
 
 def _delete_whole(ids: Sequence[UUID], reason: str, user: User | None) -> list[UUID]:
@@ -179,7 +154,6 @@ class Applied:
 
     archived: int
     deleted: int
-    n_files: int
 
 
 def archive_runs(*, runs: QuerySet[Run], why: str) -> int:
@@ -232,17 +206,18 @@ def delete_archived(
 ) -> list[UUID]:
     """Delete runs that were archived for the grace period, and files that nobody else has.
 
+    Those that nothing keeps, some at a time, each with all its rows or not at all; which ones went.
+    Their files become pending deletions in the same transaction.
+
     Args:
         waits: whether the grace period is kept.
         at_most: so many runs and files, for somebody who waits; the sweep deletes more files.
     """
-
-    def note(gone: Sequence[UUID]) -> None:
-        ids = ", ".join(str(run_id) for run_id in gone[:10])
-        record_entry(RUNS_DELETED, words=reason, before=f"{len(gone)} runs: {ids}", user=user)
-
-    going = runs.filter(due()) if waits else runs
-    gone = delete_runs(going, reason=reason, user=user, note=note, at_most=at_most)
+    away = runs.filter(due()) if waits else runs.filter(archived_at__isnull=False)
+    ids = list(unkept(away).order_by("pk").values_list("pk", flat=True)[:at_most])
+    gone: list[UUID] = []
+    for start in range(0, len(ids), RUNS_AT_ONCE):
+        gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user)
     if gone:
         delete_pending(at_most=at_most)
     return gone
@@ -270,7 +245,8 @@ def apply_retention() -> Applied:
     """Archive what the rules say, and delete what was archived long enough ago. Often is fine."""
     archived = archive_runs(runs=past_their_time(), why=RULE)
     deleted = delete_archived(runs=Run.objects.all(), reason="archived for the grace period")
-    return Applied(archived, len(deleted), delete_pending())
+    delete_pending()
+    return Applied(archived, len(deleted))
 
 
 @transaction.atomic
