@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -37,26 +36,6 @@ SHOWN_EXPERIMENTS = 50
 WIDTH, HEIGHT = 400, 160
 
 
-@dataclass(frozen=True, slots=True)
-class StoragePart:
-    """Bytes under a name, and their share of all."""
-
-    words: str | Promise
-    size: int
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentRow:
-    """What the runs of one experiment take; `experiment` None for those of none, or hidden ones."""
-
-    words: str | Promise
-    experiment: Experiment | None
-    runs: int
-    total: int
-    parts: tuple[int, ...]
-
-
 class SpacePage:
     """The last measurement, in the words of the page."""
 
@@ -70,14 +49,16 @@ class SpacePage:
         self.total = self.of_runs.get("total", 0)
 
     @property
-    def by_kind(self) -> list[StoragePart]:
-        """What runs refer to; a file that several share counts for each."""
-        return [self._part(WORDS[kind], self.of_runs.get(kind, 0)) for kind in KINDS]
+    def by_kind(self) -> list[tuple[Promise, int, float]]:
+        """What runs refer to, with its share of all; a file that several share counts for each."""
+        sizes = {kind: self.of_runs.get(kind, 0) for kind in KINDS}
+        return [(WORDS[kind], size, self._share(size)) for kind, size in sizes.items()]
 
     @property
-    def saved(self) -> StoragePart:
-        """What it would take more if no two runs shared a file."""
-        return self._part(_("saved by sharing files"), max(0, self.total - self.measured.stored))
+    def saved(self) -> tuple[int, float]:
+        """What it would take more if no two runs shared a file, and its share of all."""
+        size = max(0, self.total - self.measured.stored)
+        return size, self._share(size)
 
     @property
     def free(self) -> int | None:
@@ -90,7 +71,7 @@ class SpacePage:
         return settings.ENV.BLOB_STORAGE or str(getattr(blob_storage(), "location", ""))
 
     @property
-    def experiments(self) -> list[ExperimentRow]:
+    def experiments(self) -> list[dict[str, Any]]:
         """The largest first; those whose names are hidden from the person are one row."""
         rows = self.figures.get("by_experiment", ())
         shown = Experiment.objects.visible_to(self.user).in_bulk(
@@ -129,14 +110,19 @@ class SpacePage:
         """Bars: what came on each of the last days."""
         return _growth(self.added[::-1]) if self.added else None
 
-    def _part(self, words: str | Promise, size: int) -> StoragePart:
-        return StoragePart(words, size, size / self.total if self.total else 0)
+    def _share(self, size: int) -> float:
+        return size / self.total if self.total else 0
 
 
-def _row(words: str, experiment: Experiment | None, rows: list[dict[str, int]]) -> ExperimentRow:
-    parts = tuple(sum(row[kind] for row in rows) for kind in KINDS)
-    runs = sum(row["runs"] for row in rows)
-    return ExperimentRow(words, experiment, runs, sum(row["total"] for row in rows), parts)
+def _row(words: str, experiment: Experiment | None, rows: list[dict[str, int]]) -> dict[str, Any]:
+    """What the runs of an experiment take; None stands for those of none, or of hidden ones."""
+    return {
+        "words": words,
+        "experiment": experiment,
+        "runs": sum(row["runs"] for row in rows),
+        "total": sum(row["total"] for row in rows),
+        "parts": [sum(row[kind] for row in rows) for kind in KINDS],
+    }
 
 
 def _growth(added: list[tuple[date, int]]) -> SafeString:
