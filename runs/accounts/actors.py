@@ -61,11 +61,6 @@ def acting() -> Acting:
     return _NOW.get()
 
 
-def request_id() -> str:
-    """The id of the request that is being answered; empty outside of one."""
-    return acting().request_id
-
-
 @contextmanager
 def acting_as(now: Acting) -> Iterator[Acting]:
     """Inside, this is who acts."""

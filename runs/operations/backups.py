@@ -18,7 +18,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from runs.models import Blob, Run, User
-from runs.operations.database_dumps import BackupError, PostgresqlDump, SqliteDump
+from runs.operations.database_dumps import BackupError, PostgresqlDump, SqliteDump, count_rows
 from runs.storage.blobs import storage_name
 from runs.storage.file_storage import UNFINISHED, blob_storage
 
@@ -166,12 +166,9 @@ def restore(folder: Path, *, name: str | None = None, overwrite: bool = False) -
 
 
 def _demand_same_rows(backup: Backup) -> None:
-    with connection.cursor() as cursor:
-        for table, n in backup.rows.items():
-            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608 (from the manifest of our own)
-            found = cursor.fetchone()[0]
-            if found != n:
-                raise BackupError(f"{table} had {n} rows and has {found} now")
+    for table, n in backup.rows.items():
+        if (found := count_rows(table)) != n:
+            raise BackupError(f"{table} had {n} rows and has {found} now")
 
 
 def _chosen(folder: Path, name: str | None) -> Backup:

@@ -41,7 +41,6 @@ class BlobReport:
     damaged: list[Damage] = field(default_factory=list)
     orphan_files: list[str] = field(default_factory=list)
     """Files that no row names, unfinished writes of dead processes among them."""
-    orphan_bytes: int = 0
     unused: list[str] = field(default_factory=list)
     """Hashes of rows that no run refers to any more."""
     n_deleted: int = 0
@@ -86,9 +85,7 @@ def check_references(report: BlobReport) -> None:
 def find_orphans(report: BlobReport) -> None:
     """Note rows that nothing refers to, and files that no row names."""
     report.unused.extend(unused_blobs().order_by("pk").values_list("pk", flat=True))
-    for file in orphan_files():
-        report.orphan_files.append(file.name)
-        report.orphan_bytes += file.size
+    report.orphan_files.extend(file.name for file in orphan_files())
 
 
 def orphan_files() -> Iterator[StoredFile]:

@@ -36,7 +36,9 @@ class PostgresqlDump:
                 *(f"--jobs={TABLES_AT_A_TIME}", f"--snapshot={moment}"),
                 *("--no-owner", "--no-privileges", f"--dbname={_address()}"),
             )
-            return {name: _count(name) for name in sorted(connection.introspection.table_names())}
+            return {
+                name: count_rows(name) for name in sorted(connection.introspection.table_names())
+            }
 
     def restore(self, folder: Path) -> None:
         """Replace everything in the database by what was dumped."""
@@ -55,7 +57,8 @@ class PostgresqlDump:
             cursor.execute("ANALYZE")
 
 
-def _count(table: str) -> int:
+def count_rows(table: str) -> int:
+    """Rows of a table of ours."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # noqa: S608 (from the schema)
         return int(cursor.fetchone()[0])

@@ -91,7 +91,6 @@ def _attempts() -> Iterator[Invariant]:
         )
 
 
-HELD = (RunStatus.LEASED, RunStatus.RUNNING)
 WORDS = (("status", RunStatus), ("outcome", Run.Outcome), ("end_reason", Run.EndReason))
 OF_OUR_QUEUE = Q(queued_at__isnull=False)
 """Imported runs end as their file says, and some files do not say when."""
@@ -109,7 +108,7 @@ def run_states() -> Iterator[Invariant]:
     for name, words in WORDS:
         yield _never(~Q(**{f"{name}__in": words.values}), f"{name} {{{name}}} is none", name)
     waiting = Q(status=RunStatus.QUEUED)
-    held = Q(status__in=HELD)
+    held = Q(status__in=RunStatus.held())
     ended = Q(status__in=RunStatus.ended())
     pushed = Q(source_format=PUSH_FORMAT)
     yield _never(
@@ -220,13 +219,6 @@ def _states(kind: type[LeasedWork]) -> Iterator[Invariant]:
     )
 
 
-def invariants() -> Iterator[Invariant]:
-    """What holds of runs, their rows, and work in the background."""
-    yield from run_states()
-    yield from run_rows()
-    yield from leased_work()
-
-
 NAMED_CONSTRAINT = re.compile(r'CONSTRAINT "(\w+)"')
 
 
@@ -295,8 +287,8 @@ def _violations(report: BlobReport) -> Iterator[Violation]:
 
 
 def all_invariants() -> list[Invariant]:
-    """Those of both apps."""
-    return [*invariants(), *extension().invariants()]
+    """Those of runs, their rows and work in the background, and those of the app above."""
+    return [*run_states(), *run_rows(), *leased_work(), *extension().invariants()]
 
 
 def checks(*, hashes: bool = False) -> list[Iterator[Violation]]:

@@ -13,7 +13,7 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 
-from runs.accounts.actors import acting_as, client_address, of_request, request_id
+from runs.accounts.actors import acting, acting_as, client_address, of_request
 from runs.accounts.audit_log import record_download
 from runs.operations.error_views import bad_request, form_only, not_found, server_error
 from runs.operations.health.probes import PROBES
@@ -33,14 +33,16 @@ NO_DEVICES = ", ".join(
 """No page of ours uses a device, and nothing that is slipped into one may."""
 
 
-class ActingMiddleware:
+class _Middleware:
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+
+class ActingMiddleware(_Middleware):
     """Everything done while a request is answered is done by whoever sent it.
 
     The answer carries the request's id, which the audit log and the log lines hold too.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with acting_as(of_request(request)) as now:
@@ -57,17 +59,14 @@ METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 access = logging.getLogger("access")
 
 
-class RequestLogMiddleware:
+class RequestLogMiddleware(_Middleware):
     """Has the lines of a request say whose they are, and writes one when it is answered.
 
     Addresses are logged without what follows the question mark, which may be a search.
     """
 
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with logged_with(request_id=request_id(), user_id=lambda: _user_id(request)):
+        with logged_with(request_id=acting().request_id, user_id=lambda: _user_id(request)):
             begun = time.monotonic()
             response = self.get_response(request)
             seconds = time.monotonic() - begun
@@ -108,7 +107,7 @@ def _facts(request: HttpRequest, response: HttpResponse, seconds: float) -> dict
     return facts
 
 
-class HeaderMiddleware:
+class HeaderMiddleware(_Middleware):
     """What every answer says to browsers, also one that was made before others had their say.
 
     Nothing is kept by caches between, and by browsers only to be asked about again, unless a view
@@ -119,7 +118,7 @@ class HeaderMiddleware:
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.headers = {
             "Content-Security-Policy": build_policy(),
             "Permissions-Policy": NO_DEVICES,
@@ -138,24 +137,18 @@ class HeaderMiddleware:
         return response
 
 
-class ProbeMiddleware:
+class ProbeMiddleware(_Middleware):
     """Answers the probes before anything else is looked at: names of hosts, TLS, sessions."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return PROBES.get(request.path, self.get_response)(request)
 
 
-class SessionCookieMiddleware:
+class SessionCookieMiddleware(_Middleware):
     """Drops a session cookie that can be none of ours.
 
     A cookie in quotes may hold any character, also the null character, which PostgreSQL refuses.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not request.COOKIES.get(settings.SESSION_COOKIE_NAME, "").isalnum():
@@ -163,14 +156,14 @@ class SessionCookieMiddleware:
         return self.get_response(request)
 
 
-class FragmentLoginMiddleware:
+class FragmentLoginMiddleware(_Middleware):
     """Turns the redirect to the log-in page into one of the whole page for htmx requests.
 
     Without it a lost session would swap a log-in form into the middle of a page.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
+        super().__init__(get_response)
         self.login_url = resolve_url(settings.LOGIN_URL)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -192,15 +185,12 @@ def _remember(request: HttpRequest | None = None, **_: object) -> None:
         request.__dict__[BROKE] = sys.exception()
 
 
-class OwnErrorPagesMiddleware:
+class OwnErrorPagesMiddleware(_Middleware):
     """Shows our own pages for errors even where DEBUG is on.
 
     The technical pages hold local variables and every address: more than people who must stay
     blind may see. What broke goes to the log.
     """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)

@@ -170,8 +170,6 @@ def _gauge(name: str, words: str, labels: list[str] | None = None) -> GaugeMetri
     return GaugeMetricFamily(f"crosscheck_{name}", words, labels=labels or [])
 
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
-
 _site = CollectorRegistry()
 _site.register(SiteGauges())
 
@@ -211,7 +209,7 @@ def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[
     if settings.ENV.METRICS_TOKEN and not holds_token(given):
         start_response("404 Not Found", [])
         return []
-    start_response("200 OK", [("Content-Type", CONTENT_TYPE)])
+    start_response("200 OK", [("Content-Type", CONTENT_TYPE_LATEST)])
     return [counts()]
 
 

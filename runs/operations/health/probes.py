@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from runs.accounts.actors import client_address
 from runs.operations.health.checks import (
@@ -24,7 +25,7 @@ from runs.operations.health.checks import (
     check_workers,
     examiner,
 )
-from runs.operations.health.metrics import CONTENT_TYPE, exposition, holds_token
+from runs.operations.health.metrics import exposition, holds_token
 from runs.queue.workers import beat_ages
 
 
@@ -92,7 +93,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Everything that is counted, in Prometheus' words; for others there is no such page."""
     if not may_watch(request):
         return HttpResponse(status=404)
-    return HttpResponse(exposition(), content_type=CONTENT_TYPE)
+    return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
 
 
 PROBES: Mapping[str, Callable[[HttpRequest], HttpResponse]] = {

@@ -221,20 +221,6 @@ def _send_request_along(headers: dict[str, Any] | None = None, **_: Any) -> None
         headers[REQUEST_ID] = request_id
 
 
-@task_prerun.connect
-def _begin_lines(task_id: str, task: Any, **_: Any) -> None:
-    known = logged_with(task_id=task_id, task=task.name, request_id=task.request.get(REQUEST_ID))
-    known.__enter__()
-    _logged[task_id] = known
-
-
-@task_postrun.connect
-def _end_lines(task_id: str, **_: Any) -> None:
-    """After Celery's own line about a failure."""
-    if known := _logged.pop(task_id, None):
-        known.__exit__(None, None, None)
-
-
 @worker_init.connect
 def _prepare(**_: Any) -> None:
     connection_created.connect(hold_rows_no_longer_than_a_lease)
@@ -256,6 +242,9 @@ def _start(sender: Any, **_: Any) -> None:
 
 @task_prerun.connect
 def _begin(task_id: str, task: Any, **_: Any) -> None:
+    known = logged_with(task_id=task_id, task=task.name, request_id=task.request.get(REQUEST_ID))
+    known.__enter__()
+    _logged[task_id] = known
     # What an earlier task left behind must not keep this one from the database.
     forget_foreign_loop()
     if _under_way is not None:
@@ -264,6 +253,9 @@ def _begin(task_id: str, task: Any, **_: Any) -> None:
 
 @task_postrun.connect
 def _end(task_id: str, **_: Any) -> None:
+    """After Celery's own line about a failure."""
+    if known := _logged.pop(task_id, None):
+        known.__exit__(None, None, None)
     if _under_way is not None:
         _under_way.end(task_id)
 

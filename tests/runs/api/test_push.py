@@ -14,7 +14,7 @@ from runs.exports.run_bundles import bundle_of
 from runs.models import Blob, Experiment, Run, Scope, Step
 from runs.models.hooks import runs_ended
 from runs.models.workers import from_now
-from runs.operations.integrity import invariants
+from runs.operations.integrity import all_invariants
 from runs.queue.sweeping import sweep_runs
 from runs.storage.blobs import BlobBatch, read_blob
 from runs.storage.file_storage import blob_storage
@@ -53,7 +53,7 @@ def silent(run: Run) -> None:
 
 
 def assert_whole() -> None:
-    assert [str(one) for invariant in invariants() for one in invariant.violations()] == []
+    assert [str(one) for invariant in all_invariants() for one in invariant.violations()] == []
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             help="delete files without a row, and rows without a run, older than ORPHAN_GRACE_S",
         )
 
-    def handle(self, *, delete_orphans: bool, **_: Any) -> None:
+    def handle(self, **options: Any) -> None:
         report = BlobReport()
         with progress_bar() as progress:
             bar = progress.add_task("blobs", total=Blob.objects.count())
@@ -41,8 +41,8 @@ class Command(BaseCommand):
                 progress.advance(bar)
         check_references(report)
         find_orphans(report)
-        if delete_orphans:
-            _delete(report)
+        if options["delete_orphans"]:
+            delete_orphans(report, grace=timedelta(seconds=settings.ENV.ORPHAN_GRACE_S))
         self._print(report)
         if report.damaged:
             sys.exit(1)
@@ -60,7 +60,3 @@ class Command(BaseCommand):
             self.stdout.write(f"  {name}")
         if report.n_deleted:
             self.stdout.write(f"Deleted: {report.n_deleted}.")
-
-
-def _delete(report: BlobReport) -> None:
-    delete_orphans(report, grace=timedelta(seconds=settings.ENV.ORPHAN_GRACE_S))

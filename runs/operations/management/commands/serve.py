@@ -29,8 +29,6 @@ HEALTH_EVERY_S = 0.5
 
 
 class Command(BaseCommand):
-    """Serves on HOST:PORT until Ctrl-C or TERM."""
-
     help = "Serve the site with its workers until Ctrl-C or TERM."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -18,8 +18,6 @@ STOP_LIMIT_S = 110
 
 
 class Command(BaseCommand):
-    """Works until Ctrl-C or TERM."""
-
     help = "Carry out queued work; `sweep` recovers the work of dead workers."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
