@@ -17,7 +17,6 @@ from runs.api.idempotency import Answer, answer_once, once
 from runs.api.problems import Problem, invalid, not_found
 from runs.api.runs import router as router
 from runs.imports.pushing import (
-    PushState,
     RunEndedError,
     StepRefusedError,
     append_step,
@@ -34,8 +33,8 @@ ENDED = "The run has ended and takes nothing more; read it to see how."
 
 
 @contextmanager
-def refusals(root: str, *, ends: bool = False) -> Iterator[None]:
-    """Turn the service's refusals into problems; `root` stands before the names of fields.
+def refusals(*, ends: bool = False) -> Iterator[None]:
+    """Turn the service's refusals into problems, of fields of the body.
 
     Args:
         ends: whether the word was the end, which only another end can contradict.
@@ -43,7 +42,7 @@ def refusals(root: str, *, ends: bool = False) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise invalid((".".join(filter(None, (root, error.field))), str(error))) from None
+        raise invalid((".".join(filter(None, ("body", error.field))), str(error))) from None
     except StepRefusedError as error:
         raise Problem(
             409, str(error), kind="step-refused", errors=[("next_step", str(error.next_step))]
@@ -105,13 +104,13 @@ class ImportOut(BaseModel):
     n_problems: int = Field(description="How many problems there are in all.")
 
 
-def pushed_run_out(run: Run, heard: PushState | None = None) -> PushedRunOut:
-    """The run for its own side, as it was read or as the last word left it."""
+def pushed_run_out(run: Run) -> PushedRunOut:
+    """The run for its own side."""
     return PushedRunOut(
         id=run.pk,
         state="running" if run.is_active else "ended",
-        next_step=heard.next_step if heard else run.n_steps,
-        is_to_cancel=heard.is_to_cancel if heard else run.cancel_requested_at is not None,
+        next_step=run.n_steps,
+        is_to_cancel=run.cancel_requested_at is not None,
         lease_seconds=settings.ENV.PUSH_LEASE_S,
         page=reverse("runs:run_detail", args=[run.pk]),
     )
@@ -164,7 +163,7 @@ REFUSALS = {
 @once
 def open_pushed_run(request: ApiRequest, opening: Opening) -> Answer:
     """The run is `running` from now until it is ended, or silent for `lease_seconds`."""
-    with refusals("body"):
+    with refusals():
         run = open_run(opening=opening, user=request.user)
     return Answer(201, pushed_run_out(run), location=reverse("api:read_push", args=[run.pk]))
 
@@ -192,9 +191,9 @@ def read_push(request: ApiRequest, run_id: UUID) -> Any:
 def push_step(request: ApiRequest, run_id: UUID, index: int, step: PushedStep) -> Any:
     """Steps come one after another, from 0. The same step sent again is kept once."""
     run = _own_run(request, run_id)
-    with refusals("body"):
-        heard = append_step(run=run, index=index, sent=step)
-    return Status(201 if heard.is_new else 200, pushed_run_out(run, heard))
+    with refusals():
+        row, is_new = append_step(run=run, index=index, sent=step)
+    return Status(201 if is_new else 200, pushed_run_out(row))
 
 
 @router.put(
@@ -207,9 +206,8 @@ def push_step(request: ApiRequest, run_id: UUID, index: int, step: PushedStep) -
 )
 def keep_push(request: ApiRequest, run_id: UUID) -> Any:
     """A sign of life between steps that take long. It tells whether somebody asked to stop."""
-    run = _own_run(request, run_id)
-    with refusals("body"):
-        return pushed_run_out(run, beat(run=run))
+    with refusals():
+        return pushed_run_out(beat(run=_own_run(request, run_id)))
 
 
 @router.put(
@@ -223,7 +221,7 @@ def keep_push(request: ApiRequest, run_id: UUID) -> Any:
 def end_push(request: ApiRequest, run_id: UUID, ending: Ending) -> Any:
     """From now on the run never changes, and the evaluators judge it."""
     run = _own_run(request, run_id)
-    with refusals("body", ends=True):
+    with refusals(ends=True):
         end_run(run=run, sent=ending)
     return pushed_run_out(_own_run(request, run_id))
 
@@ -254,7 +252,7 @@ def import_runs(request: ApiRequest) -> Any:
 
     The same content is stored once, however often it is sent.
     """
-    with closing(spooled(request, "push.zip")) as file, refusals("body"):
+    with closing(spooled(request, "push.zip")) as file, refusals():
 
         def effect() -> Answer:
             job = start_import(file=file, user=request.user, format="auto")

@@ -8,7 +8,6 @@ the row of the run, so that of two at a time the second sees what the first did.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
@@ -59,15 +58,6 @@ class StepRefusedError(Exception):
         self.next_step = next_step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushState:
-    """Where a run stands after a word of its side was taken."""
-
-    is_new: bool
-    next_step: int
-    is_to_cancel: bool
-
-
 @transaction.atomic
 def open_run(*, opening: Opening, user: User) -> Run:
     """A run that goes on elsewhere from now.
@@ -107,11 +97,14 @@ def open_run(*, opening: Opening, user: User) -> Run:
     )
 
 
-def append_step(*, run: Run, index: int, sent: PushedStep) -> PushState:
+def append_step(*, run: Run, index: int, sent: PushedStep) -> tuple[Run, bool]:
     """Keep a step of a pushed run; one that was kept already is kept once.
 
     Its files are written before the transaction, so that a process which dies between leaves a
     file that no row names, and nothing else.
+
+    Returns:
+        the row as it is now, and whether the step is new.
 
     Raises:
         RunEndedError: it came too late.
@@ -142,23 +135,23 @@ def append_step(*, run: Run, index: int, sent: PushedStep) -> PushState:
         row = _renewed(run)
         if index < row.n_steps:
             _demand_same(run, recorded.step, row.n_steps)
-            return _state(row, is_new=False)
+            return row, False
         if index > row.n_steps or index > run.n_steps:
             raise StepRefusedError(
                 f"Step {row.n_steps} is awaited; steps come one after another.", row.n_steps
             )
         _store(row, recorded, batch)
-        return _state(row, is_new=True)
+        return row, True
 
 
 @transaction.atomic
-def beat(*, run: Run) -> PushState:
-    """A sign of life of a pushed run.
+def beat(*, run: Run) -> Run:
+    """A sign of life of a pushed run; the row as it is now.
 
     Raises:
         RunEndedError: it came too late.
     """
-    return _state(_renewed(run), is_new=False)
+    return _renewed(run)
 
 
 @transaction.atomic
@@ -231,14 +224,6 @@ def _renewed(run: Run) -> Run:
         raise RunEndedError
     columns = ("n_steps", "record", "cancel_requested_at", "status")
     return Run.objects.only(*columns).get(pk=run.pk)
-
-
-def _state(row: Run, *, is_new: bool) -> PushState:
-    return PushState(
-        is_new=is_new,
-        next_step=row.n_steps,
-        is_to_cancel=row.cancel_requested_at is not None,
-    )
 
 
 def _demand_same(run: Run, sent: StepRecord, next_step: int) -> None:
