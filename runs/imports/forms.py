@@ -55,15 +55,12 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._word_keeping(settings.ENV.UPLOAD_KEEP_DAYS)
         words = _("Zip the whole folder, pictures included.")
         most = _("At most %(size)s.") % {
             "size": filesizeformat(settings.ENV.IMPORT_MAX_UPLOAD_BYTES)
         }
         self.fields["file"].help_text = f"{words} {most}"
-
-    def _word_keeping(self, days: float) -> None:
-        """Say for how long files are kept; no such field where none are."""
+        days = settings.ENV.UPLOAD_KEEP_DAYS
         if not days:
             del self.fields["keeps_file"]
             return

@@ -63,10 +63,6 @@ class Reimported:
         told = {"became": self.became.value, "reason": self.reason}
         return told | {"run": str(self.run_id or ""), "source": self.source}
 
-    def of(self, source: str) -> Reimported:
-        """The same, with its place in the file."""
-        return replace(self, source=source)
-
 
 def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimported:
     """Read the run's original again, and put what is read in its place.
@@ -227,7 +223,7 @@ class ReadingAgain:
             became = Reimported(run_id=run_id, became=Became.KEPT, reason=OF_OTHERS)
         else:
             became = put_in_place(run, placed, only_look=only_look)
-        return became.of(bundle.source)
+        return replace(became, source=bundle.source)
 
 
 def remember_runs(job: ImportJob, runs: Iterable[ImportedRun]) -> None:

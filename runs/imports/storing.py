@@ -7,7 +7,6 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError, IntegrityError, transaction
@@ -77,12 +76,6 @@ class ImportedRun:
     """Its verdicts were here before, and now its trajectory is."""
 
 
-class _Stored(NamedTuple):
-    run: Run
-    is_new: bool
-    was_stub: bool = False
-
-
 def import_runs(
     found: Iterable[RunBundle | Problem],
     *,
@@ -105,15 +98,13 @@ def import_runs(
         ahead = ReadingAhead(found, wanted, thumbnails_follow=thumbnails_follow)
     try:
         with ahead or nullcontext():
-            for some in ahead or ([_as_read(item)] for item in found):
+            for some in ahead or (
+                [item if isinstance(item, Problem) else ReadRun(item)] for item in found
+            ):
                 yield from _import_some(some, experiment_name, session, ahead)
     finally:
         session.close()
         transaction.on_commit(session.tell)
-
-
-def _as_read(item: RunBundle | Problem) -> ReadRun | Problem:
-    return item if isinstance(item, Problem) else ReadRun(item)
 
 
 def _import_some(
@@ -185,14 +176,15 @@ def import_bundle(
             return import_bundle(bundle, files, experiment_name=experiment_name, session=own)
     for tries_left in reversed(range(TRIES)):
         try:
+            if isinstance(files, Exception):
+                raise files
             if files is None:
                 _demand_room(bundle, session.limited(experiment_name or bundle.run.experiment))
                 blobs = _write_blobs(bundle, session)
             else:
-                blobs = _written(files)
+                blobs = files
             with transaction.atomic():
-                stored = _store(bundle, blobs, experiment_name, session)
-                run, was_stub = stored.run, stored.was_stub
+                run, is_new, was_stub = _store(bundle, blobs, experiment_name, session)
                 session.links.connect(run.pk, bundle.run)
                 problems = problems_with(run, bundle, was_stub=was_stub)
             break
@@ -205,7 +197,7 @@ def import_bundle(
             session.forget()
             raise _explained(error) from error
     session.links.remember(run.pk, bundle.run)
-    return _imported(run, bundle, blobs, problems, is_new=stored.is_new, was_stub=was_stub)
+    return _imported(run, bundle, blobs, problems, is_new=is_new, was_stub=was_stub)
 
 
 def _imported(
@@ -242,12 +234,6 @@ def _write_blobs(bundle: RunBundle, session: ImportSession) -> BlobBatch:
     return batch
 
 
-def _written(files: BlobBatch | Exception) -> BlobBatch:
-    if isinstance(files, Exception):
-        raise files
-    return files
-
-
 def _wanted(
     bundle: RunBundle, unknown: set[str], experiment_name: str | None, session: ImportSession
 ) -> set[str] | Exception:
@@ -266,11 +252,12 @@ def _unknown(bundles: Iterable[RunBundle]) -> set[str]:
 
 def _store(
     bundle: RunBundle, blobs: BlobBatch, experiment_name: str | None, session: ImportSession
-) -> _Stored:
+) -> tuple[Run, bool, bool]:
+    """The run, whether it is new here, and whether it was a stub."""
     if stored := stored_run(bundle, bundle.content_hash):
         if not stored.is_stub:
             transaction.on_commit(partial(session.met, stored))
-        return _Stored(stored, is_new=False)
+        return stored, False, False
     blobs.save()
     part = make_way(bundle, experiment_name or bundle.run.experiment, session.user)
     if part:
@@ -291,7 +278,7 @@ def _store(
         transaction.on_commit(partial(session.stored, run.pk))
     if part:
         extension().verdicts.store(run, with_verdicts(bundle, part.said))
-    return _Stored(run, is_new=True, was_stub=stub is not None)
+    return run, True, stub is not None
 
 
 def _demand_room(bundle: RunBundle, experiment: Experiment | None) -> None:
