@@ -186,7 +186,7 @@ def _guarded(view: View) -> View:
             except Problem as problem:
                 response = problem.response()
             except Http404:
-                response = _unknown_address()
+                response = _nowhere()
         if response.status_code == 405 and not response.get("Content-Type", "").endswith("json"):
             allowed = response.get("Allow", "")
             response = Problem(
@@ -204,11 +204,7 @@ def _check_address(request: HttpRequest) -> None:
         raise Problem(400, "The address holds a NUL character.", kind="malformed")
 
 
-def _nowhere(_request: HttpRequest) -> HttpResponse:
-    return _unknown_address()
-
-
-def _unknown_address() -> HttpResponse:
+def _nowhere(*_request: HttpRequest) -> HttpResponse:
     return Problem(404, "There is nothing of this name that you may see.").response()
 
 
@@ -224,7 +220,7 @@ def _problem_answer(request: HttpRequest, error: Any) -> HttpResponse:
             why = error.__cause__
             problem = why if isinstance(why, Problem) else Problem(error.status_code, str(error))
         case Http404():
-            return _unknown_address()
+            return _nowhere()
         case RequestDataTooBig():
             problem = Problem(413, "The body is too long.", kind="too-large")
         case SuspiciousOperation():

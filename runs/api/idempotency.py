@@ -70,33 +70,28 @@ def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpRespon
     sent = request_hash(request)
     if before := _before(request, key):
         return _again(before, sent)
-    try:
-        with transaction.atomic():
-            row = _claim(request, key, sent)
+    with transaction.atomic():
+        if row := _claim(request, key, sent):
             answer = effect()
             row.status, row.body, row.location = answer.status, answer.body, answer.location
             row.save(update_fields=["status", "body", "location"])
-    except KeyTakenError:
-        if before := _before(request, key):
-            return _again(before, sent)
-        raise Problem(
-            409,
-            "The same request is being carried out; send it again.",
-            headers={"Retry-After": "1"},
-        ) from None
-    return answer.response()
+            return answer.response()
+    if before := _before(request, key):
+        return _again(before, sent)
+    raise Problem(
+        409,
+        "The same request is being carried out; send it again.",
+        headers={"Retry-After": "1"},
+    )
 
 
-class KeyTakenError(Exception):
-    """Another sending of the same request was first."""
-
-
-def _claim(request: ApiRequest, key: str, sent: str) -> ApiAnswer:
+def _claim(request: ApiRequest, key: str, sent: str) -> ApiAnswer | None:
+    """The key's row; None where another sending of the same request was first."""
     try:
         with transaction.atomic():
             return ApiAnswer.objects.create(owner=request.user, key=key, request_hash=sent)
     except IntegrityError:
-        raise KeyTakenError from None
+        return None
 
 
 def _key(request: HttpRequest) -> str | None:

@@ -107,12 +107,6 @@ def form_errors(form: BaseForm) -> list[tuple[str, str]]:
     ]
 
 
-def field_errors(errors: Iterable[Mapping[str, Any]], root: str = "") -> list[tuple[str, str]]:
+def field_errors(errors: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Pydantic's errors as pairs of dotted path and reason."""
-    return [
-        (
-            ".".join(str(part) for part in ((root,) if root else ()) + tuple(error["loc"])),
-            error["msg"],
-        )
-        for error in errors
-    ]
+    return [(".".join(map(str, error["loc"])), error["msg"]) for error in errors]

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from django.http import HttpRequest
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
@@ -18,6 +17,7 @@ from runs.knowledge.web.pages import knowledge_given
 from runs.models import Attachment, Event, Run, Scope, Step
 from runs.models.runs.queries import RunQuerySet
 from runs.models.runs.run import hides_something
+from runs.models.steps import BLOBS
 from runs.models.visibility import visibility_of
 from runs.storage.views import BLIND_ROLES, run_blob
 from runs.viewer.run_list.filters import RunFilter
@@ -26,7 +26,6 @@ from runs.viewer.timeline.marks import events_shown
 HIDDEN = "Null also where it is hidden from the caller."
 BLOB = "SHA-256 of a file of the run."
 MOST_FILES = 500
-FILES_OF_STEPS = ("screenshot", "marked_screenshot", "after_screenshot", "tree", "after_tree")
 SHOWN = ("status", "outcome", "reward", "end_reason", "agent", "model", "experiment", "cost")
 """Fields that a run has as `shown_*`: as the caller may know them."""
 
@@ -151,13 +150,8 @@ class StepPage(Page[StepOut]):
     """Steps in order."""
 
 
-def run_out(run: Run) -> RunOut:
-    """A run that was read by `visible_to`, with `for_list`."""
-    return filled(RunOut, run, **_shown(run))
-
-
 def run_detail(run: Run) -> RunDetail:
-    """The same with all that a page of it shows above the steps. Two queries."""
+    """A run out of `visible_to`, with what its page shows above the steps. Two queries."""
     is_open = not hides_something(run)
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
     if not is_open:
@@ -204,7 +198,7 @@ def step_out(step: Step, run: Run) -> StepOut:
     return filled(
         StepOut,
         step,
-        **{name: getattr(step, f"{name}_id") for name in FILES_OF_STEPS},
+        **{name: getattr(step, f"{name}_id") for name in BLOBS},
         reward=None if run.is_blind else step.reward,
         **(dict.fromkeys(told) if hides_something(run) else told),
     )
@@ -265,15 +259,15 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     """Runs that you may see, newest first. What is hidden from you is neither shown nor
     filtered by.
     """
-    known_only(request, Paging, RunFilters)
+    known_only(request, Paging, RunFilters)  # no verdicts: they have a scope of their own
     visibility = visibility_of(request.user)
-    found = filtered(RunFilter(_filter_values(request), visibility=visibility))
+    found = filtered(RunFilter(request.GET, visibility=visibility))
 
     def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
         return Run.objects.visible_to(request.user, keys).for_list()
 
     rows, following = page_of(found, paging, "-created_at", "-id", rows_of=rows_of)
-    return RunPage(items=[run_out(run) for run in rows], next=following)
+    return RunPage(items=[filled(RunOut, run, **_shown(run)) for run in rows], next=following)
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetail, summary="Read a run")
@@ -320,11 +314,3 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
     if run is None:
         raise not_found("run")
     return run
-
-
-def _filter_values(request: HttpRequest) -> Any:
-    """The query without what is of the page alone; verdicts have a scope of their own."""
-    given = request.GET.copy()
-    for name in set(given) - set(RunFilters.model_fields):
-        del given[name]
-    return given
