@@ -119,8 +119,8 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
         shows_all: also steps that were abandoned or replayed; else those that count.
     """
     sides = [timeline_context(run, user)["timeline"] for run in (a, b)]
-    has_given_up = any(_not_counting(side["data"]["steps"]) for side in sides)
-    counts_only = not shows_all and all(_counting(side["data"]["steps"]) for side in sides)
+    counting = [_counting(side["data"]["steps"]) for side in sides]
+    counts_only = not shows_all and all(counting)
     pairs = align(*(_done(run, side, counts_only) for run, side in zip((a, b), sides, strict=True)))
     parts_at = first_difference(pairs)
     facts = _facts(a, b, sides)
@@ -139,7 +139,10 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
         "notice": _notice(a, b),
         "facts": facts,
         "n_differences": sum(fact.differs for fact in facts),
-        "has_given_up": has_given_up,
+        "has_given_up": any(
+            len(some) < len(side["data"]["steps"])
+            for some, side in zip(counting, sides, strict=True)
+        ),
         "counts_only": counts_only,
         "summary": _summary(pairs, parts_at),
         "is_whole": pairs.is_whole,
@@ -208,10 +211,6 @@ def _choice(run: Run, other: Run) -> Choice:
 
 def _counting(steps: list[StepRow]) -> list[StepRow]:
     return [step for step in steps if step["state"] == Step.State.LIVE]
-
-
-def _not_counting(steps: list[StepRow]) -> bool:
-    return any(step["state"] != Step.State.LIVE for step in steps)
 
 
 def _done(run: Run, side: dict[str, Any], counts_only: bool) -> list[tuple[int, Did]]:

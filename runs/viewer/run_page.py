@@ -26,7 +26,7 @@ from runs.viewer.timeline.marks import Mark, events_shown, marks_of
 from runs.viewer.timeline.step_calls import step_calls
 from runs.viewer.timeline.step_details import screen_shown, step_details
 from runs.viewer.timeline.step_rows import StepRow, step_rows
-from runs.viewer.timeline.timeline import PART, TEXT_CHARS, StepTexts, step_texts, timeline_context
+from runs.viewer.timeline.timeline import TEXT_CHARS, StepTexts, step_texts, timeline_context
 
 ENDED = "ended"
 
@@ -75,7 +75,7 @@ def _news(run: Run, first: int) -> News:
     begin = max(first - 1, 0)
     steps = step_rows(run, begin) if run.n_steps > first or not run.is_active else []
     # Many at once are asked for in parts, when they are looked at.
-    texts = step_texts(run, first, PART) if steps else {}
+    texts = step_texts(run, first) if steps else {}
     states = dict(
         run.steps.exclude(state=Step.State.LIVE).order_by("index").values_list("index", "state")
     )
@@ -150,7 +150,7 @@ def run_steps(request: AppRequest, run_id: UUID) -> HttpResponse:
     first = read_number(request.GET.get("from", "0"))
     if first is None:
         raise Http404
-    return JsonResponse({"texts": step_texts(run, first, PART)})
+    return JsonResponse({"texts": step_texts(run, first)})
 
 
 @require_safe

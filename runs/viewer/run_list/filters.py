@@ -105,7 +105,8 @@ class RunFilter(AddressFilter):
     trajectory = WordsFilter(method="filter_trajectory", label=_("trajectory"))
     added_after = AfterFilter(field_name="created_at", label=_("added after"))
     superseded = django_filters.BooleanFilter(
-        method="filter_superseded", label=_("superseded attempts")
+        method=lambda runs, _name, _value: runs,  # without the switch they are left out before
+        label=_("superseded attempts"),
     )
     archived = django_filters.BooleanFilter(method="filter_archived", label=_("archived"))
 
@@ -175,12 +176,6 @@ class RunFilter(AddressFilter):
 
     def filter_goal(self, queryset: RunQuerySet[Run], name: str, value: str) -> RunQuerySet[Run]:
         return queryset.with_words(value)
-
-    def filter_superseded(
-        self, queryset: RunQuerySet[Run], name: str, value: bool | None
-    ) -> RunQuerySet[Run]:
-        """Nothing to do: without the switch they are left out before."""
-        return queryset
 
     def filter_archived(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None

@@ -32,9 +32,7 @@ def end_of(run: Run, events: Sequence[Event], max_chars: int) -> Final:
     """The end of the run in plain words; a blind viewer learns only that it is the end."""
     answer = run.final_answer
     final: Final = {
-        "answer": answer
-        if answer is None or len(answer) <= max_chars
-        else answer[:max_chars] + "…",
+        "answer": None if answer is None else shortened(answer, max_chars),
         "words": "",
         "sign": "",
     }

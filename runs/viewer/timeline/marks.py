@@ -85,9 +85,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
     if event.kind == Event.Kind.ROLLBACK:
         return _way_back(event, run, steps)
     if event.kind == Event.Kind.MODEL_SWITCH:
-        name = None if hides_something(run) else switched_to(event)
-        words = _("%(name)s took over") % {"name": name or _("other model")}
-        return listed((words, span))
+        return listed((who_took_over(event, run), span))
     if event.kind == Event.Kind.REPLAY_DIVERGED:
         return listed((why_diverged(event), span))
     if event.kind == Event.Kind.LOOP:
@@ -174,13 +172,14 @@ def why_diverged(event: Event) -> str:
     }.get(str(event.detail.get("why")), _("replay came to another page")) % place
 
 
-def switched_to(event: Event) -> str | None:
-    """Who took over, by name."""
-    return _name(event, "to")
+def who_took_over(event: Event, run: Run) -> str:
+    """In words, without the name where the viewer may not know it."""
+    name = None if hides_something(run) else _agent(event, "to")
+    return _("%(name)s took over") % {"name": name or _("other model")}
 
 
-def _name(event: Event, side: str) -> str | None:
-    """Model of an agent of a takeover, or else its name."""
+def _agent(event: Event, side: str) -> str | None:
+    """Model of an agent of a takeover (`from` or `to`), or else its name."""
     name = event.detail.get(f"{side}_model") or event.detail.get(f"{side}_agent")
     return name if isinstance(name, str) else None
 
@@ -208,7 +207,7 @@ def _switches_back(run: Run, events: Sequence[Event], steps: Sequence[StepRow]) 
             continue
         if after["branch"] != during["branch"]:
             continue  # a way back came first
-        name = None if hides_something(run) else _name(event, "from")
+        name = None if hides_something(run) else _agent(event, "from")
         label = _("%(name)s continues") % {"name": name} if name else _("the first model continues")
         at = after["i"]
         yield Mark(kind=SWITCH_BACK, sign=SIGNS[SWITCH_BACK], first=at, last=at, label=label)

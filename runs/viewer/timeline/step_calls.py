@@ -75,16 +75,11 @@ class Call(NamedTuple):
     files: list[Attachment]
 
 
-class StepCalls(NamedTuple):
-    """`messages` is for runs whose tool kept the messages of a step without telling calls apart."""
+def step_calls(step: Step, run: Run) -> dict[str, Any]:
+    """The calls of a step in order; a constant number of queries.
 
-    step: Step
-    calls: list[Call]
-    messages: list[PromptMessage]
-
-
-def step_calls(step: Step, run: Run) -> StepCalls:
-    """The calls of a step in order; a constant number of queries."""
+    `messages` is for runs whose tool kept the messages of a step without telling calls apart.
+    """
     files = run.attachments.filter(step_index=step.index, role__in=ROLES).select_related("blob")
     kept = {file.blob_id: file for file in files.order_by("id")}
     calls: list[Call] = []
@@ -95,11 +90,11 @@ def step_calls(step: Step, run: Run) -> StepCalls:
     message_files = [file for file in kept.values() if file.role == "messages"]
     messages = [message for file in message_files for message in _messages(_json(file.blob))]
     known = _known_pictures(step, run, [*messages, *(m for call in calls for m in call.messages)])
-    return StepCalls(
-        step,
-        [call._replace(messages=_only_known(call.messages, known)) for call in calls],
-        _only_known(messages, known),
-    )
+    return {
+        "step": step,
+        "calls": [call._replace(messages=_only_known(call.messages, known)) for call in calls],
+        "messages": _only_known(messages, known),
+    }
 
 
 def _recorded_calls(step: Step) -> list[LlmCall]:

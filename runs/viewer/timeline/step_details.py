@@ -7,20 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from runs.models import Attachment, Blob, Run, Step
+from runs.models import Attachment, Run, Step
 from runs.models.runs.run import hides_something
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.agents.screen.reply import as_commands
-
-if TYPE_CHECKING:
-    from runs.models import Attachment
-
 
 MAX_BYTES = 2_000_000
 MOST_PIECES = 2000
@@ -142,47 +137,29 @@ MOST_REQUESTS = 200
 """More than that are read in the run's files."""
 
 
-class StepDetails(NamedTuple):
-    """One step in full.
+def step_details(step: Step, run: Run) -> dict[str, Any]:
+    """The parts of the record that this viewer may see; two queries at most.
 
     `files`, `requests`, `rest` and `problem` are empty where names are hidden.
     """
-
-    step: Step
-    actions: list[dict[str, Any]]
-    tabs: list[dict[str, Any]]
-    focused: str
-    chat: list[dict[str, Any]]
-    replays: int | None
-    write_like: str
-    problem: str
-    files: list[Attachment]
-    requests: list[dict[str, Any]]
-    """What went over the network: all there is of runs that are known by that alone."""
-    rest: str
-    shows_reward: bool
-
-
-def step_details(step: Step, run: Run) -> StepDetails:
-    """The parts of the record that this viewer may see; two queries at most."""
     is_hidden = hides_something(run)
     record = step.record
     before = record.get("before") or {}
     rest = {key: value for key, value in record.items() if key in HIDDEN_KEYS and value}
-    return StepDetails(
-        step=step,
-        actions=[action | {"raw": _spelled(action)} for action in record.get("actions") or []],
-        tabs=before.get("tabs") or [],
-        focused=before.get("focused") or "",
-        chat=before.get("chat") or [],
-        replays=record.get("replays"),
-        write_like=record.get("write_like") or "",
-        problem="" if is_hidden else (record.get("extra") or {}).get("problem") or "",
-        files=[] if is_hidden else _files(step),
-        requests=[] if is_hidden else _requests(record),
-        rest="" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
-        shows_reward=not run.is_blind,
-    )
+    return {
+        "step": step,
+        "actions": [action | {"raw": _spelled(action)} for action in record.get("actions") or []],
+        "tabs": before.get("tabs") or [],
+        "focused": before.get("focused") or "",
+        "chat": before.get("chat") or [],
+        "replays": record.get("replays"),
+        "write_like": record.get("write_like") or "",
+        "problem": "" if is_hidden else (record.get("extra") or {}).get("problem") or "",
+        "files": [] if is_hidden else _files(step),
+        "requests": [] if is_hidden else _requests(record),
+        "rest": "" if is_hidden else json.dumps(rest, ensure_ascii=False, indent=1)[:MAX_CHARS],
+        "shows_reward": not run.is_blind,
+    }
 
 
 def _spelled(action: dict[str, Any]) -> str:
@@ -192,6 +169,7 @@ def _spelled(action: dict[str, Any]) -> str:
 
 
 def _requests(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """What went over the network: all there is of runs that are known by that alone."""
     sent = (event for event in record.get("events") or () if event.get("type") == "network")
     return list(islice(sent, MOST_REQUESTS))
 
@@ -205,47 +183,30 @@ MOST_LINES = 2000
 MOST_COMMANDS = 500
 
 
-@dataclass(frozen=True, slots=True)
-class BoxShown:
-    """A box in whole pixels of the screenshot; a number is what ties it to its line."""
+def screen_shown(step: Step) -> dict[str, Any] | None:
+    """What was told of the step's screenshot; None where nothing of that was kept.
 
-    number: int
-    x: int
-    y: int
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScreenShown:
-    """One screen. `boxes` is empty where the lines do not fit them; `left_out` counts lines."""
-
-    picture: Blob | None
-    lines: list[tuple[int, str]]
-    left_out: int
-    boxes: list[BoxShown]
-    commands: list[str]
-
-
-def screen_shown(step: Step) -> ScreenShown | None:
-    """What was told of the step's screenshot; None where nothing of that was kept."""
+    `boxes` is empty where the lines do not fit them; `left_out` counts lines.
+    """
     seen = seen_screen(step)
     if seen is None:
         return None
     lines = seen.lines.split("\n") if seen.lines else []
     fits = len(lines) == len(seen.pieces)
-    return ScreenShown(
-        picture=step.screenshot,
-        lines=list(enumerate(lines[:MOST_LINES])),
-        left_out=max(0, len(lines) - MOST_LINES),
-        boxes=[_box(*each) for each in enumerate(seen.pieces)] if fits else [],
-        commands=list(_commands(step)),
-    )
+    return {
+        "picture": step.screenshot,
+        "lines": list(enumerate(lines[:MOST_LINES])),
+        "left_out": max(0, len(lines) - MOST_LINES),
+        "boxes": [_box(*each) for each in enumerate(seen.pieces)] if fits else [],
+        "commands": list(_commands(step)),
+    }
 
 
-def _box(number: int, piece: Piece) -> BoxShown:
+def _box(number: int, piece: Piece) -> dict[str, int]:
+    """A box in whole pixels of the screenshot; its number is what ties it to its line."""
     left, top, right, bottom = map(round, piece.box)
-    return BoxShown(number, left, top, max(1, right - left), max(1, bottom - top))
+    size = {"width": max(1, right - left), "height": max(1, bottom - top)}
+    return {"number": number, "x": left, "y": top, **size}
 
 
 def _commands(step: Step) -> Iterator[str]:

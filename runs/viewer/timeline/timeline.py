@@ -20,7 +20,7 @@ from runs.viewer.timeline.marks import (
     Mark,
     events_shown,
     marks_of,
-    switched_to,
+    who_took_over,
 )
 from runs.viewer.timeline.step_rows import (
     StepRow,
@@ -121,7 +121,7 @@ def timeline_data(
 def _steps_and_texts(run: Run) -> tuple[list[StepRow], dict[int, StepTexts]]:
     """The run's steps, with all their texts or the first part; one query where all come."""
     if run.n_steps > ALL_AT_ONCE:
-        return step_rows(run), step_texts(run, 0, PART)
+        return step_rows(run), step_texts(run, 0)
     columns = dict.fromkeys((*columns_of(run), *_text_columns(run)))
     steps = list(run.steps.order_by("index").values(*columns))
     return rows_of(steps), {values["index"]: _texts(values) for values in steps}
@@ -131,9 +131,9 @@ def _text_columns(run: Run) -> tuple[str, ...]:
     return _TEXTS if hides_something(run) else _TEXTS + _COSTS
 
 
-def step_texts(run: Run, first: int, count: int) -> dict[int, StepTexts]:
-    """The texts of steps first..first+count-1, by index. One query."""
-    steps = run.steps.filter(index__gte=first, index__lt=first + count)
+def step_texts(run: Run, first: int) -> dict[int, StepTexts]:
+    """The texts of a part of the steps, from one on, by index. One query."""
+    steps = run.steps.filter(index__gte=first, index__lt=first + PART)
     return {values["index"]: _texts(values) for values in steps.values(*_text_columns(run))}
 
 
@@ -267,9 +267,7 @@ def _turn(event: Event, run: Run) -> Turn:
             return Turn(sign, _("back to step %(n)s") % {"n": to}, to, event.kind)
         return Turn(sign, _("back to an earlier step"), step, event.kind)
     if event.kind == Event.Kind.MODEL_SWITCH:
-        name = None if hides_something(run) else switched_to(event)
-        words = _("%(name)s took over") % {"name": name or _("other model")}
-        return Turn(sign, words, step, event.kind)
+        return Turn(sign, who_took_over(event, run), step, event.kind)
     if event.kind == Event.Kind.REPLAY_DIVERGED:
         return Turn(sign, _("replay came to another page"), step, event.kind)
     words = _("stuck at %(n)s") if event.kind == Event.Kind.LOOP else _("declared done at %(n)s")
