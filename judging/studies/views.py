@@ -41,7 +41,7 @@ from judging.studies.services import (
     set_member,
 )
 from judging.studies.tables import STUDIES, StudyListTable
-from runs.interface.paging import CappedPaginator, count_rows
+from runs.interface.paging import BoundedPaginator, count_rows
 from runs.interface.requests import AppRequest, demand, needs
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
@@ -62,7 +62,7 @@ def study_list(request: AppRequest) -> HttpResponse:
     found = StudyFilter(request.GET, user=request.user)
     table = StudyListTable(found.qs, request.user)
     RequestConfig(
-        request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
+        request, paginate={"per_page": PER_PAGE, "paginator_class": BoundedPaginator}
     ).configure(table)
     context = {"table": table, "filter": found, **list_context(request, STUDIES)}
     return render(request, "judging/studies/study_list.html", context)

@@ -80,9 +80,9 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # only its stub ta
 
     @cached_property
     def rows(self) -> RowCount:
-        """How many rows there are."""
+        """How many rows there are, of a queryset or in a table."""
         listed: Any = self.object_list
-        return count_rows(listed)
+        return count_rows(listed if isinstance(listed, QuerySet) else listed.data.data)
 
     @cached_property
     def count(self) -> int:
@@ -168,16 +168,6 @@ class TablePaginator(Paginator):  # type: ignore[type-arg]  # only its stub take
         if len(rows) <= self.per_page:
             self.count = len(rows)
         return Page(rows[: self.per_page], 1, self)
-
-
-class CappedPaginator(BoundedPaginator):
-    """The same over the rows of a table."""
-
-    @cached_property
-    def rows(self) -> RowCount:
-        """How many rows there are."""
-        listed: Any = self.object_list
-        return count_rows(listed.data.data)
 
 
 def hidden() -> SafeString:

@@ -28,7 +28,7 @@ from runs.catalogue.tasks.reading import (
     start_addresses,
 )
 from runs.catalogue.tasks.tables import CATEGORIES, TASKS, TaskTable
-from runs.interface.paging import PER_PAGE, CappedPaginator
+from runs.interface.paging import PER_PAGE, BoundedPaginator
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of
@@ -187,7 +187,7 @@ def task_list(request: AppRequest) -> HttpResponse:
     task_filter = TaskFilter(request.GET, queryset=shown)
     table = TaskTable(task_filter.qs.in_order(), shown, request.user)
     RequestConfig(
-        request, paginate={"per_page": PER_PAGE, "paginator_class": CappedPaginator}
+        request, paginate={"per_page": PER_PAGE, "paginator_class": BoundedPaginator}
     ).configure(table)
     context = {
         "table": table,
