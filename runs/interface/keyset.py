@@ -167,15 +167,16 @@ class Keyset:
         starts_null = beside is not None and value is None
         nulls_last = connection.features.nulls_order_largest != falls
         if starts_null or (beside is None and not nulls_last):
-            yield from self._nulls(beside, ages_fall)
+            yield from self._nulls(lead, beside, ages_fall)
         if not starts_null or not nulls_last:
-            yield from self._values(None if starts_null else beside, falls, ages_fall)
+            yield from self._values(lead, None if starts_null else beside, falls, ages_fall)
         if not starts_null and nulls_last:
-            yield from self._nulls(None, ages_fall)
+            yield from self._nulls(lead, None, ages_fall)
 
-    def _nulls(self, beside: tuple[Any, ...] | None, falls: bool) -> Iterator[QuerySet[Any]]:
-        lead = self._lead
-        if lead is None or not (lead.flag or lead.nullable):
+    def _nulls(
+        self, lead: Lead, beside: tuple[Any, ...] | None, falls: bool
+    ) -> Iterator[QuerySet[Any]]:
+        if not (lead.flag or lead.nullable):
             return
         nothing = Q(**{f"{lead.field}__isnull": True}) if lead.nullable else Q()
         if lead.flag:
@@ -183,11 +184,8 @@ class Keyset:
         yield self._by_age(self._rows.filter(nothing), beside, falls=falls)
 
     def _values(
-        self, beside: tuple[Any, ...] | None, falls: bool, ages_fall: bool
+        self, lead: Lead, beside: tuple[Any, ...] | None, falls: bool, ages_fall: bool
     ) -> Iterator[QuerySet[Any]]:
-        lead = self._lead
-        if lead is None:
-            return
         rows = self._rows.filter(**{lead.flag: False}) if lead.flag else self._rows
         after = Q(**{f"{lead.field}__isnull": False}) if lead.nullable else Q()
         if beside:

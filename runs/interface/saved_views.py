@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -19,15 +19,6 @@ ALL = "all"
 """In the address: no filter, though the person has a default view."""
 PAGES = (ALL, "page", "after", "before", "count")
 MOST = 50
-
-
-class ViewChoice(NamedTuple):
-    """A view in the menu."""
-
-    view: SavedView
-    is_open: bool
-    is_own: bool
-    is_default: bool
 
 
 class ViewForm(forms.Form):
@@ -67,12 +58,17 @@ def _default_view(request: AppRequest, listed: ListPage) -> SavedView | None:
     return SavedView.objects.offered_to(request.user, listed.name).filter(pk=key).first()
 
 
-def _view_choices(request: AppRequest, listed: ListPage) -> list[ViewChoice]:
+def _view_choices(request: AppRequest, listed: ListPage) -> list[dict[str, Any]]:
     """The views that the person may open, and which of them is."""
     user, now = request.user, query_of(request.GET.urlencode())
     default = user.preferences.get(listed.opens_with)
     return [
-        ViewChoice(view, view.query == now, view.owner_id == user.pk, view.pk == default)
+        {
+            "view": view,
+            "is_open": view.query == now,
+            "is_own": view.owner_id == user.pk,
+            "is_default": view.pk == default,
+        }
         for view in SavedView.objects.offered_to(user, listed.name)[:MOST]
     ]
 

@@ -23,18 +23,16 @@ from runs.models import Experiment
 from runs.models.parsing import read_number
 
 
-@contextmanager
-def progress_bar(*, shown: bool = True) -> Iterator[Progress]:
-    """A bar with count and time left."""
-    with Progress(
+def progress_bar(*, shown: bool = True) -> Progress:
+    """A bar with count and time left, to be used by `with`."""
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         disable=not shown,
-    ) as progress:
-        yield progress
+    )
 
 
 NAMED = 5
