@@ -71,12 +71,6 @@ def kind(
     return KINDS.setdefault(name, AuditKind(name, words, is_blinded, is_log_in))
 
 
-def words_of(name: str) -> str | Promise:
-    """What the page says of entries of this name; the name itself where the kind is gone."""
-    known = KINDS.get(name)
-    return known.words if known else name
-
-
 LOGGED_IN = kind("account.logged_in", _("logged in"), is_log_in=True)
 LOGGED_OUT = kind("account.logged_out", _("logged out"), is_log_in=True)
 LOGIN_FAILED = kind("account.login_failed", _("failed to log in"), is_log_in=True)
@@ -172,7 +166,9 @@ class AuditEntry(models.Model):
 
     @property
     def kind_words(self) -> str | Promise:
-        return words_of(self.kind)
+        """What the page says of it; its name itself where the kind is gone."""
+        known = KINDS.get(self.kind)
+        return known.words if known else self.kind
 
     @property
     def about_words(self) -> str:

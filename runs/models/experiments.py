@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
-    """Queries over experiments."""
-
     def visible_to(self, user: User) -> Self:
         """Experiments without those that hold only runs whose agent is hidden from the person.
 

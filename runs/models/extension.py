@@ -84,19 +84,15 @@ class RunListExtension(Protocol):
 
     def annotate(self, runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
         """The runs with the fields that the columns and filters read."""
-        ...
 
     def columns(self) -> list[tuple[str, Column]]:
         """Columns by name, in order."""
-        ...
 
     def filters(self) -> dict[str, Filter]:
         """Filters by the name they have in the address."""
-        ...
 
     def choices(self) -> dict[str, Callable[[], Iterable[tuple[str, Any]]]]:
         """What gives the values that each filter offers, with their words."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,27 +110,21 @@ class Judgements(Protocol):
 
     def of(self, run_ids: Iterable[UUID], user: User | None) -> Mapping[UUID, RunVerdicts]:
         """What the person may know of these runs; the caller leaves out hidden ones."""
-        ...
 
     def may_read(self, user: User) -> bool:
         """Whether the person may see what evaluators said of runs that are not hidden."""
-        ...
 
     def evaluators(self) -> list[tuple[str, str]]:
         """Evaluators by name, with words for each."""
-        ...
 
     def causes(self) -> list[tuple[str, str]]:
         """Causes of failure that studies offer, by key, with words for each."""
-        ...
 
     def studies(self, user: User) -> QuerySet[Any]:
         """Studies that the person may open, newest first; each has a `name`."""
-        ...
 
     def runs_of_study(self, study_id: int, user: User | None) -> QuerySet[Run] | None:
         """The runs in a study; None if there is none that the person may open."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

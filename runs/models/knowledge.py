@@ -22,8 +22,6 @@ LONGEST_SEARCH = 300
 
 
 class KnowledgeSetQuerySet(models.QuerySet["KnowledgeSet"]):
-    """Queries over sets."""
-
     def latest_versions(self) -> Self:
         """Of each name, site and kind the newest."""
         same = self.model._default_manager.filter(
@@ -38,8 +36,6 @@ class KnowledgeSetQuerySet(models.QuerySet["KnowledgeSet"]):
 
 
 class KnowledgeEntryQuerySet(models.QuerySet["KnowledgeEntry"]):
-    """Queries over entries."""
-
     def visible_to(self, user: User) -> Self:
         """Without entries from runs on which the person is blind, or that they may not open.
 

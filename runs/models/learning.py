@@ -90,8 +90,6 @@ class LearningItem(models.Model):
 
 
 class HintQuerySet(models.QuerySet["Hint"]):
-    """Queries over hints."""
-
     def visible_to(self, user: User) -> Self:
         """Hints whose source hides nothing from the person: each tells that it succeeded.
 

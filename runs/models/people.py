@@ -26,8 +26,6 @@ class User(AbstractUser):
 
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):
-    """Queries over saved views."""
-
     def offered_to(self, user: User, list_name: str | None = None) -> Self:
         """The person's own, and those that others share; the latter for who may see all runs.
 
@@ -69,8 +67,6 @@ class SavedView(models.Model):
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    """Queries over tokens."""
-
     def live(self) -> Self:
         """Tokens that open something now."""
         return self.filter(revoked_at=None, expires_at__gt=Now())

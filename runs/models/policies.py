@@ -24,8 +24,6 @@ from webagent.trajectory.records import Json
 
 
 class RetryPolicyQuerySet(models.QuerySet["RetryPolicy"]):
-    """Queries over policies."""
-
     def latest_versions(self) -> Self:
         """The last version of each, by name."""
         later = self.model._default_manager.filter(

@@ -30,8 +30,6 @@ def task_key(set_name: str, external_id: str) -> str:
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
-    """Queries over tasks."""
-
     def visible_to(self, user: User) -> Self:
         """Tasks, with what would tell a person the answer to a run that they still judge blanked.
 
@@ -292,8 +290,6 @@ class TaskRevision(models.Model):
 
 
 class MilestoneQuerySet(models.QuerySet["Milestone"]):
-    """Queries over milestones."""
-
     def in_force(self) -> Self:
         """Those that were not removed, in the order of their tasks."""
         return self.filter(removed_at__isnull=True)

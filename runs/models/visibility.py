@@ -30,22 +30,18 @@ class RunPolicy(Protocol):
         Args:
             only: the runs that will be asked about, where they are few; no other is visible then.
         """
-        ...
 
     def newest(self, user: User, most: int) -> NewestRuns | None:
         """The newest runs that the person may open, about so many.
 
         None where that is no quicker than going through all: for who may open every run.
         """
-        ...
 
     def blind(self, user: User) -> Q | None:
         """Runs whose outcome, reward, verdicts and labels are hidden; None where there are none."""
-        ...
 
     def anonymous(self, user: User) -> Q | None:
         """Runs whose agent and model are hidden too; None where there are none."""
-        ...
 
     def hidden(self, user: User, only: Collection[UUID] | None = None) -> tuple[Q | None, Q | None]:
         """Both at once: blind and anonymous, the same object where they are the same runs.
@@ -54,18 +50,15 @@ class RunPolicy(Protocol):
             only: the runs that will be asked about, where they are few: what holds for these is
                 looked up, and the conditions say nothing of any other run.
         """
-        ...
 
     def blind_runs(self, user: User) -> QuerySet[Any] | None:
         """The runs of `blind` as a list: for questions about others than runs.
 
         A condition has to be asked of every run there is, a list begins with the few.
         """
-        ...
 
     def blind_tasks(self, user: User) -> set[int]:
         """The tasks of those runs."""
-        ...
 
 
 def run_policy() -> RunPolicy:
