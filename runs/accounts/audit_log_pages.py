@@ -92,12 +92,11 @@ class AuditLogFilter(forms.Form):
     def chosen(self, viewer: User) -> AuditEntryQuerySet:
         """The entries asked for, of those that the viewer may know of; the newest first."""
         self.is_valid()
-        wanted = {name: value for name, value in self.cleaned_data.items() if value}
         # No zone has the midnights at the ends of the calendar.
         wanted = {
             name: value
-            for name, value in wanted.items()
-            if not isinstance(value, date) or is_of_a_calendar(value)
+            for name, value in self.cleaned_data.items()
+            if value and (not isinstance(value, date) or is_of_a_calendar(value))
         }
         entries: AuditEntryQuerySet = AuditEntry.objects.all()
         if not reads_details(viewer):

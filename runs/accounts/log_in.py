@@ -81,15 +81,11 @@ def _pause_of_name(name: str | None, address: str | None) -> timedelta | None:
     if count < MOST_TRIES or last is None:
         return None
     left = last + PAUSE - timezone.now()
-    if left <= timedelta() or _has_logged_in(name, address):
+    if left <= timedelta():
         return None
-    return left
-
-
-def _has_logged_in(name: str | None, address: str | None) -> bool:
-    return (
-        address is not None and AccessLog.objects.filter(username=name, ip_address=address).exists()
-    )
+    # Whoever has logged in from there before need not wait.
+    known = AccessLog.objects.filter(username=name, ip_address=address)
+    return None if address is not None and known.exists() else left
 
 
 def _failures(of: Q) -> tuple[int, datetime | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from django.db.models import QuerySet
@@ -11,7 +12,7 @@ from django.db.models import QuerySet
 from runs.catalogue.milestones.services import milestone_records
 from runs.catalogue.tasks.rows import task_record
 from runs.knowledge.hints.writing import hint_records
-from runs.models import AgentConfiguration, Run, RunStatus
+from runs.models import Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
 from webagent.trajectory.bundles import BlobError, RunBundle
@@ -52,13 +53,9 @@ def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
     related = ("task__task_set", "agent", "experiment", "retried_by")
     ended = runs.exclude(status__in=RunStatus.active()).select_related(*related)
     ended = ended.prefetch_related("task__milestones")
-    some: list[Run] = []
-    for run in ended.iterator(chunk_size=RUNS_AT_ONCE):
-        some.append(run)
-        if len(some) == RUNS_AT_ONCE:
-            yield from _with_verdicts(some)
-            some = []
-    yield from _with_verdicts(some)
+    rows = ended.iterator(chunk_size=RUNS_AT_ONCE)
+    while some := list(islice(rows, RUNS_AT_ONCE)):
+        yield from _with_verdicts(some)
 
 
 def bundle_of(
@@ -87,8 +84,6 @@ def run_task_record(run: Run) -> TaskRecord:
 
 
 def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:
-    if not runs:
-        return
     verdicts = extension().verdicts.export(runs)
     hints = hint_records(run.pk for run in runs)
     for run in runs:
@@ -114,13 +109,16 @@ def _run_record(run: Run, task: TaskRecord) -> RunRecord:
 
 def _record_of_columns(run: Run, task: TaskRecord) -> RunRecord:
     """For a run whose worker died before it could leave a record."""
+    agent = run.agent
     error = ErrorRecord(message=run.error_message, origin=run.error_origin or "unknown")
     return RunRecord(
         id=str(run.pk),
         task_id=task.id,
         source=SourceRecord(format=run.source_format),
-        agent=_agent_record(run.agent),
-        models=tuple(run.agent.model_names),
+        agent=AgentRecord(
+            name=agent.name, version=agent.version or None, config=agent.config or None
+        ),
+        models=tuple(agent.model_names),
         goal=(TextPart(text=run.goal),) if run.goal else (),
         seed=run.seed,
         trial=run.trial,
@@ -142,7 +140,3 @@ def _record_of_columns(run: Run, task: TaskRecord) -> RunRecord:
         max_steps=run.max_steps,
         evidence=run.evidence,
     )
-
-
-def _agent_record(agent: AgentConfiguration) -> AgentRecord:
-    return AgentRecord(name=agent.name, version=agent.version or None, config=agent.config or None)

@@ -12,7 +12,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 
 import zstandard
@@ -43,15 +42,8 @@ MAX_WEBP_SIDE = 16_383
 QUALITY = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Thumbnail:
-    content: bytes
-    width: int
-    height: int
-
-
-def make_thumbnail(content: bytes) -> Thumbnail:
-    """A WebP of the first frame, 320 pixels wide; a smaller picture keeps its size.
+def make_thumbnail(content: bytes) -> tuple[bytes, tuple[int, int]]:
+    """A WebP of the first frame, 320 pixels wide, and its size; a smaller picture keeps its size.
 
     The caller has checked the picture's size in pixels (`look_at_image`).
 
@@ -67,7 +59,7 @@ def make_thumbnail(content: bytes) -> Thumbnail:
             small.save(out, "WEBP", quality=QUALITY, method=2)
     except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
         raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
-    return Thumbnail(out.getvalue(), *small.size)
+    return out.getvalue(), small.size
 
 
 UNKNOWN_TYPE = "application/octet-stream"
@@ -226,15 +218,15 @@ class BlobBatch:
         Raises:
             ImageError: the picture cannot be decoded to its end.
         """
-        small = make_thumbnail(content)
+        small, (width, height) = make_thumbnail(content)
         thumbnail = Blob(
-            sha256=hashlib.sha256(small.content).hexdigest(),
+            sha256=hashlib.sha256(small).hexdigest(),
             media_type="image/webp",
-            size=len(small.content),
-            width=small.width,
-            height=small.height,
+            size=len(small),
+            width=width,
+            height=height,
         )
-        blob.thumbnail = self._keep(thumbnail, small.content)
+        blob.thumbnail = self._keep(thumbnail, small)
 
     def _keep(self, blob: Blob, stored: bytes) -> Blob:
         if blob.pk in self.rows:

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from runs.models import Attachment, Event, Step
+from runs.models.steps import BLOBS
 from webagent.agents.running import SOURCE_FORMAT
 from webagent.trajectory.actions import DIALECT, action_kind
 from webagent.trajectory.bundles import blobs_of
@@ -140,7 +141,7 @@ def event_rows(run_id: UUID, events: tuple[EventRecord, ...]) -> Iterator[Event]
 
 def attachment_rows(run_id: UUID, record: Record, step: Step | None = None) -> Iterator[Attachment]:
     """Every blob of the record that the step's own columns do not hold, each once."""
-    shown = set() if step is None else _column_hashes(step)
+    shown = {getattr(step, f"{name}_id") for name in BLOBS} if step else set()
     seen: set[tuple[str, str, str | None]] = set()
     for blob in blobs_of(record):
         key = (blob.sha256, blob.role, blob.name)
@@ -205,16 +206,6 @@ def _clamped(value: int) -> int:
 
 def _hash(blob: BlobRecord | None) -> str | None:
     return blob.sha256 if blob else None
-
-
-def _column_hashes(step: Step) -> set[str | None]:
-    return {
-        step.screenshot_id,
-        step.marked_screenshot_id,
-        step.after_screenshot_id,
-        step.tree_id,
-        step.after_tree_id,
-    }
 
 
 def _box(action: ActionRecord | None) -> list[float] | None:

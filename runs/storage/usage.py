@@ -37,12 +37,12 @@ Files = dict[UUID, dict[str, str]]
 """Kind of each file, by run and hash; a file of several kinds has the first."""
 
 
-def measure_runs(runs: QuerySet[Run], *, at_most: int | None = None) -> int:
+def measure_runs(runs: QuerySet[Run]) -> int:
     """Store the space of the ended runs that have none yet; how many."""
     unmeasured = runs.filter(
         ~Exists(RunSpace.objects.filter(run=OuterRef("pk"))), status__in=RunStatus.ended()
     ).order_by()
-    ids = list(unmeasured.values_list("pk", flat=True)[:at_most])
+    ids = list(unmeasured.values_list("pk", flat=True))
     for start in range(0, len(ids), RUNS_AT_ONCE):
         some = spaces_of(ids[start : start + RUNS_AT_ONCE])
         RunSpace.objects.bulk_create(some, ignore_conflicts=True)

@@ -17,24 +17,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent.parent
 
 
 def _split_commas(value: object) -> object:
-    return (
-        [part.strip() for part in value.split(",") if part.strip()]
-        if isinstance(value, str)
-        else value
-    )
-
-
-def _read_hosts(value: object) -> object:
-    """Base URL by site, from a JSON object or from `site=URL,site=URL`."""
-    return _read_urls(value, SITES)
-
-
-def _read_backends(value: object) -> object:
-    """Base URL by part of the map, in the same forms."""
-    return _read_urls(value, MAP_PARTS)
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
 
 
 def _read_urls(value: object, names: tuple[str, ...]) -> object:
+    """Base URL by site or part of the map, from a JSON object or from `site=URL,site=URL`."""
     hosts = value
     if isinstance(value, str):
         is_json = value.lstrip().startswith("{")
@@ -75,8 +64,8 @@ def _networks(values: list[str]) -> list[str]:
 
 Words = Annotated[list[str], NoDecode, BeforeValidator(_split_commas)]
 Networks = Annotated[Words, AfterValidator(_networks)]
-Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_hosts)]
-Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(_read_backends)]
+Hosts = Annotated[dict[str, str], NoDecode, BeforeValidator(lambda v: _read_urls(v, SITES))]
+Backends = Annotated[dict[str, str], NoDecode, BeforeValidator(lambda v: _read_urls(v, MAP_PARTS))]
 
 
 class Environment(BaseSettings):

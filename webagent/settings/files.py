@@ -15,24 +15,21 @@ STATIC = {"BACKEND": "runs.storage.static_files.HashedStaticFiles"}
 def storages(env: Environment, data_dir: Path) -> dict[str, dict[str, Any]]:
     """Blobs in a bucket if one is named, else in the data directory."""
     if env.BLOB_STORAGE is None:
-        blobs = {
-            "BACKEND": "runs.storage.file_storage.BlobFileStorage",
-            "OPTIONS": {"location": str(data_dir / "blobs")},
+        backend = "runs.storage.file_storage.BlobFileStorage"
+        options: dict[str, Any] = {"location": str(data_dir / "blobs")}
+    else:
+        backend = "runs.storage.s3.S3BlobStorage"
+        bucket, prefix = bucket_of(env.BLOB_STORAGE)
+        options = {
+            "bucket": bucket,
+            "prefix": f"{prefix}/blobs".lstrip("/"),
+            "region": env.S3_REGION,
+            "endpoint_url": env.S3_ENDPOINT_URL,
+            "public_url": env.S3_PUBLIC_URL,
+            "timeout_s": env.S3_TIMEOUT_S,
+            "max_tries": env.S3_MAX_TRIES,
         }
-        return {"default": blobs, "staticfiles": STATIC}
-    bucket, prefix = bucket_of(env.BLOB_STORAGE)
-    options = {
-        "bucket": bucket,
-        "prefix": f"{prefix}/blobs".lstrip("/"),
-        "region": env.S3_REGION,
-        "endpoint_url": env.S3_ENDPOINT_URL,
-        "public_url": env.S3_PUBLIC_URL,
-        "timeout_s": env.S3_TIMEOUT_S,
-        "max_tries": env.S3_MAX_TRIES,
-    }
-    return {"default": {"BACKEND": "runs.storage.s3.S3BlobStorage", "OPTIONS": options}} | {
-        "staticfiles": STATIC
-    }
+    return {"default": {"BACKEND": backend, "OPTIONS": options}, "staticfiles": STATIC}
 
 
 def picture_sources(env: Environment) -> list[str]:
