@@ -13,7 +13,7 @@ from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
-from runs.api.problems import Problem, form_errors, invalid, not_found
+from runs.api.problems import Problem, first_of, form_errors, invalid
 from runs.launching.experiments.arms import MOST_ARMS, NO_BUDGET
 from runs.launching.experiments.estimates import estimate
 from runs.launching.experiments.forms import ExperimentForm
@@ -129,9 +129,7 @@ def list_experiments(request: ApiRequest, paging: Paged) -> Any:
 def read_experiment(request: ApiRequest, experiment_id: RowId) -> Any:
     """One experiment and how far it is."""
     shown = Experiment.objects.visible_to(request.user)
-    experiment = shown.filter(pk=experiment_id).first()
-    if experiment is None:
-        raise not_found("experiment")
+    experiment = first_of(shown.filter(pk=experiment_id), "experiment")
     (progress,) = progress_of_each([experiment], request.user)
     return _out(progress)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.db.models import Model, QuerySet
 from django.forms import BaseForm
 from django.http import HttpResponse
 from pydantic import BaseModel, Field
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:crosscheck:problem:"
 LONGEST_REASON = 500
+Row = TypeVar("Row", bound=Model)
 
 
 class FieldProblem(BaseModel):
@@ -81,6 +83,14 @@ class Problem(Exception):
 def not_found(what: str) -> Problem:
     """Nothing of the name that the caller may see: whether there is one is not said."""
     return Problem(404, f"There is no {what} of this name that you may see.")
+
+
+def first_of(rows: QuerySet[Row], what: str) -> Row:
+    """The first of these rows, which the caller may see. Raises `not_found` where there is none."""
+    row = rows.first()
+    if row is None:
+        raise not_found(what)
+    return row
 
 
 def forbidden() -> Problem:

@@ -14,7 +14,7 @@ from runs.api.assembly import problem_answer
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import spooled
 from runs.api.idempotency import Answer, answer_once, once
-from runs.api.problems import Problem, invalid, not_found
+from runs.api.problems import Problem, first_of, invalid
 from runs.api.runs import router as router
 from runs.imports.pushing import (
     RunEndedError,
@@ -229,10 +229,7 @@ def end_push(request: ApiRequest, run_id: UUID, ending: Ending) -> Any:
 def _own_run(request: ApiRequest, run_id: UUID) -> Run:
     """A run that the caller pushes. Others', and those made here, are none of their business."""
     own = Run.objects.filter(created_by=request.user, source_format=PUSH_FORMAT)
-    run = own.select_related("agent").filter(pk=run_id).first()
-    if run is None:
-        raise not_found("pushed run")
-    return run
+    return first_of(own.select_related("agent").filter(pk=run_id), "pushed run")
 
 
 imports_router = Router(tags=TAGS, auth=PUSHES)
@@ -265,7 +262,5 @@ def import_runs(request: ApiRequest) -> Any:
 @imports_router.get("/imports/{uuid:job_id}", response=ImportOut, summary="How far an import is")
 def read_import(request: ApiRequest, job_id: UUID) -> Any:
     """One import of the caller's own."""
-    job = ImportJob.objects.filter(created_by=request.user, pk=job_id).first()
-    if job is None:
-        raise not_found("import")
-    return import_out(job)
+    jobs = ImportJob.objects.filter(created_by=request.user, pk=job_id)
+    return import_out(first_of(jobs, "import"))

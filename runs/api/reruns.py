@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.idempotency import Answer, once
-from runs.api.problems import Problem, form_errors, invalid, not_found
+from runs.api.problems import Problem, first_of, form_errors, invalid, not_found
 from runs.catalogue.agents.runnable import rerun_offer
 from runs.launching.reruns.forms import MAX_TRIALS, RerunForm
 from runs.launching.reruns.services import (
@@ -142,10 +142,7 @@ def cancel_reruns(request: ApiRequest, launch_id: UUID) -> Answer:
 @once
 def cancel_one(request: ApiRequest, run_id: UUID) -> Answer:
     """Ask one run to stop; nothing happens where it has ended already."""
-    run = Run.objects.visible_to(request.user, [run_id]).first()
-    if run is None:
-        raise not_found("run")
-    cancel_run(run=run)
+    cancel_run(run=first_of(Run.objects.visible_to(request.user, [run_id]), "run"))
     run = Run.objects.visible_to(request.user, [run_id]).get()
     return Answer(202, _run_out(run), location=reverse("api:read_run", args=[run_id]))
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, Words, filtered, known_only, page_of
-from runs.api.problems import not_found
+from runs.api.problems import first_of
 from runs.knowledge.web.pages import knowledge_given
 from runs.models import Attachment, Event, Run, Scope, Step
 from runs.models.runs.queries import RunQuerySet
@@ -310,7 +310,4 @@ def run_of(request: ApiRequest, run_id: UUID) -> Run:
         Problem: 404.
     """
     runs = Run.objects.visible_to(request.user, [run_id]).select_related("task__task_set")
-    run = runs.defer("record", "evidence").first()
-    if run is None:
-        raise not_found("run")
-    return run
+    return first_of(runs.defer("record", "evidence"), "run")

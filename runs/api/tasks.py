@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, Words, filtered, known_only, page_of
-from runs.api.problems import not_found
+from runs.api.problems import first_of
 from runs.catalogue.tasks.filters import TaskFilter
 from runs.models import Scope, Task, TaskSet
 
@@ -93,9 +93,7 @@ def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilter
 def read_task(request: ApiRequest, task_id: RowId) -> Any:
     """A task with its specification, as far as you may know it."""
     tasks: Any = Task.objects.visible_to(request.user).select_related("task_set")
-    task = tasks.filter(pk=task_id).first()
-    if task is None:
-        raise not_found("task")
+    task = first_of(tasks.filter(pk=task_id), "task")
     sealed = ("spec", "reference", "infeasible_reason")
     hidden = dict.fromkeys(sealed) if task.is_sealed else {}
     return filled(TaskDetail, task, **_shown(task), **hidden)
