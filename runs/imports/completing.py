@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -28,14 +27,6 @@ _FOLLOWS_FROM_REST = {"index", "run_id", "seconds", "point", "box", "coordinate_
 """Fields of steps that follow from other steps and pictures, which the part may lack."""
 
 
-class PartHere(NamedTuple):
-    """What stays of a part that made way: id, what imports said of it, its names as a stub."""
-
-    run_id: UUID
-    said: Verdicts
-    stub_key: str | None
-
-
 def why_kept(run: Run) -> str:
     """Why the run may not be replaced; empty if it may."""
     if run.family or run.reruns.exists() or Run.objects.filter(retry_of=run).exists():
@@ -43,13 +34,15 @@ def why_kept(run: Run) -> str:
     return extension().verdicts.why_kept(run)
 
 
-def make_way(bundle: RunBundle, experiment: str | None, user: User | None) -> PartHere | None:
+def make_way(
+    bundle: RunBundle, experiment: str | None, user: User | None
+) -> tuple[Run, Verdicts] | None:
     """Delete the part of this run that is here, for the whole one to be stored in its place.
 
     Inside the transaction that stores the whole one.
 
     Returns:
-        what stays of the part; None if no part is here, or it has to stay.
+        the part as it was and what imports said of it; None if none is here, or it has to stay.
     """
     for run in _of_its_name(bundle, experiment, user):
         if _is_part(run, bundle) and not why_kept(run):
@@ -60,7 +53,7 @@ def make_way(bundle: RunBundle, experiment: str | None, user: User | None) -> Pa
                         Run.objects.filter(pk=run.pk).delete()
             except ProtectedError:  # hints or knowledge were made from it
                 return None
-            return PartHere(run.pk, said, run.stub_key)
+            return run, said
     return None
 
 

@@ -77,7 +77,9 @@ def reimport(run: Run, *, answers: Answers, only_look: bool = False) -> Reimport
         return Reimported(run_id=run.pk, became=Became.UNREADABLE, reason=read)
     if read.content_hash == stored.content_hash:
         if not only_look:
-            _store_verdicts(run, read)
+            # What is said of the run, such as labels whose meaning is known by now.
+            with transaction.atomic():
+                extension().verdicts.store(run, read)
         return Reimported(run_id=run.pk, became=Became.UNCHANGED)
     return put_in_place(run, read, only_look=only_look)
 
@@ -138,12 +140,6 @@ def _replace(run: Run, read: RunBundle) -> UUID:
     run_id = import_bundle(with_verdicts(read, said), user=user).run_id
     Run.objects.filter(pk=run_id).update(stub_key=run.stub_key)
     return run_id
-
-
-@transaction.atomic
-def _store_verdicts(run: Run, read: RunBundle) -> None:
-    """Store what is said of the run, such as labels whose meaning is known by now."""
-    extension().verdicts.store(run, read)
 
 
 MOST_LISTED = 200

@@ -259,7 +259,8 @@ def _store(
             transaction.on_commit(partial(session.met, stored))
         return stored, False, False
     blobs.save()
-    part = make_way(bundle, experiment_name or bundle.run.experiment, session.user)
+    experiment = experiment_name or bundle.run.experiment
+    part, said = make_way(bundle, experiment, session.user) or (None, None)
     if part:
         session.forget()
     stub = None if part else stub_for(bundle)
@@ -267,7 +268,7 @@ def _store(
     if stub:
         run = made_whole(stub, columns)
     else:
-        run_id = part.run_id if part else free_key(Run, bundle.run.id)
+        run_id = part.pk if part else free_key(Run, bundle.run.id)
         key = part.stub_key if part else stub_key(bundle.run.stub) if bundle.run.stub else None
         is_stub = bundle.run.stub is not None
         run = Run(id=run_id, created_by=session.user, is_stub=is_stub, stub_key=key, **columns)
@@ -276,8 +277,8 @@ def _store(
     insert_parts([replace(parts, attachments=new_attachments(run, parts.attachments))])
     if not run.is_stub:
         transaction.on_commit(partial(session.stored, run.pk))
-    if part:
-        extension().verdicts.store(run, with_verdicts(bundle, part.said))
+    if said:
+        extension().verdicts.store(run, with_verdicts(bundle, said))
     return run, True, stub is not None
 
 

@@ -178,7 +178,9 @@ class AddressFilter(django_filters.FilterSet):
         """The address with this value switched over."""
         if value in self._chosen(name):
             return self._query_without(name, value)
-        return self._query_with(name, value)
+        query = self._bare_query.copy()
+        query.appendlist(name, value)
+        return query.urlencode()
 
     def _chosen(self, name: str) -> list[str]:
         values = self.data.getlist(name) if isinstance(self.data, QueryDict) else []
@@ -197,11 +199,6 @@ class AddressFilter(django_filters.FilterSet):
             Option(str(value), str(words), value in chosen, self.toggled(name, value))
             for value, words in choices
         ]
-
-    def _query_with(self, name: str, value: str) -> str:
-        query = self._bare_query.copy()
-        query.appendlist(name, value)
-        return query.urlencode()
 
     def _query_without(self, name: str, value: str) -> str:
         query = self._bare_query.copy()

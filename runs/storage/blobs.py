@@ -110,6 +110,11 @@ def open_blob(blob: str | Blob) -> File[bytes]:
         raise MissingBlobError(f"the file of blob {row.pk} is gone") from error
 
 
+def is_text(media_type: str) -> bool:
+    """Whether it is stored compressed, and shown as plain text."""
+    return media_type.startswith("text/") or media_type in TEXT_TYPES
+
+
 def storage_name(blob: Blob) -> str:
     """Where the store keeps it: `ab/cd/abcd…`, ending in `.zst` where compressed."""
     sha256 = blob.pk
@@ -166,7 +171,7 @@ class BlobBatch:
         blob = Blob(sha256=sha256, media_type=media_type, size=len(content))
         if media_type.startswith("image/"):
             self._look(blob, content, facts)
-        elif media_type.startswith("text/") or media_type in TEXT_TYPES:
+        elif is_text(media_type):
             packed = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(content)
             if len(packed) < len(content):
                 blob.compressed, content = True, packed

@@ -19,14 +19,20 @@ from django.views.decorators.http import require_safe
 from runs.interface.requests import AppRequest
 from runs.models import Attachment, Blob, Run, Step
 from runs.models.runs.run import hides_something
-from runs.storage.blobs import TEXT_TYPES, MissingBlobError, open_blob, read_blob, storage_name
+from runs.storage.blobs import (
+    UNKNOWN_TYPE,
+    MissingBlobError,
+    is_text,
+    open_blob,
+    read_blob,
+    storage_name,
+)
 from runs.storage.file_storage import blob_storage
 
 SHOWN_PICTURES = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 ADDRESS_HOLDS_S = 300
 """How long an address in the bucket works; browsers use it again for half of that."""
 OF_ADDRESSES = f"private, max-age={ADDRESS_HOLDS_S // 2}"
-UNKNOWN = "application/octet-stream"
 BLIND_ROLES = ("goal_image",)
 """Attachments that a person who is blinded to the run may see: what the agent was told."""
 
@@ -65,13 +71,13 @@ def _answer(blob: Blob) -> HttpResponseBase:
         return HttpResponseRedirect(address)
     if blob.media_type in SHOWN_PICTURES:
         return HttpResponse(read_blob(blob), content_type=blob.media_type)
-    if blob.media_type.startswith("text/") or blob.media_type in TEXT_TYPES:
+    if is_text(blob.media_type):
         return HttpResponse(read_blob(blob), content_type="text/plain; charset=utf-8")
     return FileResponse(
         open_blob(blob),
         as_attachment=True,
         filename=blob.pk[:12],
-        content_type=UNKNOWN,
+        content_type=UNKNOWN_TYPE,
     )
 
 
@@ -84,14 +90,14 @@ def _address(blob: Blob) -> str | None:
     if settings.ENV.BLOB_SERVING != "presigned" or blob.compressed:
         return None
     is_picture = blob.media_type in SHOWN_PICTURES
-    if blob.media_type.startswith("text/") or blob.media_type in TEXT_TYPES:
+    if is_text(blob.media_type):
         return None
     disposition = "inline" if is_picture else f'attachment; filename="{blob.pk[:12]}"'
     return blob_storage().address(
         storage_name(blob),
         seconds=ADDRESS_HOLDS_S,
         headers={
-            "Content-Type": blob.media_type if is_picture else UNKNOWN,
+            "Content-Type": blob.media_type if is_picture else UNKNOWN_TYPE,
             "Content-Disposition": disposition,
             "Cache-Control": "private, max-age=31536000, immutable",
         },

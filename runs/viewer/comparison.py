@@ -90,14 +90,8 @@ Said = Mapping[UUID, Mapping[str, bool]]
 """What evaluators said, by run and by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of the table: a value of each run, ready to be shown."""
-
-    name: str
-    a: str
-    b: str
-    differs: bool
+Fact = dict[str, Any]
+"""One line of the table: a value of each run, ready to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +132,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
         ],
         "notice": _notice(a, b),
         "facts": facts,
-        "n_differences": sum(fact.differs for fact in facts),
+        "n_differences": sum(fact["differs"] for fact in facts),
         "has_given_up": any(
             len(some) < len(side["data"]["steps"])
             for some, side in zip(counting, sides, strict=True)
@@ -254,11 +248,11 @@ def _summary(pairs: list[Pair], parts_at: int | None) -> str:
 
 def _facts(a: Run, b: Run, sides: list[dict[str, Any]]) -> list[Fact]:
     left, right = (_values(run, side) for run, side in zip((a, b), sides, strict=True))
-    return [
-        Fact(name, left[name], right[name], left[name] != right[name])
-        for name in left
-        if left[name] or right[name]
-    ]
+    return [_fact(name, left[name], right[name]) for name in left if left[name] or right[name]]
+
+
+def _fact(name: str, a: str, b: str) -> Fact:
+    return {"name": name, "a": a, "b": b, "differs": a != b}
 
 
 def _result(rerun: Run, original: Run, said: Said) -> RerunResult | None:
@@ -281,7 +275,7 @@ def _evaluator_facts(a: Run, b: Run, said: Said) -> list[Fact]:
         return "—" if passed is None else verdict("passed" if passed else "failed")
 
     names = sorted({name for verdicts in said.values() for name in verdicts})
-    return [Fact(n, told(a, n), told(b, n), told(a, n) != told(b, n)) for n in names]
+    return [_fact(name, told(a, name), told(b, name)) for name in names]
 
 
 def _values(run: Run, side: dict[str, Any]) -> dict[str, str]:
