@@ -63,7 +63,9 @@ def bundle_of(
 ) -> RunBundle:
     """One run as a bundle; its blobs are read when asked for."""
     said = verdicts or Verdicts()
-    task = run_task_record(run).model_copy(update={"milestones": milestone_records(run.task)})
+    own = run.record.get(TASK_KEY)
+    task = TaskRecord.model_validate(own) if own else task_record(run.task)
+    task = task.model_copy(update={"milestones": milestone_records(run.task)})
     return RunBundle(
         source=str(run.pk),
         task=task,
@@ -75,12 +77,6 @@ def bundle_of(
         hints=tuple(hints),
         blobs=StoredBlobs(),
     )
-
-
-def run_task_record(run: Run) -> TaskRecord:
-    """The task as this run's source described it."""
-    own = run.record.get(TASK_KEY)
-    return TaskRecord.model_validate(own) if own else task_record(run.task)
 
 
 def _with_verdicts(runs: list[Run]) -> Iterator[RunBundle]:

@@ -126,9 +126,8 @@ def experiment_named(name: str | None, user: User | None) -> Experiment | None:
     """The experiment of this name, made if there is none; None without a name."""
     if not name:
         return None
-    return Experiment.objects.get_or_create(name=bounded_name(name), defaults={"created_by": user})[
-        0
-    ]
+    by = {"created_by": user}
+    return Experiment.objects.get_or_create(name=bounded_name(name), defaults=by)[0]
 
 
 WRITERS = 4

@@ -92,7 +92,7 @@ class StatusFilter(WordsFilter):
 class RunFilter(AddressFilter):
     """Filters over runs as somebody may see them; reads only what is shown."""
 
-    q = SearchFilter(method="filter_goal", label=_("goal"))
+    q = SearchFilter(method=lambda runs, _name, words: runs.with_words(words), label=_("goal"))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
     site = WordsFilter(field_name="task__site", label=_("site"))
     task = WordsFilter(field_name="task__external_id", label=_("task"))
@@ -173,9 +173,6 @@ class RunFilter(AddressFilter):
             return 0
         n: int = super().filter_queryset(self.every.filter(superseded=True)).count()
         return n
-
-    def filter_goal(self, queryset: RunQuerySet[Run], name: str, value: str) -> RunQuerySet[Run]:
-        return queryset.with_words(value)
 
     def filter_archived(
         self, queryset: RunQuerySet[Run], name: str, value: bool | None
