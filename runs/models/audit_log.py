@@ -107,10 +107,6 @@ MILESTONES_CHANGED = kind("task.milestones_changed", _("changed milestones"))
 POLICY_SAVED = kind("policy.saved", _("saved a retry policy"))
 
 
-class AuditEntryKeptError(TypeError):
-    """An audit entry is written once and kept."""
-
-
 class AuditEntry(models.Model):
     """One thing that somebody did. Rows are only ever added: the database refuses the rest.
 
@@ -158,11 +154,11 @@ class AuditEntry(models.Model):
 
     def save(self, *args: object, **kwargs: object) -> None:
         if not self._state.adding:
-            raise AuditEntryKeptError("an audit entry never changes")
+            raise TypeError("an audit entry never changes")
         super().save(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they came
 
     def delete(self, *args: object, **kwargs: object) -> tuple[int, dict[str, int]]:
-        raise AuditEntryKeptError("an audit entry is never deleted")
+        raise TypeError("an audit entry is never deleted")
 
     @property
     def kind_words(self) -> str | Promise:
