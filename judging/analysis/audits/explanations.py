@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from judging.models import Evaluation
 from webagent.llm.registry import is_stub
 from webagent.measures.sequence_matching import pieces
+from webagent.trajectory.values import items, mapping
 
 LONGEST_SHOWN = 4000
 MOST_STEPS = 50
@@ -68,8 +70,6 @@ _FAILING = ("failed", "no_evidence", "needs_judge", "error")
 
 
 class CheckShown:
-    """One comparison of an evaluator, ready to be read."""
-
     def __init__(self, check: Mapping[str, object]) -> None:
         expected, actual = _shown(check.get("expected")), _shown(check.get("actual"))
         normalised = _shown(check.get("normalised"))
@@ -77,29 +77,27 @@ class CheckShown:
         self.verdict = _text(check.get("verdict"))
         self.message = _shown(check.get("message"))
         self.normalised = normalised if normalised != actual else ""
-        self.rules = [_text(rule) for rule in _list(check.get("rules"))]
+        self.rules = [_text(rule) for rule in items(check.get("rules"))]
         self.texts = difference(expected, actual, passed=self.verdict == "passed")
 
 
 class Explanation:
-    """What is behind one evaluation: its details in order."""
-
     def __init__(self, evaluation: Evaluation) -> None:
-        details = _object(evaluation.details)
+        details = mapping(evaluation.details)
         rest = {
             key: value
             for key, value in details.items()
             if key not in _SHOWN and value not in (None, [])
         }
         self.decided_by = decided_by(evaluation.details)
-        self.checks = [CheckShown(check) for check in _checks(details)]
+        self.checks = [CheckShown(check) for check in _objects(details.get("checks"))]
         self.stages = stages_of(details)
         self.is_manipulated = details.get("manipulated") is True or any(
             stage.is_manipulated for stage in self.stages
         )
         self.is_stubbed = any(stage.is_stub for stage in self.stages)
         """A stub answered where a model would."""
-        self.task = " ".join(_text(part) for part in _object(details.get("task")).values())
+        self.task = " ".join(_text(part) for part in mapping(details.get("task")).values())
         """The version of the task that was judged, where that is told."""
         self.rest = shortened(json.dumps(rest, ensure_ascii=False, indent=1)) if rest else ""
         """What else was stored, as JSON; empty where that is nothing."""
@@ -111,13 +109,12 @@ def decider(details: object) -> str:
     Rules that changed the verdict come first; else a judge's last stage; else the first check
     that did not pass; else all.
     """
-    known = _object(details)
-    rules = [_text(rule) for rule in _list(known.get("rules"))]
-    if rules:
+    known = mapping(details)
+    if rules := [_text(rule) for rule in items(known.get("rules"))]:
         return ", ".join(rules)
     if names := [_words(each.get("name"), 100) for each in _stages(known)]:
         return names[-1]
-    checks = _checks(known)
+    checks = _objects(known.get("checks"))
     for check in checks:
         if _text(check.get("verdict")) in _FAILING:
             return _text(check.get("name"))
@@ -125,7 +122,6 @@ def decider(details: object) -> str:
 
 
 def decider_words(key: str) -> str:
-    """The same for people."""
     if key and not key.strip("*"):
         return _("all %(n)s checks") % {"n": len(key)}
     return str(_LABELS.get(key, key))
@@ -138,21 +134,14 @@ def decided_by(details: object) -> str:
 
 def expected_by(details: object) -> str:
     """What the deciding checks expected: the first that did not pass, else all, a line each."""
-    checks = _checks(_object(details))
+    checks = _objects(mapping(details).get("checks"))
     failing = [check for check in checks if _text(check.get("verdict")) in _FAILING]
     return "\n".join(_shown(check.get("expected")) for check in failing[:1] or checks)
 
 
-def _checks(details: Mapping[str, object]) -> list[Mapping[str, object]]:
-    return [_object(check) for check in _list(details.get("checks")) if isinstance(check, dict)]
-
-
-def _object(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects of an array; whatever else stands in it is left out."""
+    return [each for each in items(value) if isinstance(each, dict)]
 
 
 def _text(value: object) -> str:
@@ -230,7 +219,7 @@ class StageShown:
     """One question to a model. `cost` None: unknown. `is_stub`: no real model answered."""
 
     def __init__(self, stage: Mapping[str, object]) -> None:
-        name, criteria = _words(stage.get("name"), 100), _list(stage.get("criteria"))
+        name, criteria = _words(stage.get("name"), 100), items(stage.get("criteria"))
         self.label = str(_LABELS.get(name, name))
         self.verdict = _words(stage.get("verdict"), 20)
         self.rationale = _words(stage.get("rationale"))
@@ -246,20 +235,16 @@ class StageShown:
         self.seconds = _seconds(stage.get("seconds"))
         self.prompt = _words(stage.get("prompt"), 200)
         self.prompt_hash = _words(stage.get("prompt_hash"), 64)
-        self.criteria = [
-            CriterionShown(each) for each in criteria[:MOST_CRITERIA] if isinstance(each, dict)
-        ]
+        self.criteria = [CriterionShown(each) for each in _objects(criteria[:MOST_CRITERIA])]
         self.steps = _steps(stage.get("evidence_steps"))
 
 
 def stages_of(details: Mapping[str, object]) -> list[StageShown]:
-    """The stages that an evaluation's details hold, in order."""
     return [StageShown(stage) for stage in _stages(details)]
 
 
-def _stages(details: Mapping[str, object]) -> list[Mapping[str, object]]:
-    stages = _list(details.get("stages"))[:MOST_STAGES]
-    return [stage for stage in stages if isinstance(stage, dict)]
+def _stages(details: Mapping[str, object]) -> list[dict[str, Any]]:
+    return _objects(items(details.get("stages"))[:MOST_STAGES])
 
 
 def shortened(text: str, longest: int = LONGEST_SHOWN) -> str:
@@ -274,13 +259,13 @@ def _words(value: object, longest: int = LONGEST_SHOWN) -> str:
 
 
 def _count(value: object) -> int | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and isinstance(value, int) and value >= 0 else None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
 
 
 def _steps(value: object) -> list[int]:
-    found = [_count(step) for step in value] if isinstance(value, list) else []
-    return [step for step in found if step is not None][:MOST_STEPS]
+    return [n for step in items(value) if (n := _count(step)) is not None][:MOST_STEPS]
 
 
 def _seconds(value: object) -> float | None:
@@ -288,7 +273,6 @@ def _seconds(value: object) -> float | None:
 
 
 def _dollars(value: object) -> Decimal | None:
-    """The amount; None where it is unknown or no amount."""
     try:
         amount = Decimal(value) if isinstance(value, str) and len(value) < 40 else None
     except InvalidOperation:

@@ -21,6 +21,7 @@ from judging.evaluators.failure_modes import (
 from judging.models import Evaluation, FailureReview
 from judging.models.causes import Batch
 from runs.models import Run, User
+from webagent.trajectory.values import items, mapping
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
 
@@ -31,14 +32,11 @@ class ProposedMode:
     """
 
     def __init__(self, mode: Mode, said: object) -> None:
-        known = said if isinstance(said, dict) else {}
-        steps = known.get("steps")
+        known = mapping(said)
         self.mode = mode
         self.rule = str(known.get("rule") or "")
         self.rationale = str(known.get("rationale") or "")[:4000]
-        self.steps = (
-            [n for n in steps[:50] if isinstance(n, int)] if isinstance(steps, list) else []
-        )
+        self.steps = [n for n in items(known.get("steps"))[:50] if isinstance(n, int)]
 
 
 class Proposal:
@@ -48,7 +46,7 @@ class Proposal:
         self.evaluation = evaluation
         self.named: Sequence[ProposedMode] | None = None
         self.side: Side | None = None
-        details = evaluation.details if isinstance(evaluation.details, dict) else {}
+        details = mapping(evaluation.details)
         found, side = details.get(FOUND), details.get(SIDE)
         if isinstance(found, dict) and evaluation.verdict != Evaluation.Verdict.ERROR:
             self.named = [ProposedMode(mode, found[mode]) for mode in Mode if mode in found]
@@ -187,7 +185,6 @@ def _review_runs(
 
 
 def _decision(statement: Statement, proposed: Proposed) -> Decision:
-    """What it makes of the proposal."""
     if not proposed.spoken:
         return Decision.OWN
     if (statement.modes, statement.side) == (proposed.modes, proposed.side):

@@ -17,6 +17,7 @@ from judging.evaluators.pipelines import PIPELINES
 from judging.evaluators.registry import REGISTRY, Unasked, UnknownEvaluatorError, evaluator_of
 from judging.models import EvaluatorVersion
 from runs.models.parsing import read_choice, reading
+from webagent.trajectory.values import items, mapping
 
 STAGES = (StageName.EQUIVALENCE, StageName.INCLUSION)
 
@@ -53,11 +54,9 @@ class Setting:
 
     @property
     def is_changed(self) -> bool:
-        """Whether anything is switched otherwise than in the version."""
         return self != setting_of(self.version)
 
     def toggled(self, rule: Rule) -> Setting:
-        """The same with one rule switched the other way."""
         return replace(self, rules=(self.rules or frozenset()) ^ {rule})
 
     def evaluator(self) -> Evaluator:
@@ -78,17 +77,14 @@ class Setting:
         """Name and configuration: of a pipeline without any stage, those of its matcher."""
         config = dict(self.version.config)
         if self.version.name in PIPELINES:
-            matcher = dict(_object(config["matcher"]))
-            matcher_name, matcher_config = self._matcher(
-                str(matcher["name"]), _object(matcher.get("config"))
-            )
+            matcher, judge = mapping(config["matcher"]), dict(mapping(config["judge"]))
+            name, own = self._matcher(str(matcher["name"]), mapping(matcher.get("config")))
             if self.stages == ():
-                return matcher_name, self._on_tasks(matcher_config)
-            judge = dict(_object(config["judge"]))
+                return name, self._on_tasks(own)
             if self.stages is not None:
-                judge["config"] = {**_object(judge.get("config")), "stages": list(self.stages)}
-            config["matcher"] = {"name": matcher_name, "config": matcher_config}
-            return self.version.name, {**config, "judge": judge, "tasks": str(self.tasks)}
+                judge["config"] = {**mapping(judge.get("config")), "stages": list(self.stages)}
+            config |= {"matcher": {"name": name, "config": own}, "judge": judge}
+            return self.version.name, {**config, "tasks": str(self.tasks)}
         if self.stages is not None:
             return self.version.name, {**config, "stages": list(self.stages)}
         config.pop("tasks", None)
@@ -112,12 +108,11 @@ def setting_of(version: EvaluatorVersion) -> Setting:
     """The switches as they stand in the version."""
     config = version.config
     if version.name in PIPELINES:
-        matcher = _object(config.get("matcher"))
-        judge = _object(config.get("judge"))
+        matcher, judge = mapping(config.get("matcher")), mapping(config.get("judge"))
         return Setting(
             version=version,
-            rules=_rules(str(matcher.get("name")), _object(matcher.get("config"))),
-            stages=_stages(str(judge.get("name")), _object(judge.get("config"))),
+            rules=_rules(str(matcher.get("name")), mapping(matcher.get("config"))),
+            stages=_stages(str(judge.get("name")), mapping(judge.get("config"))),
             tasks=_tasks(config),
         )
     if version.name in NAMES:
@@ -177,8 +172,7 @@ def _rules(name: str, config: Config) -> frozenset[Rule] | None:
         return frozenset()
     if name != RepairedMatcher.name:
         return None
-    off = config.get("off")
-    return ALL_RULES - set(off if isinstance(off, list) else [])
+    return ALL_RULES - set(items(config.get("off")))
 
 
 def _stages(name: str, config: Config) -> tuple[StageName, ...] | None:
@@ -192,7 +186,3 @@ def _stages(name: str, config: Config) -> tuple[StageName, ...] | None:
 def _tasks(config: Config) -> TaskVersion:
     stored = config.get("tasks")
     return TaskVersion(str(stored)) if stored in list(TaskVersion) else TaskVersion.RECORDED
-
-
-def _object(value: object) -> Config:
-    return value if isinstance(value, dict) else {}
