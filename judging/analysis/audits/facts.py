@@ -16,8 +16,8 @@ from judging.analysis.audits.people.evaluators import Ceiling, ceiling_of
 from judging.analysis.audits.query import Pairing, Unsure
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, sources_of
 from judging.analysis.causes.sums import CauseAudit, causes_of
-from judging.analysis.reports.columns import figure_values, parted, why
-from judging.analysis.reports.report import Column
+from judging.analysis.reports.columns import figure_values, parted, plain, why
+from judging.analysis.reports.report import Column, Field
 from judging.analysis.reports.showing import DASH, Shown
 
 
@@ -91,9 +91,9 @@ def estimated(name: Promise, show: Callable[[Any], Shown]) -> Column:
 
 
 RUNS = Column("runs", _("runs"))
-NUMBER = Column("number", _("number"))
-RUN = Column("run", _("run"))
-TASK = Column("task", _("task"))
-SITE = Column("site", _("site"))
-GOAL = Column("goal", _("goal"))
-REFERENCE = Column("reference", _("reference"))
+NUMBER = plain("number", _("number"), "position")
+RUN: Field = (Column("run", _("run")), lambda item: str(item.run_id))
+TASK = plain("task", _("task"), "run.task.external_id")
+SITE = plain("site", _("site"), "run.task.site")
+GOAL: Field = (Column("goal", _("goal")), lambda item: item.run.goal or item.run.task.goal)
+REFERENCE = plain("reference", _("reference"), "verdict.verdict")

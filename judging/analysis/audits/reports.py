@@ -32,9 +32,9 @@ from judging.analysis.causes.sums import TAGGED, CauseAudit, Counted, with_tags
 from judging.analysis.experiments.figures import configuration_names
 from judging.analysis.failure_modes.shares import confirmed, modes_of_runs, modes_report
 from judging.analysis.failure_modes.sources import ModeSource
-from judging.analysis.reports.columns import share
+from judging.analysis.reports.columns import plain, share
 from judging.analysis.reports.registry import Entry, Registry
-from judging.analysis.reports.report import Column, Report, Value
+from judging.analysis.reports.report import Column, Report, Value, rows_of
 from judging.analysis.reports.writing import write, write_document
 from judging.models import Guideline, Study
 from runs.models import AgentConfiguration, Run
@@ -123,36 +123,20 @@ def success_rates(facts: AuditFacts) -> Report:
 
 def tagged_errors(facts: AuditFacts) -> Report:
     """One row a tagged error of an evaluator, in the study's order."""
+    fields = [
+        *(NUMBER, RUN, TASK),
+        plain("error", _("error"), "cell"),
+        (Column("causes", _("causes")), lambda item: ", ".join(item.tag_causes or [])),
+        plain("repair", _("repair"), "tag_repair"),
+        plain("note", _("note"), "tag_note"),
+    ]
     rows: list[list[Any]] = []
     for each in facts.causes:
         evaluator = each.audit.evaluator
         items = items_in_cells(facts.study, evaluator, [Shown.FN, Shown.FP])
-        rows += [
-            [
-                evaluator,
-                item.position,
-                str(item.run_id),
-                item.run.task.external_id,
-                item.cell,
-                ", ".join(item.tag_causes or []),
-                item.tag_repair,
-                item.tag_note,
-            ]
-            for item in with_tags(items, evaluator, TAGGED)
-        ]
-    return Report(
-        columns=[
-            EVALUATOR,
-            NUMBER,
-            RUN,
-            TASK,
-            Column("error", _("error")),
-            Column("causes", _("causes")),
-            Column("repair", _("repair")),
-            Column("note", _("note")),
-        ],
-        rows=rows,
-    )
+        of_evaluator = rows_of(with_tags(items, evaluator, TAGGED), fields)
+        rows += [[evaluator, *row] for row in of_evaluator]
+    return Report(columns=[EVALUATOR, *(column for column, _value_of in fields)], rows=rows)
 
 
 def failures_of(study: Study) -> QuerySet[Any]:
@@ -201,7 +185,6 @@ AUDIT: Registry[AuditFacts] = Registry(
         "failure_modes": Entry(capfirst(_("failure modes")), failure_modes),
     }
 )
-"""Pages, downloads, the API and the command then have it."""
 BY_SPLIT = ("protocol", "matrices", "figures", "corrected")
 """Those that can be of one split of the tasks."""
 

@@ -23,7 +23,7 @@ from judging.analysis.audits.verdict_sources import (
     step_verdict,
 )
 from judging.analysis.reports.columns import parted, plain
-from judging.analysis.reports.report import Column, Report, report_of
+from judging.analysis.reports.report import Column, Field, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.statistics.confusion import cell
 
@@ -54,15 +54,11 @@ NOTHING = Said()
 
 @dataclass(slots=True)
 class RunVerdicts:
-    """All that was said of one run."""
-
     labels: dict[str, str] = field(default_factory=dict)
     """By annotator, in the order in which they came."""
     said: dict[str, Said] = field(default_factory=dict)
-    """By key of the source."""
 
     def by(self, source: VerdictSource) -> Said:
-        """What this source said."""
         return self.said.get(source.key, NOTHING)
 
 
@@ -130,29 +126,36 @@ def verdicts(
     if items is None:
         items = selected_items(selection, sources)
     listed = list(items)
-    rows: list[list[Any]] = []
+    said: dict[int, RunVerdicts] = {}
     for start in range(0, len(listed), BATCH):
-        batch = listed[start : start + BATCH]
-        said = verdicts_on(batch, sources, wanted)
-        rows += [_row(item, said[item.pk], sources, wanted) for item in batch]
-    columns = [
-        NUMBER,
-        RUN,
-        TASK,
-        SITE,
-        Column("template", gettext_lazy("template")),
-        Column("evaluation_kind", gettext_lazy("kind of evaluation")),
-        GOAL,
-        Column("disagreement", gettext_lazy("disagreement")),
-        *(Column(f"label_{source.name}", source.name) for source in sources.annotators),
-        REFERENCE,
-        *map(_column, wanted),
-    ]
+        said.update(verdicts_on(listed[start : start + BATCH], sources, wanted))
+
+    def label(by: VerdictSource) -> Field:
+        return Column(f"label_{by.name}", by.name), lambda item: said[item.pk].labels.get(by.name)
+
+    def verdict(by: VerdictSource) -> Field:
+        return _column(by), lambda item: said[item.pk].by(by)
+
     note = _(
         "Disagreement: share of the pairs of verdicts on a run that differ, over its annotators "
         "and the evaluators."
     )
-    return Report(columns=columns, rows=rows, notes=[note])
+    fields = [
+        *(NUMBER, RUN, TASK, SITE, TEMPLATE),
+        plain("evaluation_kind", gettext_lazy("kind of evaluation"), "run.task.evaluation_kind"),
+        GOAL,
+        plain("disagreement", gettext_lazy("disagreement")),
+        *map(label, sources.annotators),
+        REFERENCE,
+        *map(verdict, wanted),
+    ]
+    return report_of(listed, fields, notes=[note])
+
+
+TEMPLATE: Field = (
+    Column("template", gettext_lazy("template")),
+    lambda item: item.run.task.template or item.run.task.intent_template,
+)
 
 
 def _column(source: VerdictSource) -> Column:
@@ -160,25 +163,6 @@ def _column(source: VerdictSource) -> Column:
     key = f"{source.key}_{source.evaluator.name}" if source.evaluator else source.key
     parts = [f"{key}_verdict", f"{key}_cell"]
     return parted(parts, source.name, spread=lambda said: [said.verdict or None, said.cell or None])
-
-
-def _row(
-    item: SelectedItem, said: RunVerdicts, sources: VerdictSources, wanted: Sequence[VerdictSource]
-) -> list[Any]:
-    task = item.run.task
-    return [
-        item.position,
-        str(item.run_id),
-        task.external_id,
-        task.site,
-        task.template or task.intent_template,
-        task.evaluation_kind,
-        item.run.goal or task.goal,
-        item.disagreement,
-        *(said.labels.get(source.name) for source in sources.annotators),
-        item.verdict.verdict,
-        *map(said.by, wanted),
-    ]
 
 
 def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Shown]) -> Report:
@@ -192,12 +176,7 @@ def cells_report(study: Study, evaluator: EvaluatorVersion, cells: Sequence[Show
     return report_of(
         items_in_cells(study, evaluator, cells),
         [
-            (NUMBER, lambda item: item.position),
-            (RUN, lambda item: str(item.run_id)),
-            (TASK, lambda item: item.run.task.external_id),
-            (SITE, lambda item: item.run.task.site),
-            (GOAL, lambda item: item.run.goal or item.run.task.goal),
-            (REFERENCE, lambda item: item.verdict.verdict),
+            *(NUMBER, RUN, TASK, SITE, GOAL, REFERENCE),
             plain("cell", gettext_lazy("cell")),
             plain("verdict", gettext_lazy("verdict"), "said_verdict"),
             plain("score", gettext_lazy("score"), "said_score"),
