@@ -29,27 +29,19 @@ from judging.models import EvaluatorVersion, Study
 from runs.interface.listing import labelled, listed
 from runs.models import TaskSet
 
-CHANGES: Mapping[Change, tuple[Promise, str]] = {
-    Change.FIXED_FN: (gettext_lazy("FN repaired"), "right"),
-    Change.FIXED_FP: (gettext_lazy("FP repaired"), "right"),
-    Change.LOST_TP: (gettext_lazy("TP lost"), "wrong"),
-    Change.NEW_FP: (gettext_lazy("new FP"), "wrong"),
-    Change.GAINED: (gettext_lazy("a verdict where there is none"), "open"),
-    Change.LOST: (gettext_lazy("no verdict any more"), "open"),
+_WANTED = {
+    Change.FIXED_FN: "right",
+    Change.FIXED_FP: "right",
+    Change.LOST_TP: "wrong",
+    Change.NEW_FP: "wrong",
 }
-"""Names, and whether that is what one wants, in the order in which they are shown."""
-
-
+"""Whether a change is what one wants; of the others that is open."""
 MOST_SHOWN = 100
 """Runs that are listed of those that would move in one way."""
-
-
 _STAGES: Mapping[StageName, Promise] = {
     StageName.EQUIVALENCE: gettext_lazy("Stage 1: the answer means the same as the reference"),
     StageName.INCLUSION: gettext_lazy("Stage 2: the answer holds the reference's key information"),
 }
-
-
 _TASKS: Mapping[TaskVersion, Promise] = {
     TaskVersion.RECORDED: gettext_lazy("as recorded"),
     TaskVersion.PATCHED: gettext_lazy("as patched"),
@@ -124,8 +116,6 @@ def thrown(stored: Setting, setting: Setting) -> str:
 
 
 def _rule_groups(enabled: frozenset[Rule]) -> list[tuple[str, list[Switch]]]:
-    """The rules by what they do."""
-
     def listed(rules: Iterable[Rule]) -> list[Switch]:
         return [
             Switch(rule.value, _(LABELS[rule]), _(DESCRIPTIONS[rule]), rule in enabled)
@@ -163,15 +153,17 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
         # The runs that would move, by how; the first of them with the address of the run.
         "moved": [
             {
-                "name": name,
-                "kind": kind,
+                "name": change.label,
+                "kind": _WANTED.get(change, "open"),
                 "total": len(flips),
                 "flips": [(flip, url(flip.run_id, flip.now.value)) for flip in flips[:MOST_SHOWN]],
                 "left": max(0, len(flips) - MOST_SHOWN),
             }
-            for change, (name, kind) in CHANGES.items()
+            for change in Change
             if (flips := compared.flips.get(change))
         ],
+        # Why there would be no verdict, the commonest first.
+        "reasons": compared.reasons.most_common(),
         # The version that is so switched already, if there is one.
         "stored_as": stored.first() if setting.is_changed else None,
         # The model that the new version would ask; empty where it asks none.

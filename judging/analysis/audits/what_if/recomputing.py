@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import islice
 from time import monotonic
 
+from django.db import models
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.matrices import PASSED_BY_VERDICT
@@ -40,17 +41,15 @@ CHUNK = 100
 """Runs whose captured pages are in memory at a time."""
 
 
-class Change(StrEnum):
+class Change(models.TextChoices):
     """How a run moves between the cells."""
 
-    FIXED_FN = "fixed_fn"
-    FIXED_FP = "fixed_fp"
-    LOST_TP = "lost_tp"
-    NEW_FP = "new_fp"
-    GAINED = "gained"
-    """A verdict where there was none."""
-    LOST = "lost"
-    """No verdict where there was one."""
+    FIXED_FN = "fixed_fn", _("FN repaired")
+    FIXED_FP = "fixed_fp", _("FP repaired")
+    LOST_TP = "lost_tp", _("TP lost")
+    NEW_FP = "new_fp", _("new FP")
+    GAINED = "gained", _("a verdict where there is none")
+    LOST = "lost", _("no verdict any more")
 
 
 _CHANGES: Mapping[tuple[Cell, Cell], Change] = {
@@ -131,11 +130,6 @@ class Compared(Recomputed):
     """Why there would be no verdict, by run."""
 
     @property
-    def commonest_reasons(self) -> list[tuple[str, int]]:
-        """The same as pairs, the commonest first: templates cannot ask a counter."""
-        return self.reasons.most_common()
-
-    @property
     def now(self) -> ConfusionMatrix:
         return ConfusionMatrix.counted(self.cells_now)
 
@@ -145,7 +139,6 @@ class Compared(Recomputed):
 
     @property
     def changed(self) -> int:
-        """Runs that would move."""
         return sum(map(len, self.flips.values()))
 
     @property
@@ -160,50 +153,45 @@ def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) 
 
     Raises UnknownEvaluatorError where the program has moved on from the evaluator.
     """
-    preview = Preview.of(setting)
+    preview = Preview(setting)
     compared = Compared(most_seconds=most_seconds)
     for item, task in compared.over(study, setting):
-        _add(compared, item, preview.finding(item, task))
+        finding = preview.finding(item, task)
+        now, then = _cell(item, item.said_verdict or ""), _cell(item, finding.verdict)
+        compared.cells_now[now] += 1
+        compared.cells_then[then] += 1
+        if not then.has_verdict:
+            compared.reasons[finding.reason] += 1
+        if (moved := change(now, then)) is not None:
+            compared.flips.setdefault(moved, []).append(Flip(item, finding, now, then))
     return compared
-
-
-def _add(compared: Compared, item: JudgedItem, finding: Finding) -> None:
-    now, then = _cell(item, item.said_verdict or ""), _cell(item, finding.verdict)
-    compared.cells_now[now] += 1
-    compared.cells_then[then] += 1
-    if not then.has_verdict:
-        compared.reasons[finding.reason] += 1
-    if (moved := change(now, then)) is not None:
-        compared.flips.setdefault(moved, []).append(Flip(item, finding, now, then))
 
 
 def _cell(item: JudgedItem, verdict: str) -> Cell:
     return cell(item.verdict.verdict == SUCCESS, PASSED_BY_VERDICT.get(verdict))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """The switched evaluator with stored replies in place of its model."""
+    """The switched evaluator with stored replies in place of its model.
 
-    evaluator: Evaluator
-    judge: StoredJudge | None
+    `matcher` may put another one in its matcher's place.
+    """
 
-    @classmethod
-    def of(
-        cls, setting: Setting, matcher: Callable[[Evaluator], Evaluator] = lambda each: each
-    ) -> Preview:
-        """The preview of a setting; `matcher` may put another one in its matcher's place."""
+    def __init__(
+        self, setting: Setting, matcher: Callable[[Evaluator], Evaluator] = lambda each: each
+    ) -> None:
         evaluator = setting.evaluator()
+        self.evaluator, self.judge = evaluator, None
         if isinstance(evaluator, Pipeline):
-            judge = StoredJudge(judge=evaluator.judge, stages=setting.stages or ())
-            own = replace(evaluator, judge=judge, matcher=matcher(evaluator.matcher))
-            return cls(evaluator=own, judge=judge)
-        if setting.stages is not None and setting.rules is None:
-            stored = StoredJudge(judge=evaluator, stages=setting.stages)
-            return cls(evaluator=stored, judge=stored)
-        if isinstance(evaluator, OnPatchedTasks):
-            return cls(evaluator=OnPatchedTasks(matcher(evaluator.evaluator)), judge=None)
-        return cls(evaluator=matcher(evaluator), judge=None)
+            self.judge = StoredJudge(judge=evaluator.judge, stages=setting.stages or ())
+            own = matcher(evaluator.matcher)
+            self.evaluator = replace(evaluator, judge=self.judge, matcher=own)
+        elif setting.stages is not None and setting.rules is None:
+            self.judge = self.evaluator = StoredJudge(judge=evaluator, stages=setting.stages)
+        elif isinstance(evaluator, OnPatchedTasks):
+            self.evaluator = OnPatchedTasks(matcher(evaluator.evaluator))
+        else:
+            self.evaluator = matcher(evaluator)
 
     def finding(self, item: JudgedItem, task: Task | None) -> Finding:
         """What the evaluator would say of the item's run; `task` is its newest version."""
@@ -225,7 +213,6 @@ class Lever:
     rule: Rule
     is_on: bool
     setting: Setting
-    """The setting with the rule switched so."""
     changes: Counter[Change]
 
     @property
@@ -306,7 +293,7 @@ def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -
             recording.matcher = RepairedMatcher(rules=enabled, missing_answer=missing)
         return MatcherEvaluator(recording)
 
-    preview = Preview.of(setting, matcher=in_place_of)
+    preview = Preview(setting, matcher=in_place_of)
     as_set = recording.matcher
     changes: dict[Rule, Counter[Change]] = {}
     found = Levers(most_seconds=most_seconds)
