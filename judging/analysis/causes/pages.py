@@ -96,12 +96,6 @@ class SelectedErrorsForm(CauseForm):
         return [pk for text in given if (pk := read_number(text)) is not None]
 
 
-class UndoForm(forms.Form):
-    """Which batch is taken back."""
-
-    batch = forms.UUIDField()
-
-
 @dataclass(frozen=True)
 class CausePanel:
     """The errors of one evaluator by cause and by repair, with where their runs are listed."""
@@ -210,7 +204,6 @@ class CausePane:
 
     @property
     def tag(self) -> CauseTag | None:
-        """What the error is tagged with now."""
         return next((tag for tag in self.history if tag.is_current and tag.repair), None)
 
     @property

@@ -50,7 +50,10 @@ def tag_errors(
     """
     wanted = set(item_ids)
     errors = _errors(study, evaluator, wanted)
-    current = _current(evaluator, errors)
+    said = CauseTag.objects.filter(
+        item__in=errors, evaluator_name=evaluator.name, is_current=True
+    ).select_related("replaces")
+    current = {(tag.item_id, tag.error): tag for tag in said}
     batch = uuid.uuid4()
     tags = [
         CauseTag(
@@ -88,12 +91,3 @@ def _errors(study: Study, evaluator: EvaluatorVersion, wanted: set[int]) -> dict
     locked = list(items.order_by("pk").values_list("pk", flat=True))
     cells = items_in_cells(study, evaluator, [Shown.FN, Shown.FP]).order_by("pk")
     return dict(cells.filter(pk__in=locked).values_list("pk", "cell"))
-
-
-def _current(
-    evaluator: EvaluatorVersion, errors: dict[int, str]
-) -> dict[tuple[int, str], CauseTag]:
-    tags = CauseTag.objects.filter(
-        item__in=errors, evaluator_name=evaluator.name, is_current=True
-    ).select_related("replaces")
-    return {(tag.item_id, tag.error): tag for tag in tags}

@@ -50,8 +50,6 @@ _FP = Q(
 
 
 class Counted(NamedTuple):
-    """How many errors of each kind."""
-
     fn: int = 0
     fp: int = 0
 

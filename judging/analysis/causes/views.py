@@ -18,7 +18,6 @@ from judging.analysis.causes.pages import (
     CauseForm,
     CausePane,
     SelectedErrorsForm,
-    UndoForm,
     cause_pane,
     cause_panels,
     next_untagged,
@@ -28,6 +27,7 @@ from judging.analysis.reports.registry import as_picture
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import for_auditors, record_unblinding
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
+from runs.models.parsing import ids_of
 
 WALK = ("study", "audit", "cell", "tag")
 
@@ -41,7 +41,6 @@ def audit_causes(request: AppRequest, study: Study) -> HttpResponse:
 
 @audit_page
 def audit_causes_picture(request: AppRequest, study: Study, evaluator_id: int) -> HttpResponse:
-    """The picture of one evaluator's causes as a file."""
     for panel in cause_panels(study):
         if panel.causes.audit.evaluator.pk == evaluator_id:
             return as_picture(panel.picture, "causes")
@@ -111,21 +110,17 @@ def _render(
 def _go_on(request: AppRequest, pane: CausePane) -> HttpResponse:
     """To the next untagged error of the cell; where there is none, to the sums."""
     cells = request.GET.get("cell", pane.error)
-    run_id = next_untagged(pane.study, pane.evaluator, cells, pane.item.position)
+    study, evaluator = pane.study, pane.evaluator
+    run_id = next_untagged(study, evaluator, cells, pane.item.position)
     if run_id is None:
         messages.success(request, _("All errors here are tagged."))
-        address = reverse("judging:audit_causes", args=[pane.study.pk])
-    else:
-        walk = {"study": pane.study.pk, "audit": pane.evaluator.pk, "cell": cells}
-        address = f"{_page_of(request, pane, run_id)}?{urlencode(walk)}"
-    return redirect_whole(request, address)
-
-
-def _page_of(request: AppRequest, pane: CausePane, run_id: UUID) -> str:
-    """The run's page, or without scripts, which bring the form there, the form by itself."""
+        return redirect_whole(request, reverse("judging:audit_causes", args=[study.pk]))
     if wants_partial(request):
-        return reverse("runs:run_detail", args=[run_id])
-    return reverse("judging:cause_tag", args=[pane.study.pk, pane.evaluator.pk, run_id])
+        page = reverse("runs:run_detail", args=[run_id])
+    else:  # without scripts, which bring the form to the run's page, the form by itself
+        page = reverse("judging:cause_tag", args=[study.pk, evaluator.pk, run_id])
+    walk = {"study": study.pk, "audit": evaluator.pk, "cell": cells}
+    return redirect_whole(request, f"{page}?{urlencode(walk)}")
 
 
 @require_POST
@@ -160,10 +155,9 @@ def cause_tag_selected(
 @for_auditors
 def cause_undo(request: AppRequest, study: Study, evaluator_id: int, cells: str) -> HttpResponse:
     """Take back what was tagged together, and back to the cell."""
-    form = UndoForm(request.POST)
     undone = 0
-    if form.is_valid():
-        undone = undo_tags(user=request.user, study=study, batch=form.cleaned_data["batch"])
+    for batch in ids_of([request.POST.get("batch", "")]):
+        undone = undo_tags(user=request.user, study=study, batch=batch)
     if undone:
         words = ngettext("%(n)s tag undone.", "%(n)s tags undone.", undone)
         messages.success(request, words % {"n": undone})

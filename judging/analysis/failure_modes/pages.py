@@ -76,10 +76,8 @@ WITHDRAWN = FailureReview.Decision.WITHDRAWN
 class FailurePane:
     """Everything on how one run failed, and the form for a person's word.
 
-    Of a run that the person may know everything of. `says_failure`: people or an evaluator say
-    that it failed, whatever its own outcome. `says_success`: people say that it succeeded, which
-    counts before anything else. `says_passed`: an evaluator says so, which counts where its own
-    outcome is unknown.
+    Of a run that the person may know everything of. Whether it failed is also told by the
+    judgements on it, where they are given.
     """
 
     def __init__(
@@ -87,13 +85,11 @@ class FailurePane:
         run: Run,
         user: User,
         form: FailureForm | None = None,
-        *,
-        says_failure: bool = False,
-        says_success: bool = False,
-        says_passed: bool = False,
+        judgements: RunJudgements | None = None,
     ) -> None:
         said = FailureReview.objects.filter(run=run).select_related("by")
         self.run = run
+        self.links_experiment = shows_experiment(run)
         self.proposed = proposed_for([run.pk])[run.pk]
         self.history = list(said.order_by("-at", "-pk"))
         current = next((each for each in self.history if each.is_current), None)
@@ -101,8 +97,9 @@ class FailurePane:
         """The word that counts; None where nobody has said anything, or it was taken back."""
         self.form = form or FailureForm(initial=_initial(self.review, self.proposed))
         self.may_review = user.has_perm(REVIEW)
-        self.says_failure, self.says_success = says_failure, says_success
-        self.says_passed = says_passed
+        self._references = [each.verdict for each in judgements.references] if judgements else []
+        lines = judgements.evaluators if judgements else []
+        self._judged = {line.evaluation.verdict for line in lines}
 
     @property
     def shown(self) -> list[dict[str, Any]]:
@@ -132,19 +129,22 @@ class FailurePane:
 
     @property
     def has_failed(self) -> bool:
-        """Whether anybody or anything says so; of a success nobody is asked how it failed."""
-        if self.says_success and not self.history:
+        """Whether anybody or anything says so; of a success nobody is asked how it failed.
+
+        That people say it succeeded counts before the outcome and evaluators; an evaluator that
+        passed it, where the outcome is unknown.
+        """
+        if self.history:
+            return True
+        if self._references[:1] == [ReferenceVerdict.Verdict.SUCCESS]:
             return False
-        if self.history or self.proposed.modes or self.says_failure:
+        if ReferenceVerdict.Verdict.FAILURE in self._references or self.proposed.modes:
+            return True
+        if Evaluation.Verdict.FAILED in self._judged:
             return True
         if self.run.outcome == Run.Outcome.UNKNOWN:
-            return not self.says_passed
+            return Evaluation.Verdict.PASSED not in self._judged
         return self.run.outcome != Run.Outcome.SUCCESS
-
-    @property
-    def links_experiment(self) -> bool:
-        """Whether the person may go on to the failures of the run's experiment, if it has one."""
-        return shows_experiment(self.run)
 
     @property
     def can_confirm(self) -> bool:
@@ -161,16 +161,7 @@ def failure_beside(judgements: RunJudgements, user: User) -> FailurePane | None:
     """The pane beside a run's timeline; None where the person may not read it, or it still runs."""
     if not judgements.reads_audits or judgements.run.is_active:
         return None
-    said = [each.verdict for each in judgements.references]
-    judged = [line.evaluation.verdict for line in judgements.evaluators]
-    failed = (ReferenceVerdict.Verdict.FAILURE in said, Evaluation.Verdict.FAILED in judged)
-    return FailurePane(
-        judgements.run,
-        user,
-        says_failure=any(failed),
-        says_success=said[:1] == [ReferenceVerdict.Verdict.SUCCESS],
-        says_passed=Evaluation.Verdict.PASSED in judged,
-    )
+    return FailurePane(judgements.run, user, judgements=judgements)
 
 
 def with_failure_modes(runs: Iterable[Any]) -> list[Any]:

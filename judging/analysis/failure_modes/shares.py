@@ -65,8 +65,6 @@ class RunModes(NamedTuple):
 
 @dataclass(slots=True)
 class ModeFigures:
-    """One configuration's failures by one source."""
-
     by: ModeSource
     failures: int = 0
     examined: int = 0
@@ -122,7 +120,6 @@ class ModeFigures:
 
 
 def count(runs: Iterable[RunModes], by: ModeSource) -> dict[int, ModeFigures]:
-    """The figures by configuration."""
     found: defaultdict[int, ModeFigures] = defaultdict(lambda: ModeFigures(by))
     for run in runs:
         found[run.agent].add(run)

@@ -53,20 +53,6 @@ _WORDS = {
 }
 
 
-def with_words(runs: QuerySet[Any]) -> QuerySet[Any]:
-    """The runs with the ids of what is said of each: `rules_word`, `judge_word`, `people_word`.
-
-    Each is None where nobody of that kind has spoken; an error of the judge is no word.
-    Blindness is the caller's.
-    """
-    annotated: QuerySet[Any] = runs.annotate(
-        rules_word=Subquery(_evaluated_by(MechanicalFailureModes.name).values("pk")[:1]),
-        judge_word=Subquery(_evaluated_by(FailureJudgeEvaluator.name).values("pk")[:1]),
-        people_word=Subquery(_said().values("pk")[:1]),
-    )
-    return annotated
-
-
 def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
     """The runs with `by_rules`, `by_judge` and `by_people`, objects whose keys are modes, or None.
 
@@ -87,11 +73,17 @@ def with_modes(runs: QuerySet[Any]) -> QuerySet[Any]:
 def showing(runs: QuerySet[Any], word: str, by: ModeSource) -> QuerySet[Any]:
     """Those of the runs that show a mode, or went wrong on a side; or NONE, or UNKNOWN.
 
-    Raises ValueError where it is no such word.
+    Blindness is the caller's. Raises ValueError where it is no such word.
     """
+    # Ids of what is said; None where nobody of that kind has spoken. A judge's error is no word.
+    shown: QuerySet[Any] = runs.annotate(
+        rules_word=Subquery(_evaluated_by(MechanicalFailureModes.name).values("pk")[:1]),
+        judge_word=Subquery(_evaluated_by(FailureJudgeEvaluator.name).values("pk")[:1]),
+        people_word=Subquery(_said().values("pk")[:1]),
+    )
     # A case, not a condition: else PostgreSQL may join all that evaluators ever said.
     shows = Case(When(_shows(word, by), then=True), default=False, output_field=BooleanField())
-    shown: QuerySet[Any] = with_words(runs).annotate(shows_it=shows)
+    shown = shown.annotate(shows_it=shows)
     return shown.filter(shows_it=True)
 
 
@@ -219,12 +211,9 @@ SIDE_DEFINITIONS: Mapping[Side, Promise] = {
     Side.REASONING: _("What the agent meant to do was wrong."),
     Side.BOTH: _("Each of them alone would have failed."),
 }
-NO_MODE = _("none found")
-NOT_TOLD = _("not looked at yet")
 
 
 def definitions() -> list[tuple[Promise, Promise]]:
-    """Every mode and side with what it means."""
     modes = [(NAMES[mode], DEFINITIONS[mode]) for mode in Mode]
     return modes + [(SIDES[side], SIDE_DEFINITIONS[side]) for side in Side]
 
@@ -236,4 +225,5 @@ def mode_words(word: str) -> str:
     """
     if (side := side_named(word)) is not None:
         return str(SIDES[side])
-    return str({NONE: NO_MODE, UNKNOWN: NOT_TOLD}.get(word) or NAMES[Mode(word)])
+    beside = {NONE: _("none found"), UNKNOWN: _("not looked at yet")}
+    return str(beside.get(word) or NAMES[Mode(word)])

@@ -198,7 +198,6 @@ def _failing(study: Study, chosen: Mapping[str, str]) -> QuerySet[Any]:
 
 @audit_page
 def audit_failure_runs(request: AppRequest, study: Study) -> HttpResponse:
-    """The runs behind a number of that page."""
     with bad_queries():
         chosen = read_chosen(request.GET, ("agent", "mode", "by"))
     page = Paginator(_failing(study, chosen), PER_PAGE).get_page(request.GET.get("page"))
