@@ -185,14 +185,9 @@ def p_in_words(test: McNemar) -> str:
 
 
 @register.filter
-def why_share(share: Share) -> str:
-    """Why there is no such share; empty where there is."""
-    return why_figure(share.value)
-
-
-@register.filter
-def why_figure(value: Figure) -> str:
-    """Why there is no such figure; empty where there is."""
+def why_figure(figure: Share | Figure) -> str:
+    """Why there is no such share or figure; empty where there is."""
+    value = figure.value if isinstance(figure, Share) else figure
     return showing.why_undefined(value) if isinstance(value, Undefined) else ""
 
 
@@ -209,17 +204,14 @@ def points(value: Figure) -> str:
 
 @register.filter
 def cause_names(label: Label) -> str:
-    """The causes that a label names."""
     return listed(named_causes(label.item.study.taxonomy, label.causes))
 
 
 @register.filter
 def mode_name(mode: Mode) -> Promise:
-    """A mode's name."""
     return NAMES[mode]
 
 
 @register.filter
 def side_name(side: Side) -> Promise:
-    """Operation or reasoning, in words."""
     return SIDES[side]

@@ -120,7 +120,6 @@ class TaskLine:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every trial of both sides has a value."""
         return not (self.baseline.silent or self.candidate.silent or any(self.missing))
 
 

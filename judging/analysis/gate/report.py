@@ -34,15 +34,12 @@ class Report:
         return f"pass@{made.k}" if made.metric is Metric.PASS_AT_K else made.metric.value
 
     @property
-    def word(self) -> str:
-        return "FAILED" if self.decision.failed else "PASSED"
-
-    @property
     def verdict(self) -> str:
         """The whole in one line, with its figures."""
         made = self.decision
+        word = "FAILED" if made.failed else "PASSED"
         how = " (strict)" if made.rule.strict and made.finding is Finding.WITHIN_NOISE else ""
-        return f"{self.word}{how}: {made.finding.label}. {self.figures}"
+        return f"{word}{how}: {made.finding.label}. {self.figures}"
 
     @property
     def figures(self) -> str:
@@ -67,7 +64,6 @@ def points(share: float) -> str:
 
 
 def write_text(report: Report) -> str:
-    """The report for people."""
     return "\n".join(_lines(report)) + "\n"
 
 

@@ -17,7 +17,7 @@ from judging.evaluators.registry import Unasked
 from judging.evaluators.whole_runs import trajectory_of
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
-from runs.knowledge.learning import Learned, Learning, learns, start_learning
+from runs.knowledge.learning import Learned, Learning, learns
 from runs.models import LearningItem, LearningJob, Milestone, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.environment.placeholders import resolve_text
@@ -50,7 +50,6 @@ class MilestoneProposals(Learning):
     """The job's task becomes one item."""
 
     def keys(self, job: LearningJob) -> Sequence[str]:
-        """The task."""
         params = ProposalParams.model_validate(job.params)
         if not Task.objects.filter(pk=params.task).exists():
             raise WorkRefusedError("The task is not there any more.")
@@ -105,20 +104,6 @@ class ProposalRefusedError(Exception):
     """Nothing was stored; the message says why and what to do."""
 
 
-def start_proposals(*, task: Task, run_ids: Sequence[UUID], model: str, user: User) -> LearningJob:
-    """Queue the question about a task and its successful runs.
-
-    Raises WorkRefusedError where the model cannot be asked.
-    """
-    params = ProposalParams(task=task.pk, runs=list(run_ids))
-    return start_learning(
-        kind=LearningJob.Kind.MILESTONES,
-        model=model,
-        params=params.model_dump(mode="json"),
-        user=user,
-    )
-
-
 @transaction.atomic
 def accept_proposals(
     *, item: LearningItem, task: Task, chosen: Mapping[int, Definition], user: User
@@ -127,7 +112,7 @@ def accept_proposals(
 
     Raises ProposalRefusedError where a name is taken already, or somebody has decided meanwhile.
     """
-    made = _undecided(item, chosen)
+    _decide(item, dict.fromkeys(chosen, ACCEPTED))
     milestones = [*definitions_of(task), *chosen.values()]
     names = [one.name for one in milestones]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -135,7 +120,6 @@ def accept_proposals(
             _("The task already has a milestone of this name: %(name)s.") % {"name": twice[0]}
         )
     set_milestones(task=task, milestones=milestones, user=user, origin=Milestone.Origin.PROPOSED)
-    _decide(item, made, dict.fromkeys(chosen, ACCEPTED))
 
 
 @transaction.atomic
@@ -144,20 +128,16 @@ def reject_proposals(*, item: LearningItem, numbers: Sequence[int]) -> None:
 
     Raises ProposalRefusedError where somebody has decided meanwhile.
     """
-    made = _undecided(item, numbers)
-    _decide(item, made, dict.fromkeys(numbers, REJECTED))
+    _decide(item, dict.fromkeys(numbers, REJECTED))
 
 
-def _undecided(item: LearningItem, numbers: Sequence[int] | Mapping[int, object]) -> ProposalsMade:
+def _decide(item: LearningItem, decisions: Mapping[int, str]) -> None:
+    """Call it in a transaction, which what else may be refused takes back."""
     locked = LearningItem.objects.select_for_update().get(pk=item.pk)
     made = ProposalsMade.model_validate(locked.result)
-    open_ = set(range(len(made.proposals))) - set(made.decisions)
-    if not set(numbers) <= open_:
+    undecided = set(range(len(made.proposals))) - set(made.decisions)
+    if not decisions.keys() <= undecided:
         raise ProposalRefusedError(_("Somebody else decided these proposals."))
-    return made
-
-
-def _decide(item: LearningItem, made: ProposalsMade, decisions: Mapping[int, str]) -> None:
     made.decisions |= decisions
     LearningItem.objects.filter(pk=item.pk).update(result=made.model_dump(mode="json"))
 

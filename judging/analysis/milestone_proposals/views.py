@@ -18,12 +18,14 @@ from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from judging.analysis.milestone_proposals.services import (
+    ACCEPTED,
+    REJECTED,
+    ProposalParams,
     ProposalRefusedError,
     ProposalsMade,
     accept_proposals,
     reject_proposals,
     request_for,
-    start_proposals,
 )
 from judging.evaluators.judges.asking import tokens_of
 from judging.evaluators.judges.milestones import ProposalSettings
@@ -31,7 +33,7 @@ from judging.models import ReferenceVerdict
 from runs.catalogue.agents.choices import usable_models
 from runs.catalogue.milestones.views import edited_tasks
 from runs.interface.requests import AppRequest, needs
-from runs.knowledge.learning import cancel_learning
+from runs.knowledge.learning import cancel_learning, start_learning
 from runs.models import LearningJob, Run, Task, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.llm.budget import price_of
@@ -90,9 +92,7 @@ class ProposalsPage:
         self.problem = (job.problem if job else "") or (item.problem if item else "")
         self.open = _open(self.made, sent)
         self.runs = successful_runs(task)
-        """Successful runs that a new question would tell of."""
         self.offers, self.missing = _offers(task, self.runs)
-        """Models that can be asked, or else why none can."""
 
     @property
     def chosen(self) -> dict[int, ProposalForm]:
@@ -101,11 +101,11 @@ class ProposalsPage:
 
     @property
     def accepted(self) -> int:
-        return list(self.made.decisions.values()).count("accepted")
+        return list(self.made.decisions.values()).count(ACCEPTED)
 
     @property
     def rejected(self) -> int:
-        return list(self.made.decisions.values()).count("rejected")
+        return list(self.made.decisions.values()).count(REJECTED)
 
 
 def successful_runs(task: Task) -> list[UUID]:
@@ -158,14 +158,17 @@ def milestone_proposals(request: AppRequest, task_id: int) -> HttpResponse:
 @require_POST
 @may_propose
 def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse:
-    """Have a model asked."""
     page = ProposalsPage(_task(request, task_id))
     if page.job and page.job.is_active:
         messages.info(request, _("A model is already being asked."))
     else:
         try:
-            model = request.POST.get("model", "")
-            start_proposals(task=page.task, run_ids=page.runs, model=model, user=request.user)
+            start_learning(
+                kind=LearningJob.Kind.MILESTONES,
+                model=request.POST.get("model", ""),
+                params=ProposalParams(task=page.task.pk, runs=page.runs).model_dump(mode="json"),
+                user=request.user,
+            )
         except WorkRefusedError as error:
             messages.error(request, str(error))
     return redirect("judging:milestone_proposals", task_id)
@@ -174,7 +177,6 @@ def milestone_proposals_start(request: AppRequest, task_id: int) -> HttpResponse
 @require_POST
 @may_propose
 def milestone_proposals_cancel(request: AppRequest, task_id: int) -> HttpResponse:
-    """Ask the question under way to stop."""
     page = ProposalsPage(_task(request, task_id))
     if page.job:
         cancel_learning(job=page.job)
@@ -184,7 +186,6 @@ def milestone_proposals_cancel(request: AppRequest, task_id: int) -> HttpRespons
 @require_POST
 @may_propose
 def milestone_proposals_decide(request: AppRequest, task_id: int) -> HttpResponse:
-    """Accept or reject the proposals that are chosen."""
     page = ProposalsPage(_task(request, task_id), request.POST)
     n, accepts = len(page.chosen), request.POST.get("do") != "reject"
     try:
