@@ -15,7 +15,6 @@ from judging.analysis.audits.facts import ESTIMATE, EVALUATOR, UNDEFINED, AuditF
 from judging.analysis.audits.matrices import (
     LEAST_COVERAGE,
     Audit,
-    Corrected,
     EvaluatorAudit,
     Intervals,
 )
@@ -24,7 +23,7 @@ from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import figure_row, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, parted, why
 from judging.analysis.reports.report import Column, Field, Report, Value, report_of
-from judging.analysis.reports.showing import Shown, estimate, percent, percent_ends
+from judging.analysis.reports.showing import estimate, percent, percent_ends
 from judging.statistics.confusion import ConfusionMatrix
 from judging.statistics.figures import Figure, Interval, Share, Undefined
 
@@ -40,7 +39,6 @@ class Measure:
     cells: str
 
     def of(self, matrix: ConfusionMatrix) -> Share | Figure:
-        """The figure of a matrix."""
         found: Share | Figure = getattr(matrix, self.key)
         return found
 
@@ -160,7 +158,6 @@ class Measured:
 
     @property
     def url(self) -> str:
-        """Where those runs are listed."""
         return self.audit.url(self.cells)
 
     @property
@@ -175,7 +172,6 @@ def measured(audit: Audit, each: EvaluatorAudit, kind: Measure) -> Measured:
 
 
 def figures_of(audit: Audit) -> list[tuple[Measure, list[Measured]]]:
-    """All figures of the evaluators that speak, side by side."""
     return [(kind, [measured(audit, each, kind) for each in audit.speaking]) for kind in MEASURES]
 
 
@@ -315,7 +311,10 @@ def corrected(facts: AuditFacts) -> Report:
                 _("passed"),
                 spread=lambda share: [share.count, share.total, number(share.value)],
             ),
-            estimated(_("success rate behind it"), _show_corrected),
+            estimated(
+                _("success rate behind it"),
+                lambda each: estimate(each.value, percent, percent_ends(each.interval)),
+            ),
         ],
         rows=[[each.audit.evaluator, each.passed, each] for each in facts.corrected],
         notes=[
@@ -326,7 +325,3 @@ def corrected(facts: AuditFacts) -> Report:
             )
         ],
     )
-
-
-def _show_corrected(each: Corrected) -> Shown:
-    return estimate(each.value, percent, percent_ends(each.interval))

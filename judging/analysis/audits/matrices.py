@@ -80,7 +80,6 @@ class EvaluatorAudit:
     query: AuditQuery
 
     def url(self, *cells: str) -> str:
-        """Where the runs of its cells are listed."""
         return self._any_cells.replace(ANY_CELLS, "-".join(cells))
 
     @cached_property
@@ -107,7 +106,6 @@ class EvaluatorAudit:
 
     @property
     def scored(self) -> ConfusionMatrix:
-        """The matrix that figures are computed from."""
         return self.matrix.with_silence_as_error() if self.query.counts_silence else self.matrix
 
     @property
@@ -123,7 +121,6 @@ class EvaluatorAudit:
 
     @property
     def failure(self) -> list[tuple[Shown, Share]]:
-        """The same of failures."""
         return self._shares(Shown.FP, Shown.TN)
 
     def _shares(self, *cells: Shown) -> list[tuple[Shown, Share]]:
@@ -274,17 +271,13 @@ class Audit:
         }
 
 
-def matrix_of(cells: Mapping[Cell, int], references: References) -> ConfusionMatrix:
+def matrix_of(cells: Counter[Cell], references: References) -> ConfusionMatrix:
     """The matrix over runs of these references; those without any evaluation have no verdict."""
-    tp, fn, tn, fp = (cells.get(each, 0) for each in (Cell.TP, Cell.FN, Cell.TN, Cell.FP))
-    return ConfusionMatrix(
-        tp=tp,
-        fn=fn,
-        tn=tn,
-        fp=fp,
-        no_verdict_on_success=references.successes - tp - fn,
-        no_verdict_on_failure=references.failures - tn - fp,
-    )
+    silent = {
+        Cell.NO_VERDICT_ON_SUCCESS: references.successes - cells[Cell.TP] - cells[Cell.FN],
+        Cell.NO_VERDICT_ON_FAILURE: references.failures - cells[Cell.TN] - cells[Cell.FP],
+    }
+    return ConfusionMatrix.counted({**cells, **silent})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +304,6 @@ NO_SHARES = ("f1", "kappa")
 Tasks = Mapping[ConfusionMatrix, int]
 """How many tasks have such counts of runs."""
 Intervals = Mapping[str, Interval | Undefined]
-"""By figure."""
 
 
 def single_trials(audit: EvaluatorAudit) -> Tasks:

@@ -163,20 +163,24 @@ SHORT_ANSWER = 44
 _JUDGE = EvaluatorVersion.Kind.JUDGE
 
 
-class _LabelColumn(tables.Column):  # type: ignore[misc]  # the library has no types
-    """The label of one person, or the nth label of a run where many people share a study."""
+class _VoiceColumn(tables.Column):  # type: ignore[misc]  # the library has no types
+    """What one source said; `head` are attributes of the heading."""
 
     keeps_case = True
 
-    def __init__(self, name: str, source: VerdictSource | None, number: int) -> None:
+    def __init__(self, name: str, label: str, style: str = "voice", **head: str) -> None:
+        td, th = {"class": style, "data-label": label}, {"class": style, **head}
         super().__init__(
-            verbose_name=name,
-            accessor="pk",
-            orderable=False,
-            attrs={"td": {"class": "voice", "data-label": name}, "th": {"class": "voice"}},
+            verbose_name=name, accessor="pk", orderable=False, attrs={"td": td, "th": th}
         )
-        self.source = source
-        self.number = number
+
+
+class _LabelColumn(_VoiceColumn):
+    """The label of one person, or the nth label of a run where many people share a study."""
+
+    def __init__(self, name: str, source: VerdictSource | None, number: int) -> None:
+        super().__init__(name, name)
+        self.source, self.number = source, number
 
     def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:
         labels = table.said(record).labels
@@ -189,22 +193,11 @@ class _LabelColumn(tables.Column):  # type: ignore[misc]  # the library has no t
         return format_html('{} <span class="small muted">{}</span>', given, name)
 
 
-class _SourceColumn(tables.Column):  # type: ignore[misc]  # the library has no types
-    """What an evaluator, or one step of it, said."""
-
-    keeps_case = True
-
+class _SourceColumn(_VoiceColumn):
     def __init__(self, source: VerdictSource) -> None:
-        step = " step" if source.step else ""
-        super().__init__(
-            verbose_name=source.step_name or source.shown,
-            accessor="pk",
-            orderable=False,
-            attrs={
-                "td": {"class": f"voice{step}", "data-label": source.shown},
-                "th": {"class": f"voice{step}", "title": source.whole},
-            },
-        )
+        name = source.step_name or source.shown
+        style = "voice step" if source.step else "voice"
+        super().__init__(name, source.shown, style, title=source.whole)
         self.source = source
 
     def render(self, record: SelectedItem, table: TriangleTable) -> SafeString | str:

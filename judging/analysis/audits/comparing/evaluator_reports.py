@@ -31,19 +31,16 @@ from judging.statistics.confusion import ConfusionMatrix
 
 MOST_GROUPS = 12
 GROUPINGS = {"all": _("all runs"), **{key: capfirst(name) for key, name in GROUP_NAMES.items()}}
-FLIP_NAMES = (
-    (_("FN repaired"), "fn"),
-    (_("new FN"), "fn"),
-    (_("FP repaired"), "fp"),
-    (_("new FP"), "fp"),
-)
-"""What a second evaluator does to a first, and the error that it is about."""
-_FLIPS = [
-    Column(key, words)
-    for key, (words, _error) in zip(
-        ("fixed_fn", "new_fn", "fixed_fp", "new_fp"), FLIP_NAMES, strict=True
-    )
-]
+FLIPS = {
+    "fixed_fn": (_("FN repaired"), "fn", Verdict.FN, Verdict.TP),
+    "new_fn": (_("new FN"), "fn", Verdict.TP, Verdict.FN),
+    "fixed_fp": (_("FP repaired"), "fp", Verdict.FP, Verdict.TN),
+    "new_fp": (_("new FP"), "fp", Verdict.TN, Verdict.FP),
+}
+"""What a second evaluator does to a first, the error that it is about, and the cell of such runs
+under the first and under the second.
+"""
+_FLIPS = [Column(key, words) for key, (words, *_about) in FLIPS.items()]
 _CELLS = ("tp", "fn", "tn", "fp")
 _TEST = _("McNemar's exact test over the runs on which both have a verdict; Holm over all pairs.")
 
@@ -66,15 +63,9 @@ def flip_cells(
     groups: Mapping[str, str] | None = None,
 ) -> list[Cell]:
     """The four flips between right and wrong, each with its runs."""
-    found = (
-        (flips.fixed_fn, Verdict.FN, Verdict.TP),
-        (flips.new_fn, Verdict.TP, Verdict.FN),
-        (flips.fixed_fp, Verdict.FP, Verdict.TN),
-        (flips.new_fp, Verdict.TN, Verdict.FP),
-    )
     return [
-        in_cells(study, n, [(first, [before]), (second, [after])], groups)
-        for n, before, after in found
+        in_cells(study, getattr(flips, key), [(first, [before]), (second, [after])], groups)
+        for key, (_words, _error, before, after) in FLIPS.items()
     ]
 
 
@@ -198,7 +189,7 @@ def steps(facts: AuditFacts, evaluators: Sequence[VerdictSource] | None = None) 
 
 def _added(study: Study, step: Addition) -> list[Cell | None]:
     """Runs that the step passes and no step before it passed: TP and FP."""
-    if step.is_first:
+    if not step.earlier:
         return [None, None]
     cells: list[Cell | None] = []
     for n, failed, passed in (

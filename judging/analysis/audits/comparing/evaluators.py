@@ -84,7 +84,6 @@ def joint_counts(
 
 
 def matrix_against_reference(counts: Iterable[Joint], source: int) -> ConfusionMatrix:
-    """The matrix of one source over these runs."""
     cells: Counter[Cell] = Counter()
     for each in counts:
         cells[cell(each.succeeded, each.said[source])] += each.runs
@@ -102,7 +101,6 @@ class Flips:
         self.runs = on_success.total() + on_failure.total()
         self.fixed_fn = on_success[Shown.FN, Shown.TP]
         self.new_fn = on_success[Shown.TP, Shown.FN]
-        """True positives lost."""
         self.fixed_fp = on_failure[Shown.FP, Shown.TN]
         self.new_fp = on_failure[Shown.TN, Shown.FP]
         self.test = mcnemar(self.new_fn + self.new_fp, self.fixed_fn + self.fixed_fp)
@@ -144,8 +142,6 @@ class Comparison:
 
 
 class PairCompared(NamedTuple):
-    """One of all pairs."""
-
     first: VerdictSource
     second: VerdictSource
     flips: Flips
@@ -167,7 +163,6 @@ def compare_all(sources: VerdictSources) -> list[PairCompared]:
 
 
 def flips_of(counts: Iterable[Joint], first: int = 0, second: int = 1) -> Flips:
-    """The flips between two of the sources."""
     on_success: Counter[Flip] = Counter()
     on_failure: Counter[Flip] = Counter()
     for each in counts:
@@ -213,10 +208,6 @@ class Addition:
         new = [each for each in counts if each.said[place] and True not in each.said[:place]]
         self.new_tp = sum(each.runs for each in new if each.succeeded)
         self.new_fp = sum(each.runs for each in new if not each.succeeded)
-
-    @property
-    def is_first(self) -> bool:
-        return not self.earlier
 
 
 class Additions(NamedTuple):

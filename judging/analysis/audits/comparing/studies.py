@@ -68,8 +68,7 @@ class StudySide:
         return cell(bool(run.success), self.said[run])
 
     def is_missed(self, run: Paired) -> bool:
-        """Whether it is a false negative."""
-        return shown(self.cell(run)) is Shown.FN
+        return self.cell(run) is Cell.FN
 
     def matrix(self, runs: Iterable[Paired]) -> ConfusionMatrix:
         return ConfusionMatrix.counted(Counter(map(self.cell, runs)))

@@ -30,6 +30,7 @@ _RUNS: Mapping[str, Promise] = {ALL: _("all runs"), PAIRED: _("paired runs")}
 _OWN_REFERENCE = gettext_noop(
     "Each run is held against the reference verdict of its own study, which may differ."
 )
+_SHARE_KEYS = ("count", *SHARE_KEYS[1:])
 SUCCESS_RATE = "success_rate"
 _FIGURES: Mapping[str, Promise | str] = {
     SUCCESS_RATE: _("success rate by reference verdict"),
@@ -44,10 +45,6 @@ _NAMES: Mapping[str, Promise | str] = {
 
 def _one_of(words: Mapping[str, Any]) -> Any:
     return lambda key: Shown(DASH if key is None else str(words.get(key, key)))
-
-
-def _sides(facts: TwoStudies) -> list[tuple[str, str]]:
-    return [(f"{n}", f"{side.name} ({n})") for n, side in enumerate(facts.sides, start=1)]
 
 
 def beside(facts: TwoStudies) -> Report:
@@ -68,7 +65,10 @@ def beside(facts: TwoStudies) -> Report:
         columns=[
             text("runs", _("runs"), show=_one_of(_RUNS)),
             text("figure", _("figure"), show=_one_of(_FIGURES)),
-            *(_share(number, name) for number, name in _sides(facts)),
+            *(
+                share(f"{side.name} ({n})", keys=[f"{key}_{n}" for key in _SHARE_KEYS])
+                for n, side in enumerate(facts.sides, start=1)
+            ),
             with_ends("difference", _("second minus first")),
         ],
         rows=rows,
@@ -79,10 +79,6 @@ def beside(facts: TwoStudies) -> Report:
             )
         ],
     )
-
-
-def _share(number: str, name: str) -> Column:
-    return share(name, keys=[f"{key}_{number}" for key in ("count", *SHARE_KEYS[1:])])
 
 
 def matrices(facts: TwoStudies) -> Report:
@@ -184,7 +180,7 @@ def tasks(facts: TwoStudies) -> Report:
     ]
     columns = [Column("task", _("task"), is_text=True)]
     columns += [in_files(f"run_{n}") for n in (1, 2)]
-    for n, _name in _sides(facts):
+    for n in (1, 2):
         columns += [
             text(f"reference_{n}", f"{gettext('reference')} ({n})", show=_one_of(VERDICTS)),
             text(f"evaluator_{n}", f"{gettext('evaluator')} ({n})", show=_one_of(VERDICTS)),
@@ -216,4 +212,3 @@ TWO_STUDIES: Registry[TwoStudies] = Registry(
     },
     prefix="studies-",
 )
-"""Page, downloads and API then have it."""

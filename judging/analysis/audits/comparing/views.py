@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.comparing.evaluator_reports import (
-    FLIP_NAMES,
+    FLIPS,
     MOST_GROUPS,
     comparison_report,
     flip_cells,
@@ -55,7 +55,6 @@ SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "ac
 """Shares of both evaluators that stand beside each other."""
 PAIR = ("first", "second")
 KNOWN = {*PAIR, "evaluator", *SWITCHED}
-"""What the address of the page may name."""
 
 
 @audit_page
@@ -84,7 +83,6 @@ def audit_pairs(request: AppRequest, study: Study) -> HttpResponse:
 
 @audit_page
 def audit_compare_file(request: AppRequest, study: Study, ending: str) -> HttpResponse:
-    """The comparison of two evaluators as a file: whole and by group."""
     check_address(ending)
     pair = _pair(request, AuditFacts(study))
     if pair is None:
@@ -123,7 +121,10 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
         "comparison": comparison,
         "query": urlencode({"first": first.key, "second": second.key}),
         "sides": sides[0],
-        "numbers": [(*named, cell) for named, cell in zip(FLIP_NAMES, flips, strict=True)],
+        "numbers": [
+            (words, error, cell)
+            for (words, error, *_cells), cell in zip(FLIPS.values(), flips, strict=True)
+        ],
         "tables": [
             (reference, cells, _rows(study, comparison, cells, of_reference))
             for reference, cells, of_reference in (
@@ -240,7 +241,6 @@ def audit_beside(request: AppRequest, study: Study) -> HttpResponse:
 
 @audit_page
 def audit_beside_file(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
-    """One of the reports as a file."""
     check_address(ending, name, TWO_STUDIES)
     facts = facts_of(request, study)
     if TWO_STUDIES.entries[name].lists_runs:
@@ -260,7 +260,6 @@ def facts_of(request: AppRequest, study: Study) -> TwoStudies:
 
 
 def record_reading_of_tasks(user: User, facts: TwoStudies) -> None:
-    """Note that the person reads what was said of each run of both studies."""
     studies = [side.study.pk for side in facts.sides]
     runs = {run.run for runs in facts.runs for run in runs}
     items = StudyItem.objects.filter(study__in=studies, run__among=runs)

@@ -67,12 +67,9 @@ _DEFINITIONS: Mapping[Coefficient, tuple[Promise, Promise]] = {
 }
 
 COEFFICIENTS = {key.value: name for key, (name, _definition) in _DEFINITIONS.items()}
-"""Their names by key."""
 
 
 class Agreed(NamedTuple):
-    """One coefficient with its interval."""
-
     coefficient: Coefficient
     value: Figure
     interval: Interval | Undefined | None
@@ -150,7 +147,6 @@ class OnQuestion:
         ratings = [[given.get(name) for name in self.annotators] for given in said.values()]
         self.runs = _runs(said)
         self.answers = sum(map(len, said.values()))
-        """So many answers they gave there."""
         self.figures = self._figures(list(said), ratings)
         self.pairs = list(self._pairs(said))
         self.repeats = list(self._repeats(given_first, again))

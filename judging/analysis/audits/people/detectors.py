@@ -69,7 +69,7 @@ class Detector:
 
 def detectors_of(study: Study) -> dict[tuple[str, str], Detector]:
     """The detectors against people by anomaly and key, in two queries."""
-    words = _words(study, _causes(study))
+    words = _words(study)
     marks = _marks(study) if words else {}
     names = sorted({detector for _, detector in marks})
     return {
@@ -81,35 +81,26 @@ def detectors_of(study: Study) -> dict[tuple[str, str], Detector]:
 
 def causes_meant(study: Study) -> list[tuple[Promise, list[str]]]:
     """Of each anomaly in words the names of the study's causes that mean it."""
-    return [
-        (
-            words,
-            [
-                name
-                for each in study.taxonomy
-                if anomaly_meant(each) == kind
-                for _key, name in cause_choices([each])
-            ],
-        )
-        for kind, words in KINDS.items()
-    ]
+    causes = _causes(study)
+    return [(words, list(causes.get(kind, {}).values())) for kind, words in KINDS.items()]
 
 
-def _causes(study: Study) -> dict[str, set[str]]:
-    """Keys of the study's causes by the anomaly that they mean."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+def _causes(study: Study) -> dict[str, dict[str, str]]:
+    """The study's causes, names by key, by the anomaly that they mean."""
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for cause in study.taxonomy:
         if kind := anomaly_meant(cause):
-            found[kind].add(str(cause["key"]))
+            found[kind].update(cause_choices([cause]))
     return dict(found)
 
 
-def _words(study: Study, causes: Mapping[str, set[str]]) -> dict[str, dict[int, Counter[bool]]]:
+def _words(study: Study) -> dict[str, dict[int, Counter[bool]]]:
     """By anomaly and item: how many people say that it is there, and that it is not.
 
     A label of failure says so by its causes, where the study offers one that means the anomaly;
     a label from elsewhere by its word on looping. All others say nothing of it.
     """
+    causes = _causes(study)
     labels = (
         Label.objects.filter(item__study=study, is_repeat=False)
         .annotate(looping=KT("extra__record__looping"))
@@ -122,7 +113,7 @@ def _words(study: Study, causes: Mapping[str, set[str]]) -> dict[str, dict[int, 
         for kind in KINDS:
             word = _looping(looping) if kind == Event.Kind.LOOP else None
             if word is None and success == Success.FAILURE and kind in causes:
-                word = not causes[kind].isdisjoint(named)
+                word = not causes[kind].keys().isdisjoint(named)
             elif word is None and kind in map(_meant, named):
                 # A cause that came in with the label and stands in no taxonomy here.
                 word = True

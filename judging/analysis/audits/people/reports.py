@@ -40,7 +40,6 @@ def agreement(facts: AuditFacts) -> Report:
 
 
 def agreement_report(found: Agreement) -> Report:
-    """The same of an agreement that is at hand."""
     words = (Unsure.IN if found.counts_unsure else Unsure.OUT).label
     rows = [row for each in found.questions for row in _on_question(each)]
     return Report(

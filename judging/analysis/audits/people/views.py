@@ -113,7 +113,6 @@ def audit_progress(request: AppRequest, study: Study) -> HttpResponse:
 
 @audit_page
 def audit_progress_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
-    """One of the page's reports as a file."""
     check_address(ending, name, PEOPLE)
     facts = _facts(request, study)
     if PEOPLE.entries[name].lists_runs:
