@@ -92,7 +92,6 @@ GROUPINGS = {
     "template": TEMPLATE,
     "kind": F("run__task__evaluation_kind"),
 }
-"""What runs can be grouped by."""
 GROUP_NAMES = {
     "split": _("split"),
     "site": _("site"),
@@ -177,7 +176,6 @@ def counted_items(study: Study, split: str = "", infeasible: Q = INFEASIBLE) -> 
 
 
 def items_in(study: Study, group: Group) -> QuerySet[StudyItem]:
-    """The items of one group."""
     return (
         StudyItem.objects.filter(study=study).annotate(group=_group(INFEASIBLE)).filter(group=group)
     )
@@ -220,7 +218,6 @@ class Shown(StrEnum):
 
 
 def shown(cell: Cell) -> Shown:
-    """The cell as pages name it."""
     return Shown(cell.value) if cell.has_verdict else Shown.NONE
 
 

@@ -79,7 +79,6 @@ class AuditQuery:
         return self._choices("split", offered) if splits else []
 
     def _choices(self, name: str, words: Iterable[tuple[Any, Any]]) -> list[Choice]:
-        """The values of one way to count, in words."""
         chosen = getattr(self, name)
         return [
             Choice(said, replace(self, **{name: each}).text, each == chosen) for each, said in words

@@ -150,7 +150,6 @@ def _decided_by(items: QuerySet[Any], rule: str) -> list[int]:
 def audit_cells_file(
     request: AppRequest, study: Study, evaluator_id: int, cells: str, ending: str
 ) -> HttpResponse:
-    """The runs of the cells as a file."""
     evaluator, shown = _cells(evaluator_id, cells)
     check_address(ending)
     items = items_in_cells(study, evaluator, shown)
@@ -281,7 +280,6 @@ def _walked_neighbours(user: User, walk: Walk, run_id: UUID) -> Neighbours | Non
 
 
 def _way_back(walk: Walk) -> str:
-    """The address of the list; empty where there is none."""
     if "study" not in walk:
         return ""
     if "triangle" in walk:

@@ -52,8 +52,6 @@ BETWEEN, AGAINST = "_", "~"
 
 @dataclass(frozen=True, slots=True)
 class InCells:
-    """Runs that are in these cells of a source."""
-
     source: VerdictSource
     cells: Sequence[Shown]
 
@@ -78,7 +76,6 @@ class Selection:
 
     @property
     def query(self) -> str:
-        """The selection as the query of an address."""
         pairs = [("cell", each.address) for each in self.cells]
         if self.differ:
             pairs.append(("differ", AGAINST.join(source.key for source in self.differ)))

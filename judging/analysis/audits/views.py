@@ -92,12 +92,8 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
         for key, question in QUESTIONS.items()
         if facts.speaking
     ]
-    return as_part(
-        request,
-        "audits/_audit_pictures",
-        {"study": study, "drawn": drawn, "query": facts.query},
-        part="matrices",
-    )
+    context = {"study": study, "drawn": drawn, "query": facts.query}
+    return as_part(request, "audits/_audit_pictures", context, part="matrices")
 
 
 @audit_page
@@ -134,7 +130,6 @@ def audit_figures(request: AppRequest, study: Study) -> HttpResponse:
 
 @audit_page
 def audit_agreement(request: AppRequest, study: Study) -> HttpResponse:
-    """The annotators against each other."""
     facts = facts_of(request, study, "agreement")
     report = AUDIT.make("agreement", facts)
     context = {
@@ -163,7 +158,6 @@ def facts_of(
 
 
 STYLES = ("audit", "compare", "experiment", "progress", "failures", "what_if")
-"""Style sheets of the parts of an audit."""
 OF_AGENTS = ("progress", "detectors", "failures")
 """Pages on a study's agents, not on its evaluators: they belong to the experiments."""
 
@@ -189,7 +183,6 @@ def as_part(
 
 @audit_page
 def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> HttpResponse:
-    """One of the page's reports as a file."""
     check_address(ending, name, AUDIT)
     if AUDIT.entries[name].lists_runs:
         items = counted_items(study)
@@ -200,7 +193,6 @@ def audit_table(request: AppRequest, study: Study, name: str, ending: str) -> Ht
 
 @audit_page
 def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse:
-    """The whole audit as one document."""
     if ending not in FORMATS or ending == "csv":  # of which a file holds one table only
         raise Http404
     content = document(facts_of(request, study, in_file=True), ending)
@@ -209,7 +201,6 @@ def audit_report(request: AppRequest, study: Study, ending: str) -> HttpResponse
 
 @audit_page
 def audit_picture(request: AppRequest, study: Study, name: str) -> HttpResponse:
-    """One of the page's pictures as a file."""
     if name not in QUESTIONS:
         raise Http404
     facts = facts_of(request, study, in_file=True)
