@@ -44,7 +44,7 @@ READ_AT_ONCE = 300
 """Characters of an answer that stand in a row; the rest opens there."""
 
 
-def _column(
+def column(
     name: Any, td: str, th: str = "", *, is_labelled: bool = False, **options: Any
 ) -> tables.Column:
     """A column by the classes of its cells and its head; labelled cells name it on narrow pages."""
@@ -60,21 +60,21 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
 
     is_partial = True
 
-    chosen = _column(_("Select"), "fit choose", accessor="pk", orderable=False)
-    position = _column("#", "num fit desk", "num fit")
-    picture = _column(
+    chosen = column(_("Select"), "fit choose", accessor="pk", orderable=False)
+    position = column("#", "num fit desk", "num fit")
+    picture = column(
         _("last screenshot"), "fit desk", "unseen", accessor="last_picture", orderable=False
     )
-    goal = _column(_("goal"), "wide first whole", accessor="run__goal", empty_values=())
+    goal = column(_("goal"), "wide first whole", accessor="run__goal", empty_values=())
     task = tables.Column(verbose_name=_("task"), accessor="run__task__external_id")
-    cell = _column(_("cell"), "fit", "fit")
-    expected = _column(
+    cell = column(_("cell"), "fit", "fit")
+    expected = column(
         _("expected"), "answer whole", is_labelled=True, accessor="said_details", orderable=False
     )
-    answer = _column(
+    answer = column(
         _("given"), "answer whole", is_labelled=True, accessor="run__final_answer", empty_values=()
     )
-    decided = _column(
+    decided = column(
         _("decided by"),
         "decided whole",
         is_labelled=True,
@@ -82,7 +82,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         orderable=False,
         empty_values=(),
     )
-    causes = _column(_("causes"), "causes-told whole", accessor="tag_repair", empty_values=())
+    causes = column(_("causes"), "causes-told whole", accessor="tag_repair", empty_values=())
 
     class Meta:
         attrs = {"class": "table list"}
@@ -224,19 +224,19 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
 
     is_partial = True
 
-    position = _column("#", "num fit desk")
-    task = _column(
+    position = column("#", "num fit desk")
+    task = column(
         _("goal"), "wide first truncate", "wide", accessor="run__task__external_id", empty_values=()
     )
-    disagreement = _column(_("disagreement"), "num fit", "num fit", is_labelled=True)
-    why = _column(
+    disagreement = column(_("disagreement"), "num fit", "num fit", is_labelled=True)
+    why = column(
         _("answer, and what decided"),
         "answer",
         accessor="run__final_answer",
         empty_values=(),
         orderable=False,
     )
-    reference = _column(
+    reference = column(
         _("reference"), "voice reference", "voice", is_labelled=True, accessor="verdict__verdict"
     )
 

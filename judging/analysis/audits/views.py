@@ -34,6 +34,7 @@ from judging.analysis.audits.reports import (
     check_split,
     document,
 )
+from judging.analysis.audits.tables import column
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, as_picture, attached, check_address
 from judging.analysis.reports.writing import FORMATS
@@ -240,18 +241,13 @@ def listed_studies(user: User, studies: Sequence[Study]) -> list[ListedStudy]:
     ]
 
 
-def _count(words: Any) -> tables.Column:
-    td = {"class": "num", "data-label": words}
-    return tables.Column(verbose_name=words, attrs={"td": td, "th": {"class": "num"}})
-
-
 class AuditedTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """One `ListedStudy` a row."""
 
-    study = tables.Column(verbose_name=_("study"), attrs={"td": {"class": "first wide"}})
-    runs = _count(_("runs"))
-    counted = _count(_("with a reference verdict"))
-    disputed = _count(_("disputed"))
+    study = column(_("study"), "first wide")
+    runs = column(_("runs"), "num", "num", is_labelled=True)
+    counted = column(_("with a reference verdict"), "num", "num", is_labelled=True)
+    disputed = column(_("disputed"), "num", "num", is_labelled=True)
 
     class Meta:
         orderable = False

@@ -91,23 +91,17 @@ class Agreed(NamedTuple):
         return self.coefficient is Coefficient.RAW
 
 
+@dataclass
 class Pair:
     """Two annotators on the runs that both labelled."""
 
-    def __init__(
-        self,
-        annotators: tuple[str, str],
-        things: Sequence[Thing],
-        ratings: Sequence[tuple[str, str]],
-        figures: Sequence[Agreed],
-        categories: Sequence[str],
-    ) -> None:
-        self.first, self.second = annotators
-        self.runs = _runs(things)
-        self.figures = figures
-        self.table = Counter(ratings)
-        """Runs by (label of the first, label of the second)."""
-        self.categories = categories
+    first: str
+    second: str
+    runs: int
+    table: Counter[tuple[str, str]]
+    """Runs by (label of the first, label of the second)."""
+    figures: Sequence[Agreed]
+    categories: Sequence[str]
 
     @property
     def rows(self) -> list[tuple[str, list[int]]]:
@@ -163,7 +157,8 @@ class OnQuestion:
             else:  # Of two annotators the figures are those of all.
                 of_pair = self.figures
             if both:
-                yield Pair((first, second), both, labels, of_pair, self.question.categories)
+                categories = self.question.categories
+                yield Pair(first, second, _runs(both), Counter(labels), of_pair, categories)
 
     def _repeats(self, said: Said, again: Said) -> Iterable[Pair]:
         for name in _names(again):
@@ -174,8 +169,8 @@ class OnQuestion:
             ]
             labels = [(said[thing][name], again[thing][name]) for thing in twice]
             if twice:
-                figures = self._figures(twice, labels)
-                yield Pair((name, name), twice, labels, figures, self.question.categories)
+                figures, categories = self._figures(twice, labels), self.question.categories
+                yield Pair(name, name, _runs(twice), Counter(labels), figures, categories)
 
     def _figures(
         self,
