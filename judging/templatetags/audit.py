@@ -197,9 +197,7 @@ register.filter("share_ends", showing.percent_ends)
 @register.filter
 def points(value: Figure) -> str:
     """A difference of two shares in percentage points, with its sign; a dash for none."""
-    if isinstance(value, Undefined):
-        return showing.DASH
-    return showing.points_words(value)
+    return showing.DASH if isinstance(value, Undefined) else showing.points_words(value)
 
 
 @register.filter

@@ -146,7 +146,7 @@ class Population:
         return [(words[key], n) for key, n in sorted(self.origins.items()) if n]
 
 
-def items_of(study: Study, split: str = "") -> QuerySet[StudyItem]:
+def items_of(study: Study, split: str) -> QuerySet[StudyItem]:
     """The items of a study: of all its tasks, or of those in that split."""
     items = StudyItem.objects.filter(study=study)
     if "\0" in split:  # PostgreSQL refuses a question with a NUL in it, which no split has.
@@ -187,7 +187,7 @@ def listed_items(keys: Collection[int]) -> list[StudyItem]:
     return list(items.select_related("run__task").defer("run__record", "run__evidence"))
 
 
-def references_by_task(study: Study, split: str = "") -> dict[int, References]:
+def references_by_task(study: Study, split: str) -> dict[int, References]:
     """The counted runs of each task, in one query."""
     rows = (
         counted_items(study, split)

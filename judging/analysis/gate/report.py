@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from judging.analysis.experiments.sources import Source
@@ -35,18 +35,13 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The whole in one line, with its figures."""
+        """The whole in one line, with its figures: drop, interval and what is allowed in points."""
         made = self.decision
         word = "FAILED" if made.failed else "PASSED"
         how = " (strict)" if made.rule.strict and made.finding is Finding.WITHIN_NOISE else ""
-        return f"{word}{how}: {made.finding.label}. {self.figures}"
-
-    @property
-    def figures(self) -> str:
-        """Drop, interval and what is allowed, in points."""
-        made = self.decision
         low, high = points(made.interval.low), points(made.interval.high)
         return (
+            f"{word}{how}: {made.finding.label}. "
             f"{self.metric_name} {percent(made.means[0])} -> {percent(made.means[1])}, "
             f"a drop of {points(made.drop)} points "
             f"({100 * LEVEL:g} % interval {low} to {high}), "
@@ -138,11 +133,7 @@ def write_json(report: Report) -> str:
         "metric": made.metric.value,
         "k": made.k if made.metric is Metric.PASS_AT_K else None,
         "source": {"key": report.source.key, "name": report.source.name},
-        "rule": {
-            "max_drop": made.rule.max_drop,
-            "strict": made.rule.strict,
-            "max_missing": made.rule.max_missing,
-        },
+        "rule": asdict(made.rule),
         "baseline": _side(report.baseline, made.means[0]),
         "candidate": _side(report.candidate, made.means[1]),
         "drop": made.drop,

@@ -77,7 +77,7 @@ class StudySide:
 class TwoStudies:
     """Both studies, their pairs and their matrices; two queries, however many runs."""
 
-    def __init__(self, first: StudySide, second: StudySide, by: By | None = None) -> None:
+    def __init__(self, first: StudySide, second: StudySide, by: By | None) -> None:
         self.sides = (first, second)
         self._by = by
 
