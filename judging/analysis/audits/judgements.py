@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.explanations import Explanation
-from judging.analysis.audits.matrices import PASSED_BY_VERDICT
+from judging.analysis.audits.matrices import cell_under
 from judging.analysis.audits.population import FAILURE, SUCCESS, shown
 from judging.analysis.progress.sources import ticked_progress
 from judging.evaluators.milestones import StoredFinding, StoredRates, stored_progress
@@ -22,7 +22,6 @@ from judging.models import (
     ReferenceVerdict,
     StudyItem,
 )
-from judging.statistics.confusion import cell
 from judging.studies.access import AUDIT
 from judging.studies.blinding import items_with_open_labels
 from runs.catalogue.milestones.definitions import definitions_of
@@ -123,7 +122,7 @@ def cell_of(reference: str, verdict: str) -> str:
     """The cell of the confusion matrix as it is shown; empty where the reference is neither."""
     if reference not in (SUCCESS, FAILURE):
         return ""
-    return shown(cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict)))
+    return shown(cell_under(reference, verdict))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

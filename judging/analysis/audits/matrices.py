@@ -60,6 +60,11 @@ PASSED_BY_VERDICT: Mapping[str, bool | None] = {
 }
 
 
+def cell_under(reference: str, verdict: str | None) -> Cell:
+    """The cell of a run by its reference verdict, success or failure, and by an evaluator's."""
+    return cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict or ""))
+
+
 _WHY_NO_VERDICT = Case(When(verdict__in=PASSED_BY_VERDICT, then=Value("")), default=F("reason"))
 """Filtered by both, PostgreSQL takes reasons and missing verdicts for independent of each other,
 so expects few rows and looks each of them up.
@@ -156,7 +161,7 @@ class Audit:
             # Runs are passed as a list, not joined: the database answers from one index alone.
             said = Evaluation.objects.filter(run__in=runs, is_current=True)
             for (evaluator, verdict), n in tally(said, "evaluator", "verdict").items():
-                cells[evaluator][cell(reference == SUCCESS, PASSED_BY_VERDICT.get(verdict))] += n
+                cells[evaluator][cell_under(reference, verdict)] += n
         reasons: defaultdict[int, Counter[str]] = defaultdict(Counter)
         if any(not each.has_verdict for found in cells.values() for each in found):
             runs = counted.order_by().values("run")
@@ -262,8 +267,7 @@ class Audit:
         of = "run__evaluations"
         columns = (f"{of}__evaluator", f"{of}__verdict", "verdict__verdict", "run__task")
         for (evaluator, verdict, reference, task), n in tally(said, *columns).items():
-            passed = PASSED_BY_VERDICT.get(verdict)
-            counts[evaluator][task][cell(reference == SUCCESS, passed)] += n
+            counts[evaluator][task][cell_under(reference, verdict)] += n
         references = references_by_task(self.study, self.query.split)
         return {
             evaluator: Counter(matrix_of(tasks[task], found) for task, found in references.items())

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from judging.analysis.audits.explanations import decided_by
 from judging.analysis.audits.facts import GOAL, NUMBER, REFERENCE, RUN, SITE, TASK, AuditFacts
-from judging.analysis.audits.matrices import NOT_EVALUATED, PASSED_BY_VERDICT
-from judging.analysis.audits.population import SUCCESS, Shown, items_in_cells, shown
+from judging.analysis.audits.matrices import NOT_EVALUATED, cell_under
+from judging.analysis.audits.population import Shown, items_in_cells, shown
 from judging.analysis.audits.selection import SelectedItem, Selection, selected_items
 from judging.analysis.audits.verdict_sources import (
     STEPS,
@@ -25,7 +25,6 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.reports.columns import parted, plain
 from judging.analysis.reports.report import Column, Field, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
-from judging.statistics.confusion import cell
 
 BATCH = 500
 
@@ -76,11 +75,11 @@ def verdicts_on(
         found[item_id].labels[annotator] = success
     for row in _evaluations(by_run, sources, wanted):
         item = by_run[row["run"]]
-        said, succeeded = found[item.pk].said, item.verdict.verdict == SUCCESS
+        said, reference = found[item.pk].said, item.verdict.verdict
         for step in sources.steps.get(row["evaluator"], ()):
-            said[step.key] = _said(row[f"step_{step.step}"] or "", succeeded)
+            said[step.key] = _said(row[f"step_{step.step}"] or "", reference)
         said[str(row["evaluator"])] = _said(
-            row["verdict"], succeeded, reason=row["reason"], decided=decided_by(row["details"])
+            row["verdict"], reference, reason=row["reason"], decided=decided_by(row["details"])
         )
     silent = Said(cell=Shown.NONE, reason=NOT_EVALUATED)
     for verdicts in found.values():
@@ -105,9 +104,8 @@ def _evaluations(
     return cast("Iterable[dict[str, Any]]", found)
 
 
-def _said(verdict: str, succeeded: bool, **more: str) -> Said:
-    found = cell(succeeded, PASSED_BY_VERDICT.get(verdict))
-    return Said(verdict=verdict, cell=shown(found), **more)
+def _said(verdict: str, reference: str, **more: str) -> Said:
+    return Said(verdict=verdict, cell=shown(cell_under(reference, verdict)), **more)
 
 
 def verdicts(

@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.explanations import decided_by
-from judging.analysis.audits.matrices import PASSED_BY_VERDICT
-from judging.analysis.audits.population import SUCCESS, JudgedItem, Shown, items_in_cells, shown
+from judging.analysis.audits.matrices import cell_under
+from judging.analysis.audits.population import JudgedItem, Shown, items_in_cells, shown
 from judging.analysis.audits.what_if.settings import Setting
 from judging.evaluators.contract import Evaluator, Finding
 from judging.evaluators.matchers import MatcherEvaluator, OnPatchedTasks, TaskVersion
@@ -29,7 +29,7 @@ from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, LABELS, Rul
 from judging.evaluators.pipelines import Pipeline
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
-from judging.statistics.confusion import Cell, ConfusionMatrix, cell
+from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Share
 from runs.models import Run, Task
 
@@ -157,7 +157,8 @@ def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) 
     compared = Compared(most_seconds=most_seconds)
     for item, task in compared.over(study, setting):
         finding = preview.finding(item, task)
-        now, then = _cell(item, item.said_verdict or ""), _cell(item, finding.verdict)
+        reference = item.verdict.verdict
+        now, then = cell_under(reference, item.said_verdict), cell_under(reference, finding.verdict)
         compared.cells_now[now] += 1
         compared.cells_then[then] += 1
         if not then.has_verdict:
@@ -165,10 +166,6 @@ def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) 
         if (moved := change(now, then)) is not None:
             compared.flips.setdefault(moved, []).append(Flip(item, finding, now, then))
     return compared
-
-
-def _cell(item: JudgedItem, verdict: str) -> Cell:
-    return cell(item.verdict.verdict == SUCCESS, PASSED_BY_VERDICT.get(verdict))
 
 
 class Preview:
@@ -299,10 +296,11 @@ def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -
     found = Levers(most_seconds=most_seconds)
     for item, task in found.over(study, setting):
         recording.matcher, recording.consulted = as_set, frozenset()
-        here = _cell(item, preview.finding(item, task).verdict)
+        reference = item.verdict.verdict
+        here = cell_under(reference, preview.finding(item, task).verdict)
         for rule in recording.consulted:
             recording.matcher = replace(as_set, rules=as_set.rules ^ {rule})
-            there = _cell(item, preview.finding(item, task).verdict)
+            there = cell_under(reference, preview.finding(item, task).verdict)
             if (moved := change(here, there)) is not None:
                 changes.setdefault(rule, Counter())[moved] += 1
     found.levers = [
