@@ -108,22 +108,20 @@ class CausePanel:
         """Those without a tag last."""
         found = self.causes.by_cause.items()
         return [
-            *(self._bar(cause.label, n, f"cause.{cause}") for cause, n in found),
-            self._bar(_("untagged"), self.causes.untagged, UNTAGGED),
+            *(self._bar(cause.label, n, tag=f"cause.{cause}") for cause, n in found),
+            self._bar(_("untagged"), self.causes.untagged, tag=UNTAGGED),
         ]
 
     @property
     def by_repair(self) -> list[CauseBar]:
         found = self.causes.by_repair.items()
-        return [self._bar(repair.label, n, f"repair.{repair}") for repair, n in found]
+        return [self._bar(repair.label, n, tag=f"repair.{repair}") for repair, n in found]
 
     @property
     def by_decider(self) -> list[CauseBar]:
         """What decided most of them, as far as that is stored; the others in one last row."""
         shown, rest = self.deciders[:MOST_DECIDERS], self.deciders[MOST_DECIDERS:]
-        bars = [
-            self._bar(each.name, Counted(each.fn, each.fp), each.key, by="rule") for each in shown
-        ]
+        bars = [self._bar(each.name, Counted(each.fn, each.fp), rule=each.key) for each in shown]
         if rest:
             others = (sum(each.fn for each in rest), sum(each.fp for each in rest))
             bars.append(CauseBar(_("other"), *others, "", ""))
@@ -131,32 +129,28 @@ class CausePanel:
 
     @property
     def errors(self) -> CauseBar:
-        return self._bar(_("all errors"), self.causes.errors, "")
+        return self._bar(_("all errors"), self.causes.errors)
 
-    def _bar(
-        self, name: str | Promise, counted: Counted, value: str, *, by: str = "tag"
-    ) -> CauseBar:
-        def url(cell: Shown) -> str:
-            path = self.causes.audit.url(cell)
-            return f"{path}?{urlencode({by: value})}" if value or by == "rule" else path
-
-        return CauseBar(str(name), *counted, url(Shown.FN), url(Shown.FP))
+    def _bar(self, name: str | Promise, counted: Counted, **chosen: str) -> CauseBar:
+        query = f"?{urlencode(chosen)}" if chosen else ""
+        fn, fp = (f"{self.causes.audit.url(cell)}{query}" for cell in (Shown.FN, Shown.FP))
+        return CauseBar(str(name), *counted, fn, fp)
 
     @property
     def rates(self) -> list[tuple[Promise, Share, bool]]:
         """The success rates that say something: those of repairs that nobody asks for are left
         out. The last says whether it is a rate as it stands, not one that would be.
         """
-        rates, shown = self.causes.rates, dict(RATES)
-        repairs = [each for each in REPAIRABLE if self.causes.by_repair[each].fn]
-        if len(repairs) < len(REPAIRABLE):
-            del shown["fn_repaired"]
-        for repair in set(REPAIRABLE) - set(repairs):
-            del shown[repair.value]
+        rates = self.causes.rates
+        left_out = {each.value for each in REPAIRABLE if not self.causes.by_repair[each].fn}
+        if left_out:
+            left_out.add("fn_repaired")
         if rates.all_repaired == rates.fn_repaired:
-            del shown["all_repaired"]
+            left_out.add("all_repaired")
         return [
-            (name, getattr(rates, key), key in ("now", "reference")) for key, name in shown.items()
+            (name, getattr(rates, key), key in ("now", "reference"))
+            for key, name in RATES.items()
+            if key not in left_out
         ]
 
     @property

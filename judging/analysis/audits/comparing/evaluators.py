@@ -130,7 +130,7 @@ class Comparison:
     def __init__(self, study: Study, first: VerdictSource, second: VerdictSource) -> None:
         counts = joint_counts(study, [first, second], by=list(GROUPINGS))
         groups = {name: _groups(counts, name) for name in GROUPINGS}
-        self.first, self.second = first, second
+        self.study, self.first, self.second = study, first, second
         self.flips = flips_of(counts)
         self.matrices = (matrix_against_reference(counts, 0), matrix_against_reference(counts, 1))
         self.spent = (_spent(study, first), _spent(study, second))

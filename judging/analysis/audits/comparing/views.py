@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -126,7 +127,7 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
             for (words, error, *_cells), cell in zip(FLIPS.values(), flips, strict=True)
         ],
         "tables": [
-            (reference, cells, _rows(study, comparison, cells, of_reference))
+            (reference, cells, _rows(comparison, cells, of_reference))
             for reference, cells, of_reference in (
                 ("success", ON_SUCCESS, comparison.flips.on_success),
                 ("failure", ON_FAILURE, comparison.flips.on_failure),
@@ -140,12 +141,12 @@ def _page(facts: AuditFacts, first: VerdictSource, second: VerdictSource) -> dic
             for side in (first, second)
             if side.evaluator and (tasks := judged_tasks(side.evaluator))
         ],
-        "picture": _picture(study, comparison),
+        "picture": _picture(comparison),
     }
 
 
 def _rows(
-    study: Study, comparison: Comparison, cells: tuple[Shown, ...], flips: Mapping[Flip, int]
+    comparison: Comparison, cells: tuple[Shown, ...], flips: Counter[Flip]
 ) -> list[tuple[Shown, list[tuple[Cell, str]], int]]:
     """A cell under the first evaluator, its runs by cell under the second with what that means
     (same, better, worse, or empty), and all of its runs.
@@ -153,24 +154,20 @@ def _rows(
     return [
         (
             before,
-            [
-                (_flip(study, comparison, before, after, flips), _meaning(before, after))
-                for after in cells
-            ],
-            sum(flips.get((before, after), 0) for after in cells),
+            [(_flip(comparison, before, after, flips), _meaning(before, after)) for after in cells],
+            sum(flips[before, after] for after in cells),
         )
         for before in cells
     ]
 
 
-def _flip(
-    study: Study, comparison: Comparison, before: Shown, after: Shown, flips: Mapping[Flip, int]
-) -> Cell:
-    n = flips.get((before, after), 0)
+def _flip(comparison: Comparison, before: Shown, after: Shown, flips: Counter[Flip]) -> Cell:
+    n = flips[before, after]
     if before is after is Shown.NONE:
         # The fifth cell holds runs of both reference verdicts, so it alone cannot link.
         return Cell(n)
-    return in_cells(study, n, [(comparison.first, [before]), (comparison.second, [after])])
+    sides = [(comparison.first, [before]), (comparison.second, [after])]
+    return in_cells(comparison.study, n, sides)
 
 
 def _meaning(before: Shown, after: Shown) -> str:
@@ -181,11 +178,11 @@ def _meaning(before: Shown, after: Shown) -> str:
     return "better" if after in (Shown.TP, Shown.TN) else "worse"
 
 
-def _picture(study: Study, comparison: Comparison) -> SafeString:
+def _picture(comparison: Comparison) -> SafeString:
     sites = comparison.groups.get("site", ())[:MOST_GROUPS]
-    bars = [_bar(study, comparison, _("all runs"), comparison.flips, {})]
+    bars = [_bar(comparison, _("all runs"), comparison.flips, {})]
     bars += [
-        _bar(study, comparison, site.name or _("no site"), site.flips, {"site": site.name})
+        _bar(comparison, site.name or _("no site"), site.flips, {"site": site.name})
         for site in sites
     ]
     names = {"first": comparison.first.shown, "second": comparison.second.shown}
@@ -193,10 +190,8 @@ def _picture(study: Study, comparison: Comparison) -> SafeString:
     return flips_picture(bars, label=label)
 
 
-def _bar(
-    study: Study, comparison: Comparison, name: str, flips: Flips, groups: Mapping[str, str]
-) -> FlipsBar:
-    cells = flip_cells(study, comparison.first, comparison.second, flips, groups)
+def _bar(comparison: Comparison, name: str, flips: Flips, groups: Mapping[str, str]) -> FlipsBar:
+    cells = flip_cells(comparison.study, comparison.first, comparison.second, flips, groups)
     fixed_fn, new_fn, fixed_fp, new_fp = ((cell.value, cell.url) for cell in cells)
     repaired = {(REPAIRED, "fn"): fixed_fn, (REPAIRED, "fp"): fixed_fp}
     return FlipsBar(name, {**repaired, (NEW, "fn"): new_fn, (NEW, "fp"): new_fp})
