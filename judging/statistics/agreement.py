@@ -39,37 +39,21 @@ class Coefficient(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kinds:
-    """The different rows of labels, few among many runs, and which of them each run has."""
-
-    rows: Sequence[Sequence[Hashable | None]]
-    of_run: Indices
-
-    @classmethod
-    def of(cls, ratings: Ratings) -> _Kinds:
-        index: dict[tuple[Hashable | None, ...], int] = {}
-        of_run = [index.setdefault(tuple(row), len(index)) for row in ratings]
-        return cls(list(index), np.array(of_run, dtype=np.intp))
-
-
-@dataclass(frozen=True, slots=True)
 class _Sums:
-    """What a run of each kind adds to each sum, and the coefficient as a function of the sums."""
+    """What a run of each kind adds to each sum, which kind each run is of, and the coefficient as
+    a function of the sums.
+    """
 
-    kinds: _Kinds
     cells: Floats
+    of_run: Indices
     statistic: Statistic
 
-    @property
-    def whole(self) -> Floats:
-        """The sums over all runs, shape (1, cells)."""
-        counts = np.bincount(self.kinds.of_run, minlength=len(self.cells))
-        return np.asarray(counts[None, :] @ self.cells)
 
-    @property
-    def by_run(self) -> Floats:
-        """What each run adds, shape (runs, cells)."""
-        return np.asarray(self.cells[self.kinds.of_run])
+def _kinds(ratings: Ratings) -> tuple[Ratings, Indices]:
+    """The different rows of labels, few among many runs, and which of them each run has."""
+    index: dict[tuple[Hashable | None, ...], int] = {}
+    of_run = [index.setdefault(tuple(row), len(index)) for row in ratings]
+    return list(index), np.array(of_run, dtype=np.intp)
 
 
 def raw_agreement(ratings: Ratings) -> Figure:
@@ -150,14 +134,15 @@ def agreement_interval(
         sums = _ac1(ratings, categories)
     if isinstance(sums, Undefined):
         return sums
-    totals = totals_by_cluster(sums.by_run, clusters)
+    totals = totals_by_cluster(sums.cells[sums.of_run], clusters)
     return bootstrap_interval(totals, sums.statistic, seed=seed)
 
 
 def _figure(sums: _Sums | Undefined) -> Figure:
     if isinstance(sums, Undefined):
         return sums
-    value = float(sums.statistic(sums.whole)[0])
+    runs = np.bincount(sums.of_run, minlength=len(sums.cells))
+    value = float(sums.statistic(runs[None, :] @ sums.cells)[0])
     return Undefined(Reason.ONE_CLASS) if np.isnan(value) else value
 
 
@@ -182,30 +167,30 @@ def _agreeing(counts: Floats) -> tuple[Floats, Floats]:
 
 
 def _raw(ratings: Ratings) -> _Sums | Undefined:
-    kinds = _Kinds.of(ratings)
-    share, paired = _agreeing(_counts(kinds.rows)[0])
+    rows, of_run = _kinds(ratings)
+    share, paired = _agreeing(_counts(rows)[0])
     if not paired.any():
         return Undefined(Reason.NO_PAIRS)
-    return _Sums(kinds, np.column_stack([share, paired]), lambda s: divide(s[:, 0], s[:, 1]))
+    return _Sums(np.column_stack([share, paired]), of_run, lambda s: divide(s[:, 0], s[:, 1]))
 
 
 def _kappa(ratings: Ratings) -> _Sums | Undefined:
     """From the table of each pair of raters: runs by what the one said and what the other."""
-    kinds = _Kinds.of(ratings)
-    if len({len(row) for row in kinds.rows}) > 1:
+    rows, of_run = _kinds(ratings)
+    if len({len(row) for row in rows}) > 1:
         raise ValueError("kappa takes a column a rater")
-    labels = dict.fromkeys(label for row in kinds.rows for label in row if label is not None)
+    labels = dict.fromkeys(label for row in rows for label in row if label is not None)
     index = {label: place for place, label in enumerate(labels)}
     size = len(labels)
     pairs: dict[tuple[int, int], int] = {}
     given = []
-    for number, row in enumerate(kinds.rows):
+    for number, row in enumerate(rows):
         seen = [(rater, index[label]) for rater, label in enumerate(row) if label is not None]
         for (one, first), (other, second) in combinations(seen, 2):
             given.append((number, pairs.setdefault((one, other), len(pairs)), first, second))
     if not pairs:
         return Undefined(Reason.NO_PAIRS)
-    cells = np.zeros((len(kinds.rows), len(pairs), size, size))
+    cells = np.zeros((len(rows), len(pairs), size, size))
     for place in given:
         cells[place] = 1
 
@@ -218,12 +203,12 @@ def _kappa(ratings: Ratings) -> _Sums | Undefined:
         chance = np.nan_to_num(divide(products, runs)).sum(axis=1)
         return divide(agreeing - chance, runs.sum(axis=1) - chance)
 
-    return _Sums(kinds, cells.reshape(len(cells), -1), kappa)
+    return _Sums(cells.reshape(len(cells), -1), of_run, kappa)
 
 
 def _alpha(ratings: Ratings) -> _Sums | Undefined:
-    kinds = _Kinds.of(ratings)
-    counts, labels = _counts(kinds.rows)
+    rows, of_run = _kinds(ratings)
+    counts, labels = _counts(rows)
     given = counts.sum(axis=1)
     paired = given >= 2
     if not paired.any():
@@ -239,12 +224,12 @@ def _alpha(ratings: Ratings) -> _Sums | Undefined:
         expected = divide(whole**2 - (frequency**2).sum(axis=1), whole - 1)
         return 1 - divide(sums[:, size], expected)
 
-    return _Sums(kinds, np.column_stack([counts, disagreeing]), alpha)
+    return _Sums(np.column_stack([counts, disagreeing]), of_run, alpha)
 
 
 def _ac1(ratings: Ratings, categories: Sequence[Hashable] | None) -> _Sums | Undefined:
-    kinds = _Kinds.of(ratings)
-    counts, labels = _counts(kinds.rows)
+    rows, of_run = _kinds(ratings)
+    counts, labels = _counts(rows)
     if categories is not None and not set(labels) <= set(categories):
         raise ValueError("a label is none of the categories")
     share, paired = _agreeing(counts)
@@ -263,4 +248,4 @@ def _ac1(ratings: Ratings, categories: Sequence[Hashable] | None) -> _Sums | Und
         chance = (usual * (1 - usual)).sum(axis=1) / (size - 1)
         return divide(observed - chance, 1 - chance)
 
-    return _Sums(kinds, np.column_stack([share, paired, rated, shares]), ac1)
+    return _Sums(np.column_stack([share, paired, rated, shares]), of_run, ac1)

@@ -133,9 +133,7 @@ class AdjustedScore:
     interval: Interval | Undefined
 
 
-def adjusted(
-    tasks: Sequence[TaskProgress], *, k: int = 1, alpha: float = ALPHA, seed: int = 0
-) -> AdjustedScore:
+def adjusted(tasks: Sequence[TaskProgress], *, k: int = 1, alpha: float = ALPHA) -> AdjustedScore:
     """α·pass@k + (1 − α)·mean progress of failures, with a bootstrap interval by task.
 
     pass@k is averaged over tasks with k trials or more, progress over all failed runs. Where
@@ -156,7 +154,7 @@ def adjusted(
     if isinstance(value, Undefined):
         interval = value
     else:
-        interval = bootstrap_interval(_totals(tasks, k), lambda t: _scores(t, alpha), seed=seed)
+        interval = bootstrap_interval(_totals(tasks, k), lambda t: _scores(t, alpha), seed=0)
     return AdjustedScore(
         k=k,
         alpha=alpha,
