@@ -24,6 +24,7 @@ from runs.models.learning import HintLevel, HintRelatedness
 from runs.models.policies import body_of
 from webagent.llm.registry import is_stub
 from webagent.recovery.retry_policy import PolicyBody, RecoveryPolicy
+from webagent.trajectory.values import items, mapping
 
 PRODUCT, FILE = "product", "file"
 MARK = "D"
@@ -79,15 +80,12 @@ def _of_arms(sources: Sources) -> Iterator[Deviation]:
 def _differs(what: str, paper: object, ours: object) -> Iterator[Deviation]:
     """Where the paper says something and it is something else here."""
     if paper not in (None, "", ()) and _plain(paper) != _plain(ours):
-        yield Deviation(what=what, paper=str(paper), ours=_or_none(ours))
+        words = str(ours) if ours not in (None, "") else _("none")
+        yield Deviation(what=what, paper=str(paper), ours=words)
 
 
 def _plain(value: object) -> str:
     return " ".join(str(value).split()).casefold()
-
-
-def _or_none(value: object) -> str:
-    return str(value) if value not in (None, "") else _("none")
 
 
 def _agent(arm: Arm, runs: ArmRuns | str) -> Iterator[Deviation]:
@@ -185,9 +183,7 @@ def _chosen_tasks(arm: Arm, file: StudyFile) -> Iterator[Deviation]:
 
 def _knowledge(arm: Arm, runs: ArmRuns, sources: Sources) -> Iterator[Deviation]:
     """How much of its web knowledge the agent was told."""
-    had = runs.agent.config.get(KNOWLEDGE_KEY)
-    entries = had.get("entries") if isinstance(had, dict) else None
-    n = len(entries) if isinstance(entries, list) else 0
+    n = len(items(mapping(runs.agent.config.get(KNOWLEDGE_KEY)).get("entries")))
     yield from _differs(_("entries of web knowledge"), arm.paper.knowledge_entries, n)
     if not n:
         return
@@ -242,8 +238,7 @@ def _people(judging: Judging, study: Study) -> Iterator[Deviation]:
     """Annotators, runs, and those without a reference verdict."""
     labels = Label.objects.filter(item__study=study, is_repeat=False).order_by()
     annotators = labels.aggregate(n=Count("annotator", distinct=True))["n"]
-    items = StudyItem.objects.filter(study=study)
-    n = items.count()
+    n = StudyItem.objects.filter(study=study).count()
     yield from _differs(_("annotators"), judging.paper.annotators, annotators)
     yield from _differs(_("runs that were judged"), judging.paper.runs, n)
     settled = ReferenceVerdict.objects.filter(item__study=study).count()

@@ -182,11 +182,10 @@ def _rows(report: Report) -> Iterator[_Row]:
 
 
 def _fits(row: _Row, wanted: Mapping[str, Any]) -> bool:
-    return all(_alike(row.values[key], value) for key, value in wanted.items())
-
-
-def _alike(there: Value, wanted: object) -> bool:
-    return there == wanted or str(there) == str(wanted)
+    there = row.values
+    return all(
+        there[key] == value or str(there[key]) == str(value) for key, value in wanted.items()
+    )
 
 
 def _amount(row: _Row, key: str, report: Report, scale: float) -> Amount:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -38,29 +39,26 @@ SAME_STUDY = uuid.UUID("6f6d7e64-92a1-4f3a-9f1f-6a0f0c2f2b7d")
 """Under it, a study file and a part become a token: the same part is launched once."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Maker:
-    """Makes parts of one replication, as things are when it is asked for its sources.
-
-    Args:
-        folder: where the files lie that the study file names; None where they cannot be read.
-        is_told: whoever calls carries jobs and batches out, so that no worker is told.
+    """Makes parts of one replication, as things are when it is asked for its sources; `user`,
+    `folder` and `is_told` are those of the work.
     """
 
-    def __init__(
-        self, sources: Sources, *, user: User | None, folder: Path | None, is_told: bool
-    ) -> None:
-        self.sources, self.user, self.folder = sources, user, folder
-        self.file, self.replication = sources.file, sources.replication
-        self._is_told = is_told
+    sources: Sources
+    user: User | None
+    folder: Path | None
+    is_told: bool
 
-    def _token(self, part: str) -> UUID:
-        name = f"{self.replication.name} {self.file.work_hash} {part}"
-        return uuid.uuid5(SAME_STUDY, name)
+    @property
+    def replication(self) -> Replication:
+        return self.sources.replication
 
     def launch(self, group: Group) -> ReplicationPart:
-        planner = Planner(self.file, jobs_of(self.sources.parts), self.user)
+        planner = Planner(self.sources.file, jobs_of(self.sources.parts), self.user)
         plan = planner.plan(group, self._policy(group))
-        token = self._token(f"experiment {group.key}")
+        name = f"{self.replication.name} {self.sources.file.work_hash} experiment {group.key}"
+        token = uuid.uuid5(SAME_STUDY, name)
         if isinstance(plan, HintPlan):
             launched = launch_hint_experiment(plan=plan, token=token, user=self.user)
             agents = [plan.base]
@@ -107,7 +105,7 @@ class Maker:
                 then_summarise=learning.summarise,
                 max_cost=cost,
                 user=self.user,
-                is_told=self._is_told,
+                is_told=self.is_told,
             )
             return ReplicationPart(job=job)
         source = Source()
@@ -120,7 +118,7 @@ class Maker:
             verdict_rule=source.rule,
             max_cost=cost,
             user=self.user,
-            is_told=self._is_told,
+            is_told=self.is_told,
         )
         return ReplicationPart(job=job)
 
@@ -169,7 +167,7 @@ class Maker:
                 taxonomy=parse_lines("\n".join(judging.failure_causes)),
             ),
             guidelines=judging.guidelines,
-            description=self.file.paper.title,
+            description=self.sources.file.paper.title,
             created_by=self.user,
             seed=judging.seed,
             sample_size=judging.sample,
@@ -184,7 +182,7 @@ class Maker:
 
     def evaluate(self) -> None:
         studies = self.sources.studies
-        for key, judging in self.file.judging.items():
+        for key, judging in self.sources.file.judging.items():
             study = studies.get(key)
             for chosen in judging.evaluators if study else ():
                 evaluator, _model = evaluator_chosen(chosen)
@@ -200,7 +198,7 @@ class Maker:
                         study=study,
                         max_cost=cost,
                         user=self.user,
-                        notifies=not self._is_told,
+                        notifies=not self.is_told,
                     )
 
     def path(self, name: str) -> Path:

@@ -95,7 +95,7 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         _amounts("ours", _("here")),
         in_files("missing_because"),
         _amounts("difference", _("difference"), show=_show_difference),
-        text("deviations", _("deviations"), show=_on_one_line),
+        text("deviations", _("deviations"), show=lambda marks: Shown(marks.replace(" ", "\u00a0"))),
         in_files("report"),
         in_files("of"),
     ]
@@ -104,10 +104,6 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         rows=[_row(each, facts) for each in figures],
         notes=_notes(table, figures),
     )
-
-
-def _on_one_line(marks: str) -> Shown:
-    return Shown(marks.replace(" ", "\u00a0"))
 
 
 def _row(figure: Figure, facts: ReplicationFacts) -> list[Any]:

@@ -67,21 +67,18 @@ def link(replication: Replication, file: StudyFile) -> None:
     """Note which experiments and studies the file means by name: whatever they are called later."""
     experiments = {key: arm.experiment for key, arm in file.arms.items() if arm.experiment}
     studies = {key: each.study for key, each in file.judging.items() if each.study}
-    unlinked = replication.parts.exclude(kind=ReplicationPart.Kind.LEARNING)
     if replication.started_at is None:
+        unlinked = replication.parts.exclude(kind=ReplicationPart.Kind.LEARNING)
         unlinked.exclude(key__in={*experiments, *studies}).delete()
-    for row in Experiment.objects.filter(name__in=experiments.values()):
-        for key in (key for key, name in experiments.items() if name == row.name):
-            _have(replication, ReplicationPart.Kind.EXPERIMENT, key, experiment=row)
-    for study in Study.objects.filter(name__in=studies.values()):
-        for key in (key for key, name in studies.items() if name == study.name):
-            _have(replication, ReplicationPart.Kind.JUDGING, key, study=study)
-
-
-def _have(
-    replication: Replication, kind: ReplicationPart.Kind, key: str, **row: Experiment | Study
-) -> None:
-    replication.parts.update_or_create(kind=kind, key=key, defaults=row)
+    parts, kinds = replication.parts, ReplicationPart.Kind
+    found = Experiment.objects.in_bulk(set(experiments.values()), field_name="name")
+    for key, name in experiments.items():
+        if row := found.get(name):
+            parts.update_or_create(kind=kinds.EXPERIMENT, key=key, defaults={"experiment": row})
+    there = Study.objects.in_bulk(set(studies.values()), field_name="name")
+    for key, name in studies.items():
+        if study := there.get(name):
+            parts.update_or_create(kind=kinds.JUDGING, key=key, defaults={"study": study})
 
 
 def _new(file: StudyFile, said: dict[str, str], user: User | None) -> Replication:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -42,24 +43,17 @@ ACTIVE = (WorkState.QUEUED, WorkState.RUNNING)
 Make = Callable[[Maker], ReplicationPart]
 
 
+@dataclass(eq=False)
 class Work:
-    """The work of one replication. Each verb does what can be done now, and twice does nothing.
+    """The work of one replication. Each verb does what can be done now, and twice does nothing."""
 
-    Args:
-        folder: where the files lie that the study file names; None where they cannot be read.
-        is_told: whoever calls carries jobs and batches out, so that no worker is told.
-    """
-
-    def __init__(
-        self,
-        replication: Replication,
-        *,
-        user: User | None = None,
-        folder: Path | None = None,
-        is_told: bool = False,
-    ) -> None:
-        self.replication, self.user, self.folder = replication, user, folder
-        self._is_told = is_told
+    replication: Replication
+    _: KW_ONLY
+    user: User | None = None
+    folder: Path | None = None
+    """Where the files lie that the study file names; None where they cannot be read."""
+    is_told: bool = False
+    """Whoever calls carries jobs and batches out, so that no worker is told."""
 
     @cached_property
     def file(self) -> StudyFile:
@@ -72,7 +66,7 @@ class Work:
 
     @property
     def _maker(self) -> Maker:
-        return Maker(self.sources, user=self.user, folder=self.folder, is_told=self._is_told)
+        return Maker(sources=self.sources, user=self.user, folder=self.folder, is_told=self.is_told)
 
     def start_all(self) -> None:
         """Start every part whose time has come.
