@@ -7,9 +7,9 @@ known once those replies are there. They are kept like any other; evaluating the
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 
 from django.db import DatabaseError
@@ -42,10 +42,6 @@ class StillWaitingError(Exception):
     """The batch continues at the provider; the message is its id, by which it can be fetched."""
 
 
-Wait = Callable[[float], bool]
-"""Waits so many seconds; False if nobody wants to wait any longer."""
-
-
 @dataclass(slots=True)
 class Collected:
     """What came of the batches: replies kept, their cost in US dollars, requests that failed.
@@ -59,51 +55,42 @@ class Collected:
     failures: dict[str, ModelFailure] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class _Recorder:
     """A model that answers from the cache, and records what is not there."""
 
-    def __init__(self, entry: ModelEntry, replies: ReplyCache, failed: Iterable[str]) -> None:
-        self._entry = entry
-        self._replies = replies
-        self._failed = frozenset(failed)
-        self.missing: dict[str, Request] = {}
+    entry: ModelEntry
+    replies: ReplyCache
+    failed: Collection[str]
+    missing: dict[str, Request] = field(default_factory=dict)
 
     def complete(self, request: Request) -> Reply:
-        key = cache_key(request, self._entry)
-        kept = self._replies.get(key)
+        key = cache_key(request, self.entry)
+        kept = self.replies.get(key)
         if kept is not None:
             return kept
-        if key not in self._failed:
+        if key not in self.failed:
             self.missing[key] = request
         raise ModelFailure(FailureKind.NOT_CONFIGURED, "it is to be asked in a batch")
 
 
+@dataclass(slots=True)
 class BatchAsking:
     """One evaluator's questions about some runs.
 
-    Args:
-        make: the evaluator with this model before it.
-        wait: between two looks at a batch.
-        max_cost: what all batches together may cost, in US dollars.
+    `make`: the evaluator with this model before it. `wait`: between two looks at a batch; it waits
+    so many seconds, and is False if nobody wants to wait any longer. `max_cost`: what all batches
+    together may cost, in US dollars.
     """
 
-    def __init__(
-        self,
-        make: Callable[[LanguageModel], Evaluator],
-        entry: ModelEntry,
-        replies: ReplyCache,
-        *,
-        wait: Wait,
-        max_cost: Decimal | None = None,
-        tell: Callable[[str], object] = logger.info,
-    ) -> None:
-        self._make = make
-        self._entry = entry
-        self._replies = replies
-        self._wait = wait
-        self._max_cost = max_cost
-        self._tell = tell
-        self.collected = Collected()
+    make: Callable[[LanguageModel], Evaluator]
+    entry: ModelEntry
+    replies: ReplyCache
+    _: KW_ONLY
+    wait: Callable[[float], bool]
+    max_cost: Decimal | None
+    tell: Callable[[str], object]
+    collected: Collected = field(default_factory=Collected)
 
     def ask(self, runs: Callable[[], Iterator[Run]], *, batch_id: str = "") -> Collected:
         """Ask for every reply that is not cached; what failed is left to be asked singly.
@@ -116,7 +103,7 @@ class BatchAsking:
             WorkRefusedError: the next batch could cost more than is left.
             ModelFailure: the provider takes no batch, or took it and failed.
         """
-        with closing(batch_desk(self._entry)) as desk:
+        with closing(batch_desk(self.entry)) as desk:
             if batch_id:
                 self._fetch(desk, batch_id)
             for _ in range(MOST_ROUNDS):
@@ -125,13 +112,13 @@ class BatchAsking:
                     break
                 self._check_cost(missing)
                 batch_id = desk.submit(list(missing.values()))
-                self._tell(f"{len(missing)} requests handed in as batch {batch_id}")
+                self.tell(f"{len(missing)} requests handed in as batch {batch_id}")
                 self._fetch(desk, batch_id)
         return self.collected
 
     def _missing(self, runs: Iterator[Run]) -> dict[str, Request]:
-        noting = _Recorder(self._entry, self._replies, self.collected.failures)
-        evaluator = self._make(noting)
+        noting = _Recorder(self.entry, self.replies, self.collected.failures)
+        evaluator = self.make(noting)
         for run in runs:
             try:
                 evaluator.evaluate(run)
@@ -143,13 +130,13 @@ class BatchAsking:
         return noting.missing
 
     def _check_cost(self, missing: dict[str, Request]) -> None:
-        if self._max_cost is None:
+        if self.max_cost is None:
             return
-        most = most_cost_of_batch(list(missing.values()), self._entry)
-        if most is None or self.collected.cost + most > self._max_cost:
+        most = most_cost_of_batch(list(missing.values()), self.entry)
+        if most is None or self.collected.cost + most > self.max_cost:
             raise WorkRefusedError(
                 f"the next {len(missing)} requests may cost up to ${most or 0:.4f}, which does not"
-                f" fit into ${self._max_cost}: a batch cannot be stopped at a limit. Ask about"
+                f" fit into ${self.max_cost}: a batch cannot be stopped at a limit. Ask about"
                 " fewer runs, or raise the limit"
             )
 
@@ -167,7 +154,7 @@ class BatchAsking:
                     )
                 if progress.state is BatchState.ENDED:
                     break
-            if not self._wait(POLL_S):
+            if not self.wait(POLL_S):
                 raise StillWaitingError(batch_id)
         for key, outcome in desk.collect(batch_id):
             self._keep(key, outcome)
@@ -177,7 +164,7 @@ class BatchAsking:
         if isinstance(outcome, ModelFailure):
             collected.failures[key] = outcome
             return
-        self._replies.put(key, outcome)
+        self.replies.put(key, outcome)
         collected.n_replies += 1
         if outcome.cost is None:
             collected.n_unpriced += 1

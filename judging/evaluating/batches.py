@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -32,23 +32,21 @@ from webagent.llm.interface import LanguageModel, Reply, Usage
 from webagent.llm.registry import ModelEntry
 
 
+@dataclass(frozen=True, slots=True)
 class StoredReplies:
     """Replies by key, shared by all threads and workers.
 
-    Of two that come for the same key at the same time the later one stays; both were paid.
-
-    Args:
-        since: replies from before that are not used, so that models are asked again.
+    Of two that come for the same key at the same time the later one stays; both were paid. Those
+    from before `since` are not used, so that models are asked again.
     """
 
-    def __init__(self, since: datetime | None = None) -> None:
-        self._since = since
+    since: datetime | None = None
 
     def get(self, key: str) -> Reply | None:
         """The reply as it was put, or None."""
         found = JudgeReply.objects.filter(pk=key)
-        if self._since is not None:
-            found = found.filter(created_at__gte=self._since)
+        if self.since is not None:
+            found = found.filter(created_at__gte=self.since)
         stored = retry_write(found.values_list("reply", flat=True).first)
         return None if stored is None else _reply(stored)
 
@@ -135,11 +133,11 @@ class _BatchWorker(Worker[EvaluationBatch, Run, Evaluation]):
         batch = self.work
         for row in done:
             row.batch = batch
-        tally = store_evaluations(done, batch.evaluator, again=Again(batch.again))
+        made = store_evaluations(done, batch.evaluator, again=Again(batch.again))
         batch.items.filter(run__in=[row.run_id for row in done]).update(is_done=True)
         counts = {
-            f"n_{verdict}": getattr(batch, f"n_{verdict}") + tally.verdicts[verdict]
+            f"n_{verdict}": getattr(batch, f"n_{verdict}") + made[verdict]
             for verdict in Evaluation.Verdict.values
         }
-        counts["n_already"] = batch.n_already + tally.already
+        counts["n_already"] = batch.n_already + len(done) - made.total()
         return counts | {"n_done": sum(counts.values())}

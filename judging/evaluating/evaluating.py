@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from time import perf_counter
 from uuid import UUID
 
@@ -31,18 +30,6 @@ BATCH = 200
 BROKE = gettext_noop("the evaluator broke on this run")
 
 Again = EvaluationBatch.Again
-
-
-@dataclass(slots=True)
-class Tally:
-    """How many runs were evaluated, with what result, and how many had an evaluation already."""
-
-    verdicts: Counter[str] = field(default_factory=Counter)
-    already: int = 0
-
-    @property
-    def made(self) -> int:
-        return self.verdicts.total()
 
 
 def logged_name(version: EvaluatorVersion) -> str:
@@ -113,8 +100,12 @@ def evaluate_study(study: Study, evaluator: Evaluator) -> EvaluatorVersion:
     return version
 
 
-def evaluate_runs(runs: Iterable[Run], evaluator: Evaluator, version: EvaluatorVersion) -> Tally:
-    """Evaluate and store in one transaction; a run that has an evaluation keeps that."""
+def evaluate_runs(
+    runs: Iterable[Run], evaluator: Evaluator, version: EvaluatorVersion
+) -> Counter[str]:
+    """Evaluate and store in one transaction; a run that has an evaluation keeps that. How many are
+    new, by verdict.
+    """
     given = list(runs)
     ready = having_read(evaluator, given)
     rows = [evaluation_of(run, ready, version) for run in given]
@@ -160,10 +151,11 @@ def evaluation_of(run: Run, evaluator: Evaluator, version: EvaluatorVersion) -> 
 
 def store_evaluations(
     rows: Sequence[Evaluation], version: EvaluatorVersion, *, again: Again
-) -> Tally:
+) -> Counter[str]:
     """Store them as the current ones. Call it in a transaction; doing so twice changes nothing.
 
-    Unless `again` asks for it, a run that has an evaluation keeps that one.
+    Unless `again` asks for it, a run that has an evaluation keeps that one. How many are new, by
+    verdict.
     """
     ours = [row.pk for row in rows]
     if again != Again.NEVER:
@@ -172,8 +164,7 @@ def store_evaluations(
     Evaluation.objects.bulk_create(rows, ignore_conflicts=True)
     # Which rows a conflict kept out is only known by looking.
     stored = Evaluation.objects.filter(pk__in=ours)
-    verdicts = Counter(stored.values_list("verdict", flat=True))
-    return Tally(verdicts=verdicts, already=len(rows) - verdicts.total())
+    return Counter(stored.values_list("verdict", flat=True))
 
 
 def _is_answer(version: EvaluatorVersion) -> Q:

@@ -30,6 +30,7 @@ from runs.models import Run
 from webagent.llm.budget import Budget
 from webagent.llm.client import Client
 from webagent.llm.interface import FailureKind
+from webagent.trajectory.values import items
 
 
 @dataclass(slots=True)
@@ -216,7 +217,4 @@ def _error_kind(finding: Finding) -> str:
 
 
 def _stages(finding: Finding) -> list[dict[str, object]]:
-    stages = finding.details.get("stages")
-    return (
-        [stage for stage in stages if isinstance(stage, dict)] if isinstance(stages, list) else []
-    )
+    return [stage for stage in items(finding.details.get("stages")) if isinstance(stage, dict)]

@@ -133,7 +133,7 @@ def _evaluate_missing(
     for evaluator, version in evaluators:
         missing = [run for run in runs if (run.pk, version.pk) not in evaluated]
         if missing := [run for run in missing if evaluator.applies_to(run)]:
-            made += evaluate_runs(missing, evaluator, version).made
+            made += evaluate_runs(missing, evaluator, version).total()
     return made
 
 

@@ -92,20 +92,17 @@ def _started(request: AppRequest, batches: list[EvaluationBatch]) -> HttpRespons
 @may_audit
 def batch_list(request: AppRequest) -> HttpResponse:
     """All batches, live: what runs, what waits, what came of the last ones."""
-    return render(request, "judging/evaluating/batch_list.html", _listed(request))
-
-
-def _listed(request: AppRequest) -> dict[str, Any]:
     found = batches_shown_to(request.user)
     if (study := read_number(request.GET.get("study", ""))) is not None:
         found = found.filter(study=study)
     page = BoundedPaginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return {
+    context = {
         "page": page,
         "table": BatchTable(batch_rows(page.object_list, request.user)),
         "moves": any(batch.is_active for batch in page.object_list),
         "query": request.GET.urlencode(),
     }
+    return render(request, "judging/evaluating/batch_list.html", context)
 
 
 @require_safe
@@ -113,14 +110,11 @@ def _listed(request: AppRequest) -> dict[str, Any]:
 @may_audit
 def batch_detail(request: AppRequest, batch_id: UUID) -> HttpResponse:
     """One batch, live: how far it is, what it costs, and what went wrong on which runs."""
-    return render(request, "judging/evaluating/batch_detail.html", _batch(request, batch_id))
-
-
-def _batch(request: AppRequest, batch_id: UUID) -> dict[str, Any]:
     batch = get_object_or_404(batches_shown_to(request.user), pk=batch_id)
     [row] = batch_rows([batch], request.user)
     form = ResumeForm(work=batch) if row.progress.needs_budget and row.can_resume else None
-    return {"batch": batch, "row": row, "errors": _errors(batch), "resume_form": form}
+    context = {"batch": batch, "row": row, "errors": _errors(batch), "resume_form": form}
+    return render(request, "judging/evaluating/batch_detail.html", context)
 
 
 @require_POST
