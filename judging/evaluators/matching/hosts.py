@@ -66,11 +66,6 @@ def loopback(netloc: str) -> str:
     return f"{host}:{port}" if port else host
 
 
-def public_netlocs() -> frozenset[str]:
-    """Hosts of the public names: real sites, where no run of a deployment can end."""
-    return frozenset(urlsplit(name).netloc for names in PUBLIC_NAMES.values() for name in names)
-
-
 def canonical_url(url: str, aliases: HostAliases) -> tuple[str, str, str]:
     """Host, path and query of a URL with every name of a site replaced by its first one.
 
@@ -100,5 +95,9 @@ def canonical_url(url: str, aliases: HostAliases) -> tuple[str, str, str]:
 
 
 def is_stand_in(netloc: str) -> bool:
-    """Whether a host is only a name that stands for a deployment's: public or the annotators'."""
-    return netloc.partition(":")[0] == ANNOTATORS_HOST or netloc in public_netlocs()
+    """Whether a host is only a name that stands for a deployment's: public or the annotators'.
+
+    Public names are of real sites, where no run of a deployment can end.
+    """
+    public = {urlsplit(name).netloc for names in PUBLIC_NAMES.values() for name in names}
+    return netloc.partition(":")[0] == ANNOTATORS_HOST or netloc in public

@@ -14,11 +14,11 @@ from webagent.environment.placeholders import placeholders
 LONGEST_SHOWN = 2000
 
 
-def excerpt(text: str, limit: int = LONGEST_SHOWN) -> str:
+def excerpt(text: str) -> str:
     """The text itself, or its beginning with a note of how much there was."""
-    if len(text) <= limit:
+    if len(text) <= LONGEST_SHOWN:
         return text
-    return f"{text[:limit]}… ({len(text)} characters)"
+    return f"{text[:LONGEST_SHOWN]}… ({len(text)} characters)"
 
 
 class Verdict(StrEnum):

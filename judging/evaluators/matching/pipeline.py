@@ -74,19 +74,15 @@ def combine(
     Of a judge that has nothing to say of the task, the matcher's own verdict stands, if it has
     one; a judge without a verdict leaves none.
     """
+    if answered is None and matched.verdict is Verdict.NEEDS_JUDGE:
+        return no_verdict("needs a judge", matched.checks, matched.judge_calls)
     if answered is None:
-        return _without_judge(matched)
+        return matched
     if answered.verdict is Verdict.NOT_APPLICABLE and matched.verdict is Verdict.FAILED:
         return matched
     if answered.verdict not in (Verdict.PASSED, Verdict.FAILED):
         return no_verdict(answered.reason or "the judge came to no verdict", matched.checks)
     return settle([*_replaced(matched.checks, asked), _judge_check(answered)], ())
-
-
-def _without_judge(matched: MatchEvaluation) -> MatchEvaluation:
-    if matched.verdict is Verdict.NEEDS_JUDGE:
-        return no_verdict("needs a judge", matched.checks, matched.judge_calls)
-    return matched
 
 
 def _replaced(checks: Sequence[Check], asked: AskJudge) -> list[Check]:
@@ -112,7 +108,8 @@ def _judge_check(answered: JudgeAnswer) -> Check:
     )
 
 
-NAMES = (StrictMatcher.name, RepairedMatcher.name)
+MATCHERS = {each.name: each for each in (StrictMatcher, RepairedMatcher)}
+NAMES = tuple(MATCHERS)
 
 
 def build_matcher(name: str, config: Mapping[str, object] | None = None) -> Matcher:
@@ -121,8 +118,6 @@ def build_matcher(name: str, config: Mapping[str, object] | None = None) -> Matc
     Raises:
         ValueError: no matcher has that name, or the configuration is not one of its own.
     """
-    if name == StrictMatcher.name:
-        return StrictMatcher.from_config(config or {})
-    if name == RepairedMatcher.name:
-        return RepairedMatcher.from_config(config or {})
-    raise ValueError(f"no matcher is called {name}; there are {', '.join(NAMES)}")
+    if name not in MATCHERS:
+        raise ValueError(f"no matcher is called {name}; there are {', '.join(NAMES)}")
+    return MATCHERS[name].from_config(config or {})

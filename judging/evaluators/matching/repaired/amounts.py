@@ -53,11 +53,6 @@ class Numeral:
     numbered: bool = False
     """Names a page, step or row instead of saying how many."""
 
-    @property
-    def digits(self) -> str:
-        """The literal's digits, leading zeros included."""
-        return re.sub(r"\D", "", self.literal)
-
 
 @lru_cache(maxsize=32)
 def numerals(text: str) -> tuple[Numeral, ...]:
@@ -150,7 +145,7 @@ def _is_range(head: str, after: str) -> bool:
     )
 
 
-_UNITS = {
+ONES = {
     word: value
     for value, word in enumerate(
         re.findall(
@@ -160,13 +155,13 @@ _UNITS = {
         )
     )
 }
-_TENS = {
+TENS = {
     word: 10 * value
     for value, word in enumerate(
         ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
     )
 }
-_WORD = "|".join(sorted([*_UNITS, *_TENS, "hundred", "thousand"], key=len, reverse=True))
+_WORD = "|".join(sorted([*ONES, *TENS, "hundred", "thousand"], key=len, reverse=True))
 _WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]+(?:and\s+)?)(?:{_WORD}))*\b")
 
 
@@ -176,10 +171,10 @@ def number_words(text: str) -> list[tuple[int, int, int]]:
     for match in _WORDS.finditer(text):
         total = current = 0
         for word in re.findall(r"[a-z]+", match[0]):
-            if word in _UNITS:
-                current += _UNITS[word]
-            elif word in _TENS:
-                current += _TENS[word]
+            if word in ONES:
+                current += ONES[word]
+            elif word in TENS:
+                current += TENS[word]
             elif word == "hundred":
                 current = (current or 1) * 100
             elif word == "thousand":

@@ -128,11 +128,6 @@ class _Review:
     def _is_too_long(self, *references: str) -> bool:
         return any(len(text) > LONGEST_ANSWER for text in (self.answer, *references))
 
-    @property
-    def references(self) -> Mapping[str, object]:
-        references = (self.task.evaluation or {}).get("reference_answers")
-        return references if isinstance(references, Mapping) else {}
-
     def review(self, published: MatchEvaluation) -> tuple[list[Check], list[JudgeCall]]:
         """All checks again, and the judge calls that are still needed."""
         checks: list[Check] = []
@@ -174,7 +169,8 @@ class _Review:
         )
 
     def _includes(self) -> list[str]:
-        listed = self.references.get("must_include")
+        references = (self.task.evaluation or {}).get("reference_answers")
+        listed = references.get("must_include") if isinstance(references, Mapping) else None
         return [str(item) for item in listed] if isinstance(listed, list) else []
 
     def _answer_check(self, check: Check) -> Check:

@@ -255,13 +255,10 @@ def _labelled_mentions(
         ]
         rest = rest[: min(others, default=len(rest))]
         values = _plain_mentions(value, rest, question, rules)
-        if values and not (values[0].number and _other_number_first(rest, values[0])):
+        # With another number before it, the value is not what the label has.
+        if values and not (values[0].number and re.search(r"\d", rest[: values[0].start])):
             found.append(Mention(name.start, name.end + values[0].end))
     return found
-
-
-def _other_number_first(text: str, value: Mention) -> bool:
-    return re.search(r"\d", text[: value.start]) is not None
 
 
 def is_checkable(reference: str) -> bool:

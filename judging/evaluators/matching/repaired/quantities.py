@@ -161,17 +161,16 @@ _DAY_PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Day(Quantity):
-    """A calendar day, fully written."""
+class Dated(Quantity):
+    """A calendar day, or year and month without a day."""
 
-    day: date
+    when: date | tuple[int, int]
 
     def says(self, reference: Self) -> bool:
-        """The same day."""
-        return self.day == reference.day
+        return self.when == reference.when
 
 
-def days(text: str) -> Iterator[Day]:
+def days(text: str) -> Iterator[Dated]:
     """Calendar days with a year in a lower-case text; 5/3/23 is the third of May, 31/5/2023 too
     can only be one day.
     """
@@ -183,7 +182,7 @@ def days(text: str) -> Iterator[Day]:
                 day = date(year, number, int(match["d"]))
             except ValueError:
                 continue
-            yield Day(match.start(), match.end(), day)
+            yield Dated(match.start(), match.end(), day)
 
 
 def _month_number(written: str) -> int:
@@ -199,23 +198,12 @@ _MONTH_PATTERNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Month(Quantity):
-    """A month of a year, without a day."""
-
-    year: int
-    month: int
-
-    def says(self, reference: Self) -> bool:
-        """The same month of the same year."""
-        return (self.year, self.month) == (reference.year, reference.month)
-
-
-def months(text: str) -> Iterator[Month]:
+def months(text: str) -> Iterator[Dated]:
     """Months with a year in a lower-case text, those of whole days left out."""
     for pattern in _MONTH_PATTERNS:
         for match in pattern.finditer(text):
-            yield Month(match.start(), match.end(), int(match["y"]), _month_number(match["m"]))
+            month = int(match["y"]), _month_number(match["m"])
+            yield Dated(match.start(), match.end(), month)
 
 
 _DEGREES = re.compile(

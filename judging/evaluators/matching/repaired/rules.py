@@ -191,8 +191,6 @@ REJECTING = frozenset(
 )
 """Rules that reject what the published evaluator takes; the others accept what it rejects."""
 
-_ORDER = {rule: index for index, rule in enumerate(Rule)}
-
 
 class Rules:
     """The rules in force, remembering which were asked about while a verdict was found."""
@@ -223,9 +221,9 @@ def decisive_rules(
         return ()
     turning = {rule for rule in recorder.consulted if (rule in REJECTING) == strict} & enabled
     kept = turning | {rule for rule in enabled if (rule in REJECTING) != strict}
-    for rule in sorted(turning, key=_ORDER.__getitem__, reverse=True):
+    for rule in reversed([each for each in Rule if each in turning]):
         if verdict_under(Rules(kept - {rule})) != strict:
             kept.discard(rule)
     tried = kept & set(recorder.consulted)
-    decisive = [rule for rule in tried if verdict_under(Rules(kept - {rule})) == strict]
-    return tuple(sorted(decisive, key=_ORDER.__getitem__))
+    in_order = [rule for rule in Rule if rule in tried]
+    return tuple(rule for rule in in_order if verdict_under(Rules(kept - {rule})) == strict)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from judging.evaluators.matching.repaired.amounts import ONES, TENS
+
 DURATION = re.compile(
     r"(?:(?P<hours>\d+)\s*h(?:ours?|rs?)?)?\s*(?:(?P<minutes>\d+)\s*min(?:ute)?s?)?\.?",
     re.IGNORECASE,
@@ -35,12 +37,7 @@ STATES = {
     "West Virginia": "WV",
 }
 """Of the north-east, which the benchmark's map holds, with the letters on their envelopes."""
-_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SMALL = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    "nineteen",
-)
+_WORDS = {number: word for word, number in {**ONES, **TENS}.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +96,11 @@ def of_number(text: str) -> Iterator[Spelling]:
 def in_words(number: int) -> str:
     """English words for a whole number from 0 to 999."""
     hundreds, rest = divmod(number, 100)
-    words = [f"{_SMALL[hundreds]} hundred"] if hundreds else []
-    if rest or not hundreds:
-        tens, ones = divmod(rest, 10)
-        below = _SMALL[rest] if rest < 20 else "-".join(filter(None, (_TENS[tens], _SMALL[ones])))
-        words.append(below.removesuffix("-zero"))
+    words = [f"{_WORDS[hundreds]} hundred"] if hundreds else []
+    if rest in _WORDS and (rest or not hundreds):
+        words.append(_WORDS[rest])
+    elif rest:
+        words.append(f"{_WORDS[rest - rest % 10]}-{_WORDS[rest % 10]}")
     return " ".join(words)
 
 
