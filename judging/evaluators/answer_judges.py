@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from django.conf import settings as site
@@ -14,6 +14,7 @@ from judging.evaluators.contract import (
     AskingEvaluator,
     Finding,
     ModelEvaluator,
+    OwnJudge,
     finding_of,
     without_outcome,
 )
@@ -54,8 +55,7 @@ class _NothingToJudge(Exception):
         self.finding = finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _AnswerEvaluator(ModelEvaluator):
+class _AnswerEvaluator(ModelEvaluator[OwnJudge]):
     """Judges the answer alone: what else the task's specification compares is left to matchers and
     pipelines, and named in the details.
     """
@@ -74,7 +74,6 @@ class _AnswerEvaluator(ModelEvaluator):
         return finding_of(judged, _checks(question, judged, other_parts(run.task.spec or {})))
 
     def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most, if everything is asked."""
         try:
             return tokens_of(self.requests(_question(run), run))
         except _NothingToJudge:
@@ -89,14 +88,11 @@ class _AnswerEvaluator(ModelEvaluator):
         """What it is asked, without repair attempts. Raises _NothingToJudge."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStageEvaluator(_AnswerEvaluator):
+class TwoStageEvaluator(_AnswerEvaluator[TwoStageJudge]):
     """`two-stage-judge`: the same meaning as the reference answer, or else its key information."""
 
     name: ClassVar[str] = TWO_STAGE
     judge_type: ClassVar[type[TwoStageJudge]] = TwoStageJudge
-
-    judge: TwoStageJudge
 
     def judged(self, question: Question, run: Run) -> Judged:
         return self.judge.judge(self._with_actions(question, run))
@@ -111,14 +107,11 @@ class TwoStageEvaluator(_AnswerEvaluator):
         return replace(question, actions=tuple(reversed(last)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SingleStageEvaluator(_AnswerEvaluator):
+class SingleStageEvaluator(_AnswerEvaluator[SingleStageJudge]):
     """`single-stage-judge`: correct or not, as the published evaluator asks it."""
 
     name: ClassVar[str] = SINGLE_STAGE
     judge_type: ClassVar[type[SingleStageJudge]] = SingleStageJudge
-
-    judge: SingleStageJudge
 
     def judged(self, question: Question, run: Run) -> Judged:
         return self.judge.judge(self._calls(question, run))

@@ -6,7 +6,7 @@ from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from django.utils.translation import gettext_noop
 
@@ -16,6 +16,8 @@ from judging.evaluators.matching.outcome import EvaluatorIdentity, Verdict
 from judging.models import Evaluation, EvaluatorVersion
 from runs.models import Run, Task
 from webagent.llm.interface import FailureKind, LanguageModel
+
+OwnJudge = TypeVar("OwnJudge", bound=Judge[Any])
 
 RUN_ENDED_IN_ERROR = gettext_noop("the run ended in an error")
 RUN_INCOMPLETE = gettext_noop("the run is incomplete")
@@ -91,26 +93,27 @@ class AskingEvaluator(Evaluator, Protocol):
     """An evaluator that asks a language model."""
 
     def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most; (0, 0) where no model is asked."""
+        """Input tokens, roughly, and output tokens at most, if all is asked; (0, 0) if nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelEvaluator(ABC):
+class ModelEvaluator(ABC, Generic[OwnJudge]):
     """What evaluators that ask a language model share: how they are configured and identified."""
 
     name: ClassVar[str]
     version: ClassVar[str] = "1"
     kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.JUDGE
-    judge_type: ClassVar[type[Judge]]
+    judge_type: ClassVar[type[Judge[Any]]]
 
-    judge: Judge
+    judge: OwnJudge
 
     @classmethod
     def make(cls, *, language_model: LanguageModel, **config: object) -> Self:
         """The judge so configured. Raises ValueError for settings it does not know."""
         settings = cls.judge_type.settings_type.model_validate(config)
-        return cls(judge=cls.judge_type(language_model=language_model, settings=settings))
+        judge = cls.judge_type(language_model=language_model, settings=settings)
+        return cls(judge=cast("OwnJudge", judge))
 
     @property
     def identity(self) -> EvaluatorIdentity:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
@@ -66,9 +66,6 @@ class DetectorSettings:
             raise ValueError("a repetition needs a block of 1 and 2 repeats at least")
         if not 0 < self.failed_share <= 1:
             raise ValueError("failed_share lies above 0 and not above 1")
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,15 +142,14 @@ def detect(run: RunSeen, settings: DetectorSettings | None = None) -> list[Found
         is_agents = run.error_origin == ErrorOrigin.AGENT
         found = Found(mode=Mode.ENVIRONMENT, rule=Rule.NOT_THE_AGENTS_ERROR)
         return [] if is_agents else [found]
-    by_mode = {each.mode: each for each in reversed(list(_all(run, settings)))}
+    all_found = [
+        *_repetitive(run, settings),
+        *_early_stop(run),
+        *_invalid_action(run, settings),
+        *_limit(run),
+    ]
+    by_mode = {each.mode: each for each in reversed(all_found)}
     return [by_mode[mode] for mode in Mode if mode in by_mode]
-
-
-def _all(run: RunSeen, settings: DetectorSettings) -> Iterator[Found]:
-    yield from _repetitive(run, settings)
-    yield from _early_stop(run)
-    yield from _invalid_action(run, settings)
-    yield from _limit(run)
 
 
 def _repetitive(run: RunSeen, settings: DetectorSettings) -> Iterator[Found]:

@@ -7,7 +7,7 @@ stands in `details["failure_modes"]`, an object by mode, and `details["side"]`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 from uuid import UUID
 
@@ -54,7 +54,7 @@ class MechanicalFailureModes:
             name=self.name,
             kind=EvaluatorVersion.Kind.MODES.value,
             version=VERSION,
-            config=self.settings.as_json(),
+            config=asdict(self.settings),
         )
 
     def having_read(self, runs: Sequence[Run]) -> MechanicalFailureModes:
@@ -76,15 +76,12 @@ class MechanicalFailureModes:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureJudgeEvaluator(WholeRunEvaluator):
+class FailureJudgeEvaluator(WholeRunEvaluator[FailureJudge]):
     """`failure-judge`: asks a model once what went wrong in a run."""
 
     name: ClassVar[str] = "failure-judge"
     kind: ClassVar[EvaluatorVersion.Kind] = EvaluatorVersion.Kind.MODES
     judge_type: ClassVar[type[FailureJudge]] = FailureJudge
-
-    judge: FailureJudge
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
         found = self.judge.judge(trajectory)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings as site
 
@@ -39,6 +39,8 @@ from webagent.llm.interface import Request
 from webagent.trajectory.actions import ActionKind, action_kind
 from webagent.trajectory.images import ImageError
 from webagent.trajectory.records import ActionRecord
+
+OwnRunJudge = TypeVar("OwnRunJudge", bound=RunJudge[Any])
 
 MOST_COMPARED = 200
 """Pictures that are compared to find where the page changed; of longer runs, spread evenly."""
@@ -132,11 +134,8 @@ def _small(blob: Blob) -> bytes:
         return b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WholeRunEvaluator(ModelEvaluator):
+class WholeRunEvaluator(ModelEvaluator[OwnRunJudge]):
     """What they share. Runs that did not end by themselves, or took no step, are not judged."""
-
-    judge: RunJudge
 
     def applies_to(self, run: Run) -> bool:
         return run.n_steps > 0
@@ -151,7 +150,6 @@ class WholeRunEvaluator(ModelEvaluator):
         return self.found(run, trajectory, shown)
 
     def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most."""
         if not run.n_steps or self.unasked(run) is not None:
             return 0, 0
         return tokens_of(self.requests(run, trajectory_of(run, self.judge.settings)))
@@ -169,8 +167,7 @@ class WholeRunEvaluator(ModelEvaluator):
         return self.judge.requests(trajectory)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneJudgeEvaluator(WholeRunEvaluator):
+class MilestoneJudgeEvaluator(WholeRunEvaluator[MilestoneJudge]):
     """Asks a model once about all milestones of a run. Passes where all held at the end.
 
     Its score is the highest progress of the run, in [0, 1].
@@ -178,8 +175,6 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator):
 
     name: ClassVar[str] = JUDGED
     judge_type: ClassVar[type[MilestoneJudge]] = MilestoneJudge
-
-    judge: MilestoneJudge
 
     def applies_to(self, run: Run) -> bool:
         return run.n_steps > 0 and run.task.milestones.in_force().exists()
@@ -203,14 +198,11 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator):
         return self.judge.requests(trajectory, self.judge.texts_of(definitions_of(run.task)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryJudgeEvaluator(WholeRunEvaluator):
+class TrajectoryJudgeEvaluator(WholeRunEvaluator[TrajectoryJudge]):
     """Asks a model about the whole run; needs no reference answer."""
 
     name: ClassVar[str] = "trajectory-judge"
     judge_type: ClassVar[type[TrajectoryJudge]] = TrajectoryJudge
-
-    judge: TrajectoryJudge
 
     def found(self, run: Run, trajectory: Trajectory, shown: Mapping[str, object]) -> Finding:
         return finding_of(self.judge.judge(trajectory), more=shown)

@@ -24,6 +24,7 @@ from webagent.trajectory.values import field_errors
 LONGEST_REPLY = 50_000
 
 Value = TypeVar("Value")
+Settings = TypeVar("Settings", bound=JudgeSettings)
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -112,13 +113,13 @@ class FencedRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
+class Judge(Generic[Settings]):
     """A model, and how it is asked. Equal questions are equal requests."""
 
     settings_type: ClassVar[type[JudgeSettings]]
 
     language_model: LanguageModel
-    settings: JudgeSettings
+    settings: Settings
 
     def prompt(self, file: str) -> Prompt:
         """The prompt of that name, in the version that is set."""

@@ -96,15 +96,12 @@ class MilestoneSettings(ShownSettings):
     family: ClassVar[str] = "milestones"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneJudge(RunJudge):
+class MilestoneJudge(RunJudge[MilestoneSettings]):
     """Asks one question about all milestones of a run."""
 
     settings_type: ClassVar[type[MilestoneSettings]] = MilestoneSettings
     stage: ClassVar[StageName] = StageName.MILESTONES
     form: ClassVar[type[StrictForm]] = _MilestonesReply
-
-    settings: MilestoneSettings
 
     def judge(self, trajectory: Trajectory, milestones: Sequence[Definition]) -> MilestonesJudged:
         """The findings, what is out of order left out, and the progress that they make.
@@ -219,13 +216,10 @@ class ProposalSettings(ShownSettings):
     most_runs: int = Field(default=3, ge=0, le=10)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MilestoneProposer(Judge):
+class MilestoneProposer(Judge[ProposalSettings]):
     """Asks one question about a task and its successful runs, without pictures."""
 
     settings_type: ClassVar[type[ProposalSettings]] = ProposalSettings
-
-    settings: ProposalSettings
 
     def propose(self, task: str, runs: Sequence[Trajectory]) -> Proposed:
         """The proposals in the order in which they are usually reached."""

@@ -78,11 +78,6 @@ def with_pictures(before: str, pictures: Sequence[Picture], after: str) -> Messa
     return Message("user", tuple(parts))
 
 
-def indices_shown(trajectory: Trajectory, settings: ShownSettings) -> set[int]:
-    """The numbers of the steps that are listed."""
-    return {step.index for step in shown_steps(trajectory.steps, settings.most_steps)}
-
-
 def shown_steps(steps: Sequence[StepShown], most: int) -> list[StepShown]:
     """All steps, or the first and last of them, half each."""
     if len(steps) <= most:

@@ -11,7 +11,7 @@ and how replies are read; the prompts are our own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -90,13 +90,10 @@ class SingleStageSettings(JudgeSettings):
     max_tokens: int = Field(default=768, ge=16)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SingleStageJudge(Judge):
+class SingleStageJudge(Judge[SingleStageSettings]):
     """Answers the judge calls of matchers, one question each."""
 
     settings_type: ClassVar[type[SingleStageSettings]] = SingleStageSettings
-
-    settings: SingleStageSettings
 
     @property
     def is_strict(self) -> bool:

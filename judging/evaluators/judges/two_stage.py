@@ -9,7 +9,6 @@ The idea is that of WebArena Mod (2026); the prompts are our own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -106,13 +105,10 @@ class TwoStageSettings(JudgeSettings):
         return stages
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoStageJudge(Judge):
+class TwoStageJudge(Judge[TwoStageSettings]):
     """Asks a model in two stages."""
 
     settings_type: ClassVar[type[TwoStageSettings]] = TwoStageSettings
-
-    settings: TwoStageSettings
 
     def judge(self, question: Question) -> Judged:
         """The verdict; an answer without any text fails unasked."""
@@ -141,7 +137,8 @@ class TwoStageJudge(Judge):
             "answer": question.answer,
         }
         if question.actions:
-            texts["actions"] = _numbered(question.actions)
+            numbered = enumerate(question.actions, 1)
+            texts["actions"] = "\n".join(f"{number}. {action}" for number, action in numbered)
         fenced = fence(texts, longest=self.settings.longest_text)
         actions = ""
         if question.actions:
@@ -179,7 +176,3 @@ def _read(name: StageName, text: str, reference: Reference) -> _Form:
         if holds != (form.verdict == "included"):
             raise InvalidReplyError("verdict does not agree with items and contradicted")
     return form
-
-
-def _numbered(lines: Sequence[str]) -> str:
-    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import WithJsonSchema
 
@@ -30,7 +30,7 @@ from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import (
     ShownSettings,
     Trajectory,
-    indices_shown,
+    shown_steps,
     texts_of,
     with_pictures,
 )
@@ -38,15 +38,14 @@ from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import Request
 from webagent.trajectory.verdict_records import Mode, Side
 
+Shown = TypeVar("Shown", bound=ShownSettings)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunJudge(Judge):
+
+class RunJudge(Judge[Shown]):
     """Asks one question about a whole run."""
 
     stage: ClassVar[StageName]
     form: ClassVar[type[StrictForm]]
-
-    settings: ShownSettings
 
     def answer(
         self,
@@ -60,7 +59,8 @@ class RunJudge(Judge):
             read: as in `asking.ask`, given the numbers of the steps that are listed.
             more: texts beside those of the run, fenced in like them.
         """
-        known = indices_shown(trajectory, self.settings)
+        listed = shown_steps(trajectory.steps, self.settings.most_steps)
+        known = {step.index for step in listed}
         asked = self.asked(trajectory, more)
         return self.ask_form(asked, lambda text: read(text, known), name=self.stage)
 
@@ -109,15 +109,12 @@ class TrajectorySettings(ShownSettings):
     side_effects_fail: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryJudge(RunJudge):
+class TrajectoryJudge(RunJudge[TrajectorySettings]):
     """Asks whether a run did what its task asked."""
 
     settings_type: ClassVar[type[TrajectorySettings]] = TrajectorySettings
     stage: ClassVar[StageName] = StageName.TRAJECTORY
     form: ClassVar[type[StrictForm]] = _TrajectoryReply
-
-    settings: TrajectorySettings
 
     def judge(self, trajectory: Trajectory) -> Judged:
         """Passed if no criterion is "no" and none is "unclear"; undecided if one is unclear.
@@ -239,15 +236,12 @@ class FailureSettings(ShownSettings):
     show_thoughts: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureJudge(RunJudge):
+class FailureJudge(RunJudge[FailureSettings]):
     """Asks what went wrong in a run."""
 
     settings_type: ClassVar[type[FailureSettings]] = FailureSettings
     stage: ClassVar[StageName] = StageName.FAILURES
     form: ClassVar[type[StrictForm]] = _FailuresReply
-
-    settings: FailureSettings
 
     def judge(self, trajectory: Trajectory) -> FailuresJudged:
         """The modes and the side; none of either where nothing went wrong."""
