@@ -8,7 +8,7 @@ percent, `details["milestones_hash"]` which milestones they were: others make it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar
 from uuid import UUID
@@ -110,8 +110,6 @@ def progress_score(finding: Finding, progress: Progress) -> Finding:
 
 def stored_progress(details: object) -> StoredProgress | None:
     """The progress in an evaluation's details; None where they hold none that can be read."""
-    if not isinstance(details, Mapping):
-        return None
     try:
         return StoredProgress.model_validate(details)
     except ValidationError:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -44,6 +44,7 @@ from judging.models import Evaluation, EvaluatorVersion
 from judging.models.evaluations import SETTLED
 from runs.models import Run, Task
 from webagent.llm.interface import LanguageModel
+from webagent.trajectory.values import items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,6 @@ class Pipeline:
         return _finding(combine(matched, _answered(second), self.asked), first, second, self)
 
     def estimate(self, run: Run) -> tuple[int, int]:
-        """Input tokens, roughly, and output tokens at most; (0, 0) where no model is asked."""
         if without_outcome(run) is not None:
             return 0, 0
         judged = with_task(run, judged_task(run, self.tasks))
@@ -181,20 +181,17 @@ def _step(evaluator: Evaluator) -> dict[str, object]:
 def _matched(finding: Finding) -> MatchEvaluation:
     """What a matcher found, as it is stored with an evaluation."""
     waits = finding.verdict == Evaluation.Verdict.ERROR and finding.reason == NEEDS_JUDGE
-    stored = finding.details.get("checks", [])
-    checks = [_check(check) for check in stored] if isinstance(stored, list) else []
     return MatchEvaluation(
         verdict=Verdict.NEEDS_JUDGE if waits else Verdict(finding.verdict.value),
         score=finding.score,
-        checks=tuple(checks),
+        checks=tuple(_check(each) for each in items(finding.details.get("checks"))),
         error=finding.reason or None,
     )
 
 
 def _answered(finding: Finding) -> JudgeAnswer:
     """A judgement, with the texts compared, where its details hold them."""
-    compared = finding.details.get("checks")
-    first = compared[0] if isinstance(compared, list) and compared else {}
+    first: Mapping[str, Any] = next(iter(items(finding.details.get("checks"))), {})
     return JudgeAnswer(
         verdict=Verdict(finding.verdict.value),
         reason=finding.reason,
@@ -203,17 +200,9 @@ def _answered(finding: Finding) -> JudgeAnswer:
     )
 
 
-def _check(stored: Mapping[str, object]) -> Check:
-    rules = stored.get("rules")
-    return Check(
-        name=str(stored["name"]),
-        verdict=CheckVerdict(str(stored["verdict"])),
-        expected=str(stored.get("expected", "")),
-        actual=str(stored.get("actual", "")),
-        normalised=str(stored.get("normalised", "")),
-        message=str(stored.get("message", "")),
-        rules=tuple(map(str, rules)) if isinstance(rules, list) else (),
-    )
+def _check(stored: Mapping[str, Any]) -> Check:
+    typed = {"verdict": CheckVerdict(stored["verdict"]), "rules": tuple(stored["rules"])}
+    return Check(**{**stored, **typed})
 
 
 def _finding(

@@ -6,7 +6,7 @@ had passed, there is no verdict, and it says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matching.outcome import EvaluatorIdentity
 from judging.models import Evaluation
 from runs.models import Run
+from webagent.trajectory.values import items, mapping
 
 NOT_ASKED = gettext_noop("the judge was not asked about this run")
 STAGE_NOT_ASKED = gettext_noop("this stage of the judge was not asked about this run")
@@ -41,27 +42,20 @@ def read_replies(details: object, verdict: str, task_id: int | None) -> Replies 
     Args:
         verdict: the whole evaluation's, which is the judge's own where there are no parts.
     """
-    known = details if isinstance(details, dict) else {}
-    stages = _stages(known.get("stages"))
-    parts = known.get("parts")
+    stages = _stages(details)
+    parts = mapping(details).get("parts")
     if isinstance(parts, list):
         if len(parts) < 2 or not isinstance(parts[-1], dict):
             return None
         verdict = str(parts[-1].get("verdict"))
-        stages = stages or _stages(_inner(parts[-1]).get("stages"))
+        stages = stages or _stages(parts[-1].get("details"))
     return Replies(verdict=verdict, stages=stages, task_id=task_id)
 
 
-def _inner(part: Mapping[str, object]) -> Mapping[str, object]:
-    details = part.get("details")
-    return details if isinstance(details, dict) else {}
-
-
-def _stages(stored: object) -> dict[str, str]:
-    listed: Iterable[object] = stored if isinstance(stored, list) else ()
+def _stages(details: object) -> dict[str, str]:
     return {
         str(stage.get("name")): str(stage.get("verdict"))
-        for stage in listed
+        for stage in items(mapping(details).get("stages"))
         if isinstance(stage, dict)
     }
 

@@ -33,6 +33,7 @@ from judging.evaluators.matching.outcome import (
 )
 from judging.evaluators.matching.pipeline import NAMES, build_matcher
 from judging.evaluators.matching.specification import SpecificationError, mapping, text
+from runs.exports.services import replacing
 from webagent.environment.placeholders import checked_hosts, parse_hosts, resolve, resolve_text
 
 LONGEST_LINE = 32 * 1024 * 1024
@@ -206,13 +207,8 @@ def _writing(name: str) -> Iterator[TextIO]:
     if name == "-":
         yield sys.stdout
         return
-    target = Path(name)
-    part = target.with_name(f".{target.name}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
+        with replacing(Path(name)) as part, part.open("w", encoding="utf-8") as file:
             yield file
-        part.replace(target)
     except OSError as error:
         raise CommandError(f"{name}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
