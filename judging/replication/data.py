@@ -84,8 +84,8 @@ def import_splits(path: Path, study: Study) -> None:
 
 
 @transaction.atomic
-def import_causes(path: Path, study: Study, user: User | None) -> int:
-    """Tag errors of evaluators as a file says, all of its rows or none; how many tags are new.
+def import_causes(path: Path, study: Study, user: User | None) -> None:
+    """Tag errors of evaluators as a file says, all of its rows or none.
 
     Columns: task, evaluator, causes (between semicolons or commas), repair; note and by if given.
 
@@ -93,7 +93,6 @@ def import_causes(path: Path, study: Study, user: User | None) -> int:
         StudyFileError: a row names no error of that evaluator, or a cause that there is not.
     """
     places = Places()
-    n = 0
     for line, row in _rows(path, CAUSE_COLUMNS):
         evaluator = _evaluator(path, line, study, row["evaluator"])
         errors = items_in_cells(study, evaluator, [Shown.FN, Shown.FP])
@@ -101,15 +100,13 @@ def import_causes(path: Path, study: Study, user: User | None) -> int:
         if not items:
             words = _("no error of %(evaluator)s") % {"evaluator": row["evaluator"]}
             raise StudyFileError(path.name, f"line {line}, task", words)
-        tagged = tag_errors(
+        tag_errors(
             user=user or places.person(row.get("by") or TAGGED_BY),
             study=study,
             evaluator=evaluator,
             item_ids=list(items),
             tagging=_tagging(path, line, row),
         )
-        n += tagged.changed
-    return n
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

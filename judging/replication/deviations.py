@@ -53,7 +53,9 @@ class Deviation:
 
 def deviations_of(sources: Sources) -> list[Deviation]:
     """All of them: arms first, then what is judged, then what the file states."""
-    found = [*_of_arms(sources), *_of_judgings(sources), *_stated(sources.file)]
+    found = [*_of_arms(sources), *_of_judgings(sources)]
+    for stated in sources.file.deviations:
+        found.append(Deviation(what=stated.text, about=stated.about, found_by=FILE))
     return [
         replace(each, mark=f"{MARK}{number}") for number, each in enumerate(_joined(found), start=1)
     ]
@@ -277,8 +279,3 @@ def _judge(judging: Judging, version: EvaluatorVersion) -> Iterator[Deviation]:
         "version": version.version,
     }
     yield Deviation(what=_("wording of prompts"), paper=_("the paper's own"), ours=ours)
-
-
-def _stated(file: StudyFile) -> Iterator[Deviation]:
-    for each in file.deviations:
-        yield Deviation(what=each.text, about=each.about, found_by=FILE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +16,7 @@ from judging.analysis.reports.report import Column, Report, Value
 from judging.analysis.reports.showing import Shown
 from judging.evaluating.services import estimate_batch
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.registry import REGISTRY, Unasked
+from judging.evaluators.registry import REGISTRY, Unasked, model_asked_by
 from judging.models import StudyItem
 from judging.replication.planning import Group, NotYetError, Planner, groups_of, jobs_of
 from judging.replication.sources import Kind, Sources
@@ -53,7 +52,8 @@ class PlanLine:
 
 def plan(sources: Sources) -> Report:
     """One row a part of the work: what it takes before anything is asked of a model."""
-    lines = plan_lines(sources)
+    experiments = list(_experiments(sources))
+    lines = [*experiments, *_learning(sources), *_judging(sources, experiments)]
     known = [line.n for line in lines if line.kind == Kind.EXPERIMENT and line.n is not None]
     notes = []
     if known:
@@ -93,12 +93,6 @@ def _show_cost(line: PlanLine) -> Shown:
     if line.is_free:
         return Shown(_("none"), _("asks no model"))
     return Shown(_("unknown") if line.cost is None else money(line.cost))
-
-
-def plan_lines(sources: Sources) -> list[PlanLine]:
-    """Experiments, what is learned, and what is judged, in this order. Nothing is stored."""
-    experiments = list(_experiments(sources))
-    return [*experiments, *_learning(sources), *_judging(sources, experiments)]
 
 
 def _experiments(sources: Sources) -> Iterator[PlanLine]:
@@ -231,40 +225,34 @@ def _evaluations(key: str, chosen: EvaluatorChoice, sources: Sources) -> PlanLin
     words = _("evaluated by %(evaluator)s") % {"evaluator": chosen.name}
     line = PlanLine(kind=Kind.JUDGING, key=key, words=words)
     try:
-        evaluator, model = evaluator_chosen(chosen)
+        evaluator = evaluator_chosen(chosen)
         study = sources.studies.get(key)
         if study is None:
             waits = _("waits for these runs")
-            return replace(line, is_free=not model, waits=waits)
+            return replace(line, is_free=not model_asked_by(evaluator), waits=waits)
         found = estimate_batch(evaluator, study=study)
     except (StudyFileError, ModelUnavailableError) as why:
         return replace(line, problem=str(why))
-    cost = Decimal(0) if not found.asks_model else found.cost
     return replace(
         line,
         n=found.n_runs,
-        cost=None if cost is None else float(cost),
+        cost=None if found.cost is None else float(found.cost),
         is_free=not found.asks_model,
     )
 
 
-def evaluator_chosen(chosen: EvaluatorChoice) -> tuple[Evaluator, str]:
-    """The evaluator, and the model that it asks; empty where it asks none.
-
-    Raises:
-        StudyFileError: there is none of the name, or the settings do not fit it.
-    """
+def evaluator_chosen(chosen: EvaluatorChoice) -> Evaluator:
+    """Raises StudyFileError where there is none of the name, or the settings do not fit it."""
     entry = REGISTRY.get(chosen.name)
     if entry is None:
         raise StudyFileError(chosen.name, "", f"no such evaluator; there are {', '.join(REGISTRY)}")
     given: dict[str, Any] = dict(chosen.settings)
-    model = ""
     if entry.asks_model:
         model = chosen.model or settings.ENV.JUDGE_MODEL or ""
         if not model:
             raise StudyFileError(chosen.name, "model", "name one, or set JUDGE_MODEL")
         given |= {"model": model, "language_model": Unasked()}
     try:
-        return entry.make(**given), model
+        return entry.make(**given)
     except (TypeError, ValueError, KeyError) as error:
         raise StudyFileError(chosen.name, "settings", str(error)) from None

@@ -185,7 +185,7 @@ class Maker:
         for key, judging in self.sources.file.judging.items():
             study = studies.get(key)
             for chosen in judging.evaluators if study else ():
-                evaluator, _model = evaluator_chosen(chosen)
+                evaluator = evaluator_chosen(chosen)
                 version = version_of(evaluator)
                 there = EvaluationBatch.objects.filter(study=study, evaluator=version)
                 ended_short = there.filter(state__in=EvaluationBatch.State.stopped()).exists()

@@ -293,18 +293,14 @@ def is_readable(content: str) -> bool:
     return True
 
 
-def study_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file, once TOML is read."""
-    return {
+def study_schema_text() -> str:
+    """The JSON Schema of a study file, once TOML is read, as in `docs/schema/study-1.json`."""
+    schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **StudyFile.model_json_schema(),
         "title": FORMAT,
     }
-
-
-def study_schema_text() -> str:
-    """The schema as it stands in `docs/schema/study-1.json`."""
-    return json.dumps(study_schema(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -64,16 +64,13 @@ def _arms(sources: Sources) -> Iterator[list[Value]]:
     for key, runs in sources.arms.items():
         if isinstance(runs, ArmRuns):
             of = _("arm %(arm)s") % {"arm": key}
-            yield [of, _("agent"), str(runs.agent)]
-            yield [of, _("model"), runs.agent.model or _("none")]
-            yield [of, _("SHA-256 of the configuration"), _configuration(runs)]
-
-
-def _configuration(runs: ArmRuns) -> str:
-    """The same wherever the same agent acted, whatever else is known of its models there."""
-    agent = runs.agent
-    said = {"name": agent.name, "version": agent.version, "config": agent.config}
-    return hashlib.sha256(hashed_json(said)).hexdigest()
+            agent = runs.agent
+            yield [of, _("agent"), str(agent)]
+            yield [of, _("model"), agent.model or _("none")]
+            # The same wherever the same agent acted, whatever else is known of its models there.
+            said = {"name": agent.name, "version": agent.version, "config": agent.config}
+            digest = hashlib.sha256(hashed_json(said)).hexdigest()
+            yield [of, _("SHA-256 of the configuration"), digest]
 
 
 def _experiment(experiment: Experiment, sources: Sources) -> Iterator[list[Value]]:
