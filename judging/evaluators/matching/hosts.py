@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 HostAliases = tuple[tuple[str, ...], ...]
 """Groups of base URLs that name one site each, the deployment's own first."""
 
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 ANNOTATORS_HOST = "metis.lti.cs.cmu.edu"
 """Where the annotators' own instance ran; no other deployment can show this name."""
 
@@ -77,9 +78,7 @@ def canonical_url(url: str, aliases: HostAliases) -> tuple[str, str, str]:
     """
     parts = urlsplit(url if "://" in url else f"http://{url}")
     netloc = loopback(parts.netloc.rpartition("@")[2].lower())
-    for scheme, port in (("http", ":80"), ("https", ":443")):
-        if parts.scheme == scheme:
-            netloc = netloc.removesuffix(port)
+    netloc = netloc.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
     path = parts.path.rstrip("/")
     for group in aliases:
         for name in group:

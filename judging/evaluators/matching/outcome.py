@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -165,16 +165,7 @@ class EvaluatorIdentity:
     def config_hash(self) -> str:
         """SHA-256 (hex) of the identity's canonical JSON: equal for equal evaluators only."""
         canonical = json.dumps(
-            {
-                "name": self.name,
-                "kind": self.kind,
-                "version": self.version,
-                "config": dict(self.config),
-            },
-            sort_keys=True,
-            separators=(",", ":"),
-            ensure_ascii=False,
-            allow_nan=False,
+            asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
         )
         return hashlib.sha256(canonical.encode()).hexdigest()
 

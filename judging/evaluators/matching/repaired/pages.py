@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from judging.evaluators.matching import strict
-from judging.evaluators.matching.hosts import USUAL_ALIASES, HostAliases, canonical_url, is_stand_in
+from judging.evaluators.matching.hosts import (
+    DEFAULT_PORTS,
+    USUAL_ALIASES,
+    HostAliases,
+    canonical_url,
+    is_stand_in,
+)
 from judging.evaluators.matching.repaired import quantities as q
 from judging.evaluators.matching.repaired.amounts import read_amount
 from judging.evaluators.matching.repaired.rules import Rule, Rules
@@ -120,7 +126,7 @@ def _read(url: str, rules: Rules) -> _Address:
     if rules.allow(Rule.URL_HOST_CASE):
         host = host.lower()
     if rules.allow(Rule.URL_DEFAULT_PORT):
-        host = host.removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, "\0"))
+        host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
     if rules.allow(Rule.URL_SLASH_BEFORE_QUERY):
         path = path.rstrip("/")
     if rules.allow(Rule.URL_DOUBLE_SLASHES):
@@ -170,7 +176,7 @@ def _plain_host(url: str) -> str:
     """The host without what other rules look after: user name, case, default port."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2].lower()
-    return host.removesuffix({"http": ":80", "https": ":443"}.get(parts.scheme, "\0"))
+    return host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
 
 
 def _leads_to(reference: _Address, page: _Address, rules: Rules) -> bool:

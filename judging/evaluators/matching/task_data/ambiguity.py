@@ -87,13 +87,10 @@ def find_ambiguities(tasks: Iterable[AskedTask]) -> list[Ambiguity]:
     Linear in the tasks' texts; of a specification that is malformed nothing is said.
     """
     asked = [task for task in tasks if _is_readable(task.spec)]
-    forms = {task.id: found for task in asked if (found := _form_of(task)) is not None}
-    refusals = {found.task: found for found in _refusals(asked)}
-    return [
-        _joined(forms.get(task.id), refusals.get(task.id))
-        for task in asked
-        if task.id in forms or task.id in refusals
-    ]
+    found: defaultdict[str, list[Ambiguity]] = defaultdict(list)
+    for each in (*filter(None, map(_form_of, asked)), *_refusals(asked)):
+        found[each.task].append(each)
+    return [_joined(found[task.id]) for task in asked if task.id in found]
 
 
 def sentence(goal: str, words: str) -> str:
@@ -304,16 +301,12 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(ids[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _joined(form: Ambiguity | None, refusal: Ambiguity | None) -> Ambiguity:
-    if form is None or refusal is None:
-        found = form or refusal
-        assert found is not None  # noqa: S101 (mypy; one of both is there)
-        return found
-    return replace(
-        form,
-        rule=f"{form.rule}+{refusal.rule}",
-        why=f"{form.why} {refusal.why}",
-        words=f"{form.words} {refusal.words}",
+def _joined(found: Sequence[Ambiguity]) -> Ambiguity:
+    return Ambiguity(
+        task=found[0].task,
+        rule="+".join(each.rule for each in found),
+        why=" ".join(each.why for each in found),
+        words=" ".join(each.words for each in found),
     )
 
 
