@@ -66,7 +66,8 @@ def evaluate_missing_runs(*, limit_s: float) -> int:
     """
     ends, made = time.monotonic() + limit_s, 0
     evaluators = [(each, version_of(each)) for each in predefined_evaluators()]
-    patrol = _patrol()
+    under_way = EvaluationPatrol.objects.filter(pk=ONLY, came_to__isnull=False).first()
+    patrol = under_way or EvaluationPatrol(pk=ONLY, begun_at=timezone.now())
     while time.monotonic() < ends:
         runs = _next_runs(patrol)
         made += _evaluate_missing(runs, evaluators)
@@ -78,12 +79,6 @@ def evaluate_missing_runs(*, limit_s: float) -> int:
     if made:
         logger.warning("%d evaluations of ended runs were missing and are made up for.", made)
     return made
-
-
-def _patrol() -> EvaluationPatrol:
-    """The walk under way, or a new one."""
-    patrol = EvaluationPatrol.objects.filter(pk=ONLY, came_to__isnull=False).first()
-    return patrol or EvaluationPatrol(pk=ONLY, begun_at=timezone.now())
 
 
 def _next_runs(patrol: EvaluationPatrol) -> list[Run]:

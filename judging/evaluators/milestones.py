@@ -189,22 +189,12 @@ def _placeholders(milestone: Definition) -> list[str]:
 def _with_milestones(runs: Sequence[Run]) -> frozenset[UUID]:
     """Those of the runs whose task has milestones, or whose environment reported some."""
     with_steps = {run.pk: run.task_id for run in runs if run.n_steps}
-    tasks = _having_milestones(set(with_steps.values())) if with_steps else set()
+    stored = Milestone.objects.in_force().filter(task__among=set(with_steps.values())).order_by()
+    tasks = set(stored.values_list("task", flat=True).distinct()) if with_steps else set()
     others = [run for run, task in with_steps.items() if task not in tasks]
-    reported = _reporting_milestones(others) if others else set()
+    steps = Step.objects.filter(run__among=others, record__extra__has_key="milestones").order_by()
+    reported = set(steps.values_list("run", flat=True).distinct()) if others else set()
     return frozenset(run for run, task in with_steps.items() if task in tasks or run in reported)
-
-
-def _having_milestones(tasks: Iterable[int]) -> set[int]:
-    """Those of the tasks that have milestones."""
-    found = Milestone.objects.in_force().filter(task__among=tasks).order_by()
-    return set(found.values_list("task", flat=True).distinct())
-
-
-def _reporting_milestones(runs: Iterable[UUID]) -> set[UUID]:
-    """Those of the runs with a step of which the environment reported milestones."""
-    found = Step.objects.filter(run__among=runs, record__extra__has_key="milestones").order_by()
-    return set(found.values_list("run", flat=True).distinct())
 
 
 def _finding(milestones: Sequence[Definition], found: CheckedSteps, *, n_steps: int) -> Finding:

@@ -164,7 +164,8 @@ class Command(BaseCommand):
         try:
             config = mapping(_json(options["config"]), "--config")
             matcher = build_matcher(options["evaluator"], config)
-            hosts = _hosts(options["host"])
+            given = parse_hosts(",".join(options["host"]))
+            hosts = checked_hosts(given, names=tuple(site.lower() for site in given))
         except ValueError as error:
             raise CommandError(str(error)) from error
         count = errors = 0
@@ -182,11 +183,6 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"--config is no JSON: {error}") from error
-
-
-def _hosts(pairs: list[str]) -> dict[str, str]:
-    hosts = parse_hosts(",".join(pairs))
-    return checked_hosts(hosts, names=tuple(site.lower() for site in hosts))
 
 
 @contextmanager
