@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from pydantic import AliasChoices, Field, JsonValue, ValidationError
 
-from judging.models import Replication, ReplicationPart, Study
+from judging.models import Replication, Study
 from judging.portability.study_bundles.reading import BundleError
 from judging.portability.study_bundles.services import import_study, write_study
 from judging.replication.data import import_run_files
@@ -98,8 +98,8 @@ def write_bundle(path: Path, replication: Replication) -> Head:
         OSError, BlobError: it cannot be written, or a file of a run is missing in the store.
     """
     sources = Sources(replication)
-    experiments = [part for part in sources.parts if part.experiment]
-    runs = Run.objects.filter(experiment__in=[part.experiment_id for part in experiments])
+    experiments = {part.key: part.experiment for part in sources.parts if part.experiment}
+    runs = Run.objects.filter(experiment__in=list(experiments.values()))
     policies = RetryPolicy.objects.filter(runs__in=runs)
     with tempfile.TemporaryDirectory(prefix="crosscheck-") as scratch:
         folder = Path(scratch)
@@ -120,7 +120,7 @@ def write_bundle(path: Path, replication: Replication) -> Head:
             file_name=replication.file_name,
             programs=replication.made_elsewhere.get("programs") or programs(),
             files={name: _hash(each) for name, each in members.items()},
-            experiments=tuple(_experiment(part, sources) for part in experiments),
+            experiments=tuple(_experiment(*each, sources) for each in experiments.items()),
             judging=tuple(judging),
             policies=tuple(map(PolicyPart.of, policies.distinct())),
             hint_sets=tuple(map(HintSetPart.of, _hint_sets(runs))),
@@ -137,18 +137,15 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _experiment(part: ReplicationPart, sources: Sources) -> ExperimentPart:
-    assert part.experiment is not None  # noqa: S101 (mypy; chosen so)
+def _experiment(part: str, experiment: Experiment, sources: Sources) -> ExperimentPart:
     arms: dict[str, str] = {}
     for key, runs in sources.arms.items():
-        if isinstance(runs, ArmRuns) and runs.experiment.pk == part.experiment_id:
-            acted = Run.objects.filter(experiment=runs.experiment, agent=runs.agent)
+        if isinstance(runs, ArmRuns) and runs.experiment == experiment:
+            acted = Run.objects.filter(experiment=experiment, agent=runs.agent)
             known = acted.exclude(content_hash="").order_by("pk")
             if first := known.values_list("content_hash", flat=True).first():
                 arms[key] = str(first)
-    return ExperimentPart(
-        key=part.key, name=part.experiment.name, plan=part.experiment.plan, arms=arms
-    )
+    return ExperimentPart(key=part, name=experiment.name, plan=experiment.plan, arms=arms)
 
 
 def _hint_sets(runs: Any) -> QuerySet[HintSet]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from judging.models import ReplicationPart
 from judging.replication.study_file import StudyFile
-from judging.replication.study_parts import Arm, KnowledgeChoice, TaskChoice, not_found
+from judging.replication.study_parts import Arm, HintChoice, KnowledgeChoice, TaskChoice, not_found
 from runs.launching.experiments.hint_plans import HintPlan, HintPool, plan_hints
 from runs.launching.experiments.plans import Plan, read_agent, read_seeds
 from runs.launching.experiments.selection import PlanError, Selection, tasks_of
@@ -109,7 +109,8 @@ class Planner:
             max_steps=group.first.max_steps,
             policy=policy,
         )
-        return self._hinted(plan, group.first) if group.first.hints else plan
+        hints = group.first.hints
+        return plan if hints is None else self._hinted(plan, hints)
 
     def _agent(self, arm: Arm) -> Any:
         config = dict(arm.config)
@@ -146,9 +147,8 @@ class Planner:
             raise NotYetError(_("waits for what is learned: %(name)s") % {"name": learning})
         return job
 
-    def _hinted(self, plan: Plan, arm: Arm) -> HintPlan:
-        assert arm.hints is not None  # noqa: S101 (mypy; asked by the caller)
-        source = arm.hints.source
+    def _hinted(self, plan: Plan, chosen: HintChoice) -> HintPlan:
+        source = chosen.source
         if source in self._file.learning:
             job = self._finished(source)
         else:
@@ -157,8 +157,8 @@ class Planner:
                 raise PlanError(not_found(_("hints"), source))
             job = there
         hints = Hint.objects.all() if self._user is None else Hint.objects.visible_to(self._user)
-        pool = HintPool(job, list(hints.for_list().filter(job=job)), arm.hints.levels)
-        return plan_hints(plan, pool, arm.hints.relatednesses)
+        pool = HintPool(job, list(hints.for_list().filter(job=job)), chosen.levels)
+        return plan_hints(plan, pool, chosen.relatednesses)
 
 
 def chosen_tasks(chosen: TaskChoice, user: User | None) -> tuple[Task, ...]:

@@ -26,8 +26,6 @@ from judging.replication.versions import versions
 from runs.models import User
 
 PLAN, DEVIATIONS, VERSIONS = "plan", "deviations", "versions"
-DIGITS = 1, 3
-"""Behind the point: of percent, and of other figures."""
 
 
 class ReplicationFacts:
@@ -210,7 +208,7 @@ def _signed(value: float, unit: Unit) -> str:
 
 def _number(value: float, unit: Unit) -> str:
     """As many decimals as the unit has; a whole number has none."""
-    digits = DIGITS[unit is not Unit.PERCENT]
+    digits = 1 if unit is Unit.PERCENT else 3
     rounded = round(value, digits) or 0.0  # no "-0.0"
     if unit is Unit.NUMBER and rounded == int(rounded):
         digits = 0
