@@ -124,14 +124,11 @@ def agreement_interval(
         clusters: the task of each run.
         categories: as for `gwet_ac1`.
     """
-    if coefficient is Coefficient.RAW:
-        sums = _raw(ratings)
-    elif coefficient is Coefficient.KAPPA:
-        sums = _kappa(ratings)
-    elif coefficient is Coefficient.ALPHA:
-        sums = _alpha(ratings)
-    else:
+    if coefficient is Coefficient.AC1:
         sums = _ac1(ratings, categories)
+    else:
+        by_name = {Coefficient.RAW: _raw, Coefficient.KAPPA: _kappa, Coefficient.ALPHA: _alpha}
+        sums = by_name[coefficient](ratings)
     if isinstance(sums, Undefined):
         return sums
     totals = totals_by_cluster(sums.cells[sums.of_run], clusters)
