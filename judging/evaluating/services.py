@@ -118,11 +118,7 @@ def estimate_in_words(expected: Estimate) -> str:
 
 def result_in_words(batch: EvaluationBatch, already: int) -> str:
     """How many runs were evaluated, with what result."""
-    made = {
-        verdict: getattr(batch, f"n_{verdict.value}")
-        for verdict in Evaluation.Verdict
-        if getattr(batch, f"n_{verdict.value}")
-    }
+    made = {each: n for each in Evaluation.Verdict if (n := getattr(batch, f"n_{each.value}"))}
     parts = ", ".join(f"{count} {verdict.label}" for verdict, count in made.items())
     return _("%(n)s evaluated%(result)s, %(already)s already had an evaluation") % {
         "n": sum(made.values()),

@@ -94,11 +94,9 @@ class Pipeline:
             return Finding.infeasible(run.task)
         first = self.matcher.evaluate(run)
         matched = _matched(first)
-        if not asks_judge(matched, self.asked):
-            combined = combine(matched, None, self.asked)
-            return _finding(combined, first, None, self)
-        second = self.judge.evaluate(run)
-        return _finding(combine(matched, _answered(second), self.asked), first, second, self)
+        second = self.judge.evaluate(run) if asks_judge(matched, self.asked) else None
+        answered = None if second is None else _answered(second)
+        return _finding(combine(matched, answered, self.asked), first, second, self)
 
     def estimate(self, run: Run) -> tuple[int, int]:
         if without_outcome(run) is not None:

@@ -229,8 +229,6 @@ class _FailuresReply(StrictForm):
 
 
 class FailureSettings(ShownSettings):
-    """Thoughts are shown: what was planned and how a page was read stands nowhere else."""
-
     family: ClassVar[str] = "failures"
 
     show_thoughts: bool = True

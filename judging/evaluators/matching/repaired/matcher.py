@@ -17,7 +17,6 @@ from judging.evaluators.matching.outcome import (
     MatchEvaluation,
     MatchOutcome,
     MatchTask,
-    not_applicable,
     settle,
 )
 from judging.evaluators.matching.repaired.answers import (
@@ -92,8 +91,6 @@ class RepairedMatcher:
     def _evaluate(
         self, task: MatchTask, outcome: MatchOutcome, *, explains: bool
     ) -> tuple[MatchEvaluation, frozenset[Rule]]:
-        if task.evaluation is None:
-            return not_applicable("the task has no evaluation specification"), frozenset()
         published = StrictMatcher(missing_answer=self.missing_answer).evaluate(task, outcome)
         if published.error is not None and not published.checks:
             return published, frozenset()
