@@ -67,11 +67,7 @@ class Unasked:
     """Stands where a language model belongs in evaluators that are only named, never run."""
 
     def complete(self, request: Request) -> Reply:
-        """Nothing.
-
-        Raises:
-            ModelFailure: always.
-        """
+        """Raises ModelFailure, always."""
         raise ModelFailure(FailureKind.NOT_CONFIGURED, "no language model is asked here")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -255,10 +255,9 @@ UNREADABLE_PICTURE = 1600
 PER_MESSAGE = 8
 
 
-def tokens_of(requests: Iterable[Request]) -> tuple[int, int]:
+def tokens_of(requests: Sequence[Request]) -> tuple[int, int]:
     """Input tokens, roughly, and output tokens at most, of all requests together."""
-    asked = list(requests)
-    return sum(_input_tokens(request) for request in asked), sum(r.max_tokens for r in asked)
+    return sum(map(_input_tokens, requests)), sum(each.max_tokens for each in requests)
 
 
 def _input_tokens(request: Request) -> int:

@@ -219,8 +219,6 @@ class ProposalSettings(ShownSettings):
 class MilestoneProposer(Judge[ProposalSettings]):
     """Asks one question about a task and its successful runs, without pictures."""
 
-    settings_type: ClassVar[type[ProposalSettings]] = ProposalSettings
-
     def propose(self, task: str, runs: Sequence[Trajectory]) -> Proposed:
         """The proposals in the order in which they are usually reached."""
         asked = self.asked(task, runs)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -192,14 +193,12 @@ REJECTING = frozenset(
 """Rules that reject what the published evaluator takes; the others accept what it rejects."""
 
 
+@dataclass(slots=True, eq=False)
 class Rules:
     """The rules in force, remembering which were asked about while a verdict was found."""
 
-    __slots__ = ("consulted", "enabled")
-
-    def __init__(self, enabled: Iterable[Rule], consulted: dict[Rule, None] | None = None) -> None:
-        self.enabled = frozenset(enabled)
-        self.consulted: dict[Rule, None] = {} if consulted is None else consulted
+    enabled: Collection[Rule]
+    consulted: dict[Rule, None] = field(default_factory=dict)
 
     def allow(self, rule: Rule) -> bool:
         """Whether the rule is in force."""
