@@ -19,6 +19,7 @@ from webagent.measures.proportions import normal_quantile
 OF_ARM = "arm:"
 """How a value to select by begins that means what a configuration is called in a report."""
 CONFIGURATION = "configuration"
+Values = Mapping[str, Value]
 
 
 class Amount(NamedTuple):
@@ -110,13 +111,6 @@ def _scale(unit: Unit) -> float:
     return 100.0 if unit is Unit.PERCENT else 1.0
 
 
-class _Row(NamedTuple):
-    """A row of a report by the keys of its files."""
-
-    values: Mapping[str, Value]
-    urls: Mapping[str, str]
-
-
 def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, str]:
     """The figure and the address of its runs. Raises NoFigureError."""
     report = sources.report(place)
@@ -133,7 +127,7 @@ def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, 
             _("%(report)s has no column %(key)s to choose a row by")
             % {"report": place.report, "key": unknown[0]}
         )
-    found = [row for row in _rows(report) if _fits(row, wanted)]
+    found = [(values, urls) for values, urls in _rows(report) if _fits(values, wanted)]
     if len(found) != 1:
         chosen = ", ".join(f"{name} = {value}" for name, value in wanted.items())
         words = _("%(report)s has no row with %(chosen)s")
@@ -141,8 +135,9 @@ def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, 
             words = _("%(n)s rows of %(report)s have %(chosen)s; it takes one")
         told = {"n": len(found), "report": place.report, "chosen": chosen or "—"}
         raise NoFigureError(words % told)
-    url = found[0].urls.get(key) or sources.page(place)
-    return _amount(found[0], key, report, _scale(column.unit)), url
+    values, urls = found[0]
+    amount = _amount(values, key, report, _scale(column.unit))
+    return amount, urls.get(key) or sources.page(place)
 
 
 def _wanted(
@@ -171,42 +166,42 @@ def _called(arm: str, verdict: str, sources: Sources) -> str:
     raise NoFigureError(_("it has no runs that count"))
 
 
-def _rows(report: Report) -> Iterator[_Row]:
+def _rows(report: Report) -> Iterator[tuple[Values, Mapping[str, str]]]:
+    """Values and addresses of each row by the keys of its files."""
     header = [each.key for each in report.header]
     for row, values in zip(report.rows, report.values, strict=True):
         urls: dict[str, str] = {}
         for column, cell in zip(report.columns, row, strict=True):
             if isinstance(cell, Cell) and cell.url:
                 urls |= {part.key: cell.url for part in column.in_files}
-        yield _Row(dict(zip(header, values, strict=True)), urls)
+        yield dict(zip(header, values, strict=True)), urls
 
 
-def _fits(row: _Row, wanted: Mapping[str, Any]) -> bool:
-    there = row.values
+def _fits(there: Values, wanted: Mapping[str, Any]) -> bool:
     return all(
         there[key] == value or str(there[key]) == str(value) for key, value in wanted.items()
     )
 
 
-def _amount(row: _Row, key: str, report: Report, scale: float) -> Amount:
+def _amount(row: Values, key: str, report: Report, scale: float) -> Amount:
     """Raises NoFigureError where the row has no number there."""
-    value = row.values[key]
+    value = row[key]
     if value is None:
-        why = row.values.get("undefined_because")
+        why = row.get("undefined_because")
         raise NoFigureError(str(why) if why else _("the report has no figure there"))
     if not isinstance(value, int | float):
         raise NoFigureError(_("%(value)s is no number") % {"value": value})
     return Amount(float(value) * scale, _interval(row, key, report, scale))
 
 
-def _interval(row: _Row, key: str, report: Report, scale: float) -> Interval | None:
+def _interval(row: Values, key: str, report: Report, scale: float) -> Interval | None:
     """The interval that stands beside the value, in columns of the same figure."""
     column = next(each for each in report.columns if key in {p.key for p in each.in_files})
     keys = [part.key for part in column.in_files]
-    beside = keys if len(keys) > 1 else list(row.values)
+    beside = keys if len(keys) > 1 else list(row)
     for low, high in ((f"{key}_low", f"{key}_high"), ("low", "high")):
         if low in beside and high in beside and (low != "low" or key in ("value", "difference")):
-            least, most = row.values[low], row.values[high]
+            least, most = row[low], row[high]
             if isinstance(least, int | float) and isinstance(most, int | float):
                 return _between(least, most, scale)
     return None
