@@ -35,61 +35,33 @@ _MEANING = {
 Meaning = Literal["fn", "fp", "people", "evaluator", "agent"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One share with its intervals; `value` is None where it is undefined.
+    """A figure with its intervals, or a dash with the reason for none.
 
-    `words` stand at the right, `url` is where the mark leads, `title` what it says on hover;
-    `meaning` is what colours it where that differs from row to row.
+    `counted` stands behind its words as `5/12`; `url` is where the mark leads, `title` what it says
+    on hover: the name and the figure unless it is given. `meaning` is what colours it where that
+    differs from row to row.
     """
 
     name: str
-    words: str
-    value: float | None = None
-    interval: Interval | None = None
-    by_task: Interval | None = None
+    value: Figure
+    interval: Interval | Undefined | None
+    counted: Share | None = None
+    by_task: Interval | Undefined | None = None
     url: str = ""
     title: str = ""
     meaning: Meaning | None = None
 
-
-def figure_row(
-    name: str,
-    value: Figure | None,
-    interval: Interval | Undefined | None,
-    *,
-    counted: Share | None = None,
-    by_task: Interval | Undefined | None = None,
-    url: str = "",
-    title: str = "",
-    meaning: Meaning | None = None,
-) -> IntervalRow:
-    """The row of a figure: its words with its interval, or a dash with the reason.
-
-    Args:
-        counted: what stands behind the words as `5/12`.
-        title: the name and the figure unless it is given.
-    """
-    if value is None or isinstance(value, Undefined):
-        words = f"{DASH} {why_undefined(value)}" if value else DASH
-        return IntervalRow(name=name, words=words, meaning=meaning)
-    words = figure_words(value, is_share=True)
-    ends = interval_words(interval, is_share=True)
-    parts = [
-        words,
-        f"({ends})" if ends else "",
-        f"{counted.count}/{counted.total}" if counted else "",
-    ]
-    return IntervalRow(
-        name=name,
-        words=" ".join(filter(None, parts)),
-        value=value,
-        interval=interval if isinstance(interval, Interval) else None,
-        by_task=by_task if isinstance(by_task, Interval) else None,
-        url=url,
-        title=title or f"{name}: {words}",
-        meaning=meaning,
-    )
+    @property
+    def words(self) -> str:
+        """What stands at the right."""
+        if isinstance(self.value, Undefined):
+            return f"{DASH} {why_undefined(self.value)}"
+        words = figure_words(self.value, is_share=True)
+        if ends := interval_words(self.interval, is_share=True):
+            words += f" ({ends})"
+        return f"{words} {self.counted.count}/{self.counted.total}" if self.counted else words
 
 
 def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meaning) -> SafeString:
@@ -99,6 +71,7 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
     """
     lift = NAME_LINE if any(len(row.name) > LONGEST_NAME for row in rows) else 0
     height = (ROW + lift) * len(rows) + AXIS
+    titles: dict[str, str] = {}
     with canvas(WIDTH, height) as (figure, axes):
         # One unit of y is a pixel from the top, one of x a percent between the margins.
         scale = 100 / (WIDTH - 2 * MARGIN)
@@ -114,15 +87,18 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
             write(axes, 0, top + 15, _shortened(row.name), "name")
             top += lift
             write(axes, 100, top + 15, row.words, "words", ha="right")
-            if row.value is None:
+            if isinstance(row.value, Undefined):
                 continue
+            if row.url:
+                words = figure_words(row.value, is_share=True)
+                titles[row.url] = row.title or f"{row.name}: {words}"
             y = top + 30
             kind = row.meaning or meaning
             colour = _MEANING[kind]
-            if row.by_task is not None:
+            if isinstance(row.by_task, Interval):
                 ends = [100 * row.by_task.low, 100 * row.by_task.high]
                 axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{kind}")
-            if row.interval is not None:
+            if isinstance(row.interval, Interval):
                 low, high = 100 * row.interval.low, 100 * row.interval.high
                 axes.plot(
                     [low, high],
@@ -146,7 +122,7 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
                 url=row.url or None,
                 gid=f".point.{kind}",
             )
-        return as_picture(figure, label, {row.url: row.title for row in rows if row.url})
+        return as_picture(figure, label, titles)
 
 
 def _shortened(name: str) -> str:

@@ -56,15 +56,12 @@ class Curve(NamedTuple):
     points: Sequence[tuple[int, float]]
 
 
-def curves_picture(
-    curves: Sequence[Curve], *, label: str, axis: str, first: int, frame: Frame, by_trial: bool
-) -> SafeString:
+def curves_picture(curves: Sequence[Curve], *, label: str, axis: str, by_trial: bool) -> SafeString:
     """Curves over whole numbers on one axis from 0 to 100 %, each with its name at the end.
 
-    Args:
-        first: the number at the left.
-        by_trial: whether every number stands below the axis, and every point has a mark.
+    Steps count from 0; trials from 1, and each stands below the axis and has a mark.
     """
+    frame, first = (TRIALS, 1) if by_trial else (STEPS, 0)
     last = max((n for curve in curves for n, _ in curve.points), default=first)
     stride = next((s for s in _STRIDES if last - first <= s * _MOST_TICKS), _STRIDES[-1])
 

@@ -20,7 +20,7 @@ from judging.analysis.audits.matrices import (
 )
 from judging.analysis.audits.query import NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
-from judging.analysis.pictures import figure_row, interval_picture
+from judging.analysis.pictures import IntervalRow, interval_picture
 from judging.analysis.reports.columns import ends, figure_values, number, parted, why
 from judging.analysis.reports.report import Column, Field, Report, Value, report_of
 from judging.analysis.reports.showing import estimate, percent, percent_ends
@@ -184,7 +184,7 @@ def draw(audit: Audit, key: str, url: Callable[[Measured], str] | None = None) -
     kind = BY_KEY[key]
     names = short_names(each.evaluator for each in audit.speaking)
     rows = [
-        figure_row(
+        IntervalRow(
             _drawn_name(each, names[each.evaluator.pk]),
             found.value,
             found.interval,

@@ -31,7 +31,7 @@ from judging.analysis.audits.population import (
 from judging.analysis.audits.verdict_sources import VerdictSource, short_names
 from judging.analysis.causes.sums import UNTAGGED, CauseAudit
 from judging.analysis.counting import tally
-from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
+from judging.analysis.pictures import IntervalRow, interval_picture
 from judging.analysis.reports.report import Cell, Column, Report
 from judging.analysis.reports.showing import DASH
 from judging.models import EvaluatorVersion, Repair, Study, StudyItem
@@ -234,7 +234,7 @@ def _drawn(
     name = names[share.audit.evaluator.pk]
     if share.audit.evaluator.is_stub:
         name = gettext("%(name)s (stub)") % {"name": name}
-    return figure_row(
+    return IntervalRow(
         f"→ {name}" if is_after else name,
         share.value,
         share.interval,

@@ -18,9 +18,9 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.outcome_reports import TrialFigures, trials_of
 from judging.analysis.experiments.population import RunResult
-from judging.analysis.pictures import IntervalRow, figure_row, interval_picture
+from judging.analysis.pictures import IntervalRow, interval_picture
 from judging.analysis.pictures_bars import Count, detections_picture
-from judging.analysis.pictures_progress import STEPS, TRIALS, Curve, curves_picture
+from judging.analysis.pictures_progress import Curve, curves_picture
 from judging.analysis.progress.figures import Progressed, curve_of
 from judging.analysis.progress.reports import PROGRESS
 from judging.analysis.progress.rows import RunRow
@@ -46,20 +46,12 @@ class ShownPicture(NamedTuple):
     url: str = ""
 
 
-def draw(facts: Facts, name: str) -> dict[int, SafeString]:
-    """The pictures of that name by configuration; under 0 that of all of them.
-
-    Raises KeyError where there is none of that name.
-    """
-    return _DRAWN[name](facts)
-
-
 def shown_pictures(facts: Facts, name: str) -> list[ShownPicture]:
-    """The same for a page; of anomalies only where there are any."""
+    """The pictures of that name for a page; of anomalies only where there are any."""
     path = reverse("judging:experiment_picture", args=[facts.experiment.pk, name])
     selector = {"selector": facts.query.selector.key} if facts.query.selector else {}
     by_pk = {each.pk: each for each in facts.configurations}
-    drawn = draw(facts, name)
+    drawn = PICTURES[name](facts)
     if name == "detections":
         bare = {each.configuration.pk for each in facts.detections if not each.most}
         drawn = {pk: picture for pk, picture in drawn.items() if pk not in bare}
@@ -72,7 +64,7 @@ def shown_pictures(facts: Facts, name: str) -> list[ShownPicture]:
 
 def _accuracies(facts: Facts) -> dict[int, SafeString]:
     rows = [
-        figure_row(
+        IntervalRow(
             each.name,
             each.accuracy.value,
             each.accuracy.interval,
@@ -109,7 +101,7 @@ def _lengths(facts: Facts) -> dict[int, SafeString]:
         steps = f"{each.first}-{each.last}"
         url = facts.url(each.configuration, steps=steps, standing=ANY_DECIDED)
         name = ngettext("%(n)s step", "%(n)s steps", each.last) % {"n": each.words}
-        return figure_row(name, each.share.value, each.share.interval, counted=each.share, url=url)
+        return IntervalRow(name, each.share.value, each.share.interval, counted=each.share, url=url)
 
     rows: defaultdict[int, list[IntervalRow]] = defaultdict(list)
     for each in lengths_of(facts.figures):
@@ -141,8 +133,6 @@ def _curves(found: TrialFigures) -> SafeString:
         [curve for curve in curves if curve.points],
         label=f"{QUESTIONS['trials']} {found.configuration.name}",
         axis="k",
-        first=1,
-        frame=TRIALS,
         by_trial=True,
     )
 
@@ -151,12 +141,13 @@ def _points(means: Iterable[tuple[int, TaskMean | None]]) -> list[tuple[int, flo
     return [(k, mean.value) for k, mean in means if mean and not isinstance(mean.value, Undefined)]
 
 
-_DRAWN: Mapping[str, Callable[[Facts], dict[int, SafeString]]] = {
+PICTURES: Mapping[str, Callable[[Facts], dict[int, SafeString]]] = {
     "accuracy": _accuracies,
     "detections": _detections,
     "lengths": _lengths,
     "trials": _trials,
 }
+"""What draws the pictures of a name: by configuration, or one of all of them under 0."""
 
 
 def _beside_success(facts: Facts) -> list[ShownPicture]:
@@ -169,8 +160,8 @@ def _beside_success(facts: Facts) -> list[ShownPicture]:
         progress = _("progress · %(name)s") % {"name": name}
         success = _("success · %(name)s") % {"name": name}
         ends, won = rate_interval(each.reached), each.success
-        rows.append(figure_row(progress, each.reached.value, ends, meaning="agent"))
-        rows.append(figure_row(success, won.value, won.interval, meaning="evaluator"))
+        rows.append(IntervalRow(progress, each.reached.value, ends, meaning="agent"))
+        rows.append(IntervalRow(success, won.value, won.interval, meaning="evaluator"))
     label = _("How much progress does success hide?")
     return [ShownPicture(None, interval_picture(rows, label=label, meaning="agent"))]
 
@@ -197,8 +188,7 @@ def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeSt
     if any(at.held < at.reached - 1e-9 for at in curve):
         curves.insert(1, Curve("held", _("held"), [(at.step, at.held) for at in curve]))
     label = _("How far had runs of %(name)s got after every step?") % {"name": name}
-    axis = _("steps")
-    return curves_picture(curves, label=label, axis=axis, first=0, frame=STEPS, by_trial=False)
+    return curves_picture(curves, label=label, axis=_("steps"), by_trial=False)
 
 
 DRAWN: Mapping[str, Callable[[Facts], Sequence[ShownPicture]]] = {
@@ -210,16 +200,16 @@ DRAWN: Mapping[str, Callable[[Facts], Sequence[ShownPicture]]] = {
 
 def shown_sections(facts: Facts) -> list[dict[str, Any]]:
     """The reports that have something to show, each as a section with its pictures."""
-    entries = {name: each for name, each in PROGRESS.entries.items() if not each.lists_runs}
-    reports = [(name, PROGRESS.make(name, facts)) for name in entries]
     return [
         {
             "name": name,
-            "title": entries[name].words,
+            "title": entry.words,
             "report": report,
             "tables": html_tables(report),
             "pictures": DRAWN[name](facts) if name in DRAWN else (),
         }
-        for name, report in reports
+        for name, entry in PROGRESS.entries.items()
+        if not entry.lists_runs
+        for report in [PROGRESS.make(name, facts)]
         if report.rows and report.page_rows != []
     ]

@@ -30,7 +30,7 @@ from judging.analysis.experiments.facts import Facts
 from judging.analysis.experiments.figures import configuration_names, names_in, place_among
 from judging.analysis.experiments.pairs import Cell as PairCell
 from judging.analysis.experiments.pairs import Side
-from judging.analysis.experiments.pictures import QUESTIONS, draw, shown_sections
+from judging.analysis.experiments.pictures import PICTURES, shown_sections
 from judging.analysis.experiments.population import RunResult, Scope
 from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS, document, shown_for
 from judging.analysis.experiments.selection import Selection, read_chosen
@@ -209,9 +209,9 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
     """One of the page's pictures as a file."""
     agent = request.GET.get("agent", "")
     number = read_number(agent)
-    if name not in QUESTIONS or (agent and number is None):
+    if name not in PICTURES or (agent and number is None):
         raise Http404
-    drawn = draw(facts_of(request, scope), name)
+    drawn = PICTURES[name](facts_of(request, scope))
     picture = drawn.get(0) or drawn.get(number or 0)
     if picture is None:
         raise Http404

@@ -16,7 +16,7 @@ from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import differing
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.counting import tally
-from judging.analysis.pictures import IntervalRow, Meaning, figure_row, interval_picture
+from judging.analysis.pictures import IntervalRow, Meaning, interval_picture
 from judging.models import Label, Study
 from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell, intervals_by_task
@@ -129,7 +129,7 @@ def ceiling_picture(study: Study, ceiling: Ceiling) -> SafeString:
 def _row(study: Study, against: Against, meaning: Meaning) -> IntervalRow:
     runs = differing(study, against.matrix.wrong, against.annotator, against.source)
     name = f"{against.source.shown} · {against.annotator.name}"
-    return figure_row(
+    return IntervalRow(
         name,
         against.matrix.accuracy.value,
         against.matrix.accuracy.interval,
