@@ -259,7 +259,7 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # All background tasks, so that Celery and the sweep know them.
 CELERY_IMPORTS = (
     "judging.analysis.milestone_proposals.services",
-    "judging.analysis.miniwob.tasks",
+    "judging.analysis.miniwob.services",
     "judging.demo.loading",
     "judging.evaluating.tasks",
     "judging.portability.label_imports.services",

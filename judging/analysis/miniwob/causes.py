@@ -23,8 +23,8 @@ from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.miniwob.figures import NOTE
 from judging.analysis.miniwob.proposing import Fault
 from judging.analysis.miniwob.reports import OWN, PUBLISHED, rule_note
-from judging.analysis.reports.columns import counted
-from judging.analysis.reports.report import Column, Report, Value, Words
+from judging.analysis.reports.columns import counted, in_files
+from judging.analysis.reports.report import Column, Report, Value
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from judging.statistics.figures import Share
 from judging.studies.access import TAG_FAILURES
@@ -145,19 +145,6 @@ def _with_causes(rows: QuerySet[SampledFailure]) -> QuerySet[Any]:
 
 def causes(facts: Facts) -> Report:
     """Why failures of the sample failed: a row a configuration and cause."""
-    columns: Sequence[tuple[str, Words]] = (
-        ("origin", _("figures")),
-        ("configuration", _("configuration")),
-        ("cause", _("what failed")),
-        ("failures", _("failures")),
-        ("n", _("tagged")),
-        ("value", _("share")),
-        ("low", ""),
-        ("high", ""),
-        ("proposed", _("proposed")),
-        ("drawn", ""),
-        ("seed", ""),
-    )
     samples = causes_of(facts.scope)
     rows: list[list[Value]] = [
         [OWN, each.name, cause.value, *counted(share), proposed, each.drawn, each.sample.seed]
@@ -171,7 +158,19 @@ def causes(facts: Facts) -> Report:
             for cause, n in zip(FailureCause, found, strict=True)
         ]
     return Report(
-        columns=[Column(key, name) for key, name in columns],
+        columns=[
+            Column("origin", _("figures")),
+            Column("configuration", _("configuration")),
+            Column("cause", _("what failed")),
+            Column("failures", _("failures")),
+            Column("n", _("tagged")),
+            Column("value", _("share")),
+            in_files("low"),
+            in_files("high"),
+            Column("proposed", _("proposed")),
+            in_files("drawn"),
+            in_files("seed"),
+        ],
         rows=rows,
         counts=[rule_note()],
         notes=[

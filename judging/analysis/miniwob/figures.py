@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.db import models
@@ -40,14 +39,6 @@ class Rule(models.TextChoices):
 OF_RULE: Mapping[Rule, Q] = {Rule.POSITIVE: Q(reward__gt=0), Rule.BINARY: Q(reward=1)}
 # An agent that came to no decision failed, as in the source; all other errors say nothing of it.
 COUNTS = Q(standing__in=COUNTED) | Q(standing=RunResult.ERROR, error_origin=Run.ErrorOrigin.AGENT)
-
-
-class _Apart(StrEnum):
-    """Runs that are left out here, or in an experiment's accuracy."""
-
-    BROKEN = "broken"
-    UNDECIDED = "undecided"
-    UNREWARDED = "unrewarded"
 
 
 class TaskFigures(NamedTuple):
@@ -95,15 +86,15 @@ class SuiteFigures:
     """One configuration at all tasks that it tried, and its runs that are not like the others."""
 
     def __init__(
-        self, agent: int, name: str, tasks: Sequence[TaskFigures], apart: Mapping[Any, int]
+        self, agent: int, name: str, tasks: Sequence[TaskFigures], apart: Counter[tuple[int, str]]
     ) -> None:
         self.agent, self.name = agent, name
         self.tasks = sorted(tasks, key=lambda each: each.task)
-        self.broken = apart[agent, _Apart.BROKEN]
+        self.broken = apart[agent, "broken"]
         """Runs that say nothing of the agent: errors of site, browser, model or harness, others."""
-        self.undecided = apart[agent, _Apart.UNDECIDED]
+        self.undecided = apart[agent, "undecided"]
         """Counted runs that ended in the agent's own error: no experiment's accuracy has them."""
-        self.unrewarded = apart[agent, _Apart.UNREWARDED]
+        self.unrewarded = apart[agent, "unrewarded"]
         """Counted runs without a reward: no accuracy by the reward has them."""
 
     @property
@@ -111,12 +102,8 @@ class SuiteFigures:
         """The tasks that the source counts."""
         return Group([each for each in self.tasks if each.steps is not None])
 
-    @property
-    def excluded(self) -> Group:
-        """Those that were run although they are left out by default."""
-        return Group([each for each in self.tasks if each.steps is None])
-
-    def of(self, steps: StepsNeeded) -> Group:
+    def of(self, steps: StepsNeeded | None) -> Group:
+        """None: those that were run although they are left out by default."""
         return Group([each for each in self.tasks if each.steps is steps])
 
     def at(self, task: str) -> Group:
@@ -155,13 +142,13 @@ def is_suite(scope: Scope) -> bool:
     return scope.visible.filter(task__task_set__name=TASK_SET).exists()
 
 
-def _apart(scope: Scope) -> Counter[tuple[int, _Apart]]:
-    """How many runs of each configuration are not like the others."""
+def _apart(scope: Scope) -> Counter[tuple[int, str]]:
+    """How many runs of each configuration are left out here, or in an experiment's accuracy."""
     told = (RunResult.ERROR, RunResult.INCOMPLETE, RunResult.NOT_EXECUTABLE, RunResult.NONE)
     why = Case(
-        When(standing=RunResult.NONE, then=Value(_Apart.UNREWARDED)),
-        When(COUNTS, then=Value(_Apart.UNDECIDED)),
-        default=Value(_Apart.BROKEN),
+        When(standing=RunResult.NONE, then=Value("unrewarded")),
+        When(COUNTS, then=Value("undecided")),
+        default=Value("broken"),
     )
     return tally(runs_of_suite(scope).filter(standing__in=told).annotate(why=why), "agent", "why")
 

@@ -43,7 +43,11 @@ from runs.models import Run
 from webagent.environment.miniwob_suite import EXCLUDED, TASK_SET, StepsNeeded, exclusion_of
 
 OWN, PUBLISHED = "own runs", "published"
-_EXCLUDED = "excluded"
+
+
+def _key(steps: StepsNeeded | None) -> str:
+    """How files say what a task takes."""
+    return steps.value if steps else "excluded"
 
 
 class Rate(NamedTuple):
@@ -129,13 +133,10 @@ def rates(facts: Facts) -> Report:
 def rates_by_steps(facts: Facts) -> Report:
     """The same by one-step and many-step tasks, with the steps that successes took."""
     rows = [
-        [OWN, one.name, name, rule.value, *_rate(group, rule), group.mean_steps(rule)]
+        [OWN, one.name, _key(steps), rule.value, *_rate(group, rule), group.mean_steps(rule)]
         for one in facts.suite
-        for name, group in [
-            *((steps.value, one.of(steps)) for steps in StepsNeeded),
-            (_EXCLUDED, one.excluded),
-        ]
-        if group.tasks
+        for steps in (*StepsNeeded, None)
+        if (group := one.of(steps)).tasks
         for rule in Rule
     ]
     if facts.suite:
@@ -176,10 +177,7 @@ def tasks(facts: Facts) -> Report:
             on_pages(_("steps"), is_text=True),
             in_files("steps"),
             in_files("n"),
-            *(
-                _of_rule(rule, sign)
-                for rule, sign in ((Rule.POSITIVE, "> 0"), (Rule.BINARY, "= 1"))
-            ),
+            *map(_of_rule, Rule),
             figure("mean_steps", _("mean steps"), show=decimals(2)),
         ],
         rows=[
@@ -189,7 +187,7 @@ def tasks(facts: Facts) -> Report:
                 str(
                     EXCLUSIONS[why] if (why := exclusion_of(each.task)) else steps_words(each.steps)
                 ),
-                each.steps.value if each.steps else _EXCLUDED,
+                _key(each.steps),
                 each.runs,
                 *(cell(one, each.task, alone.pooled(rule)) for rule in Rule),
                 alone.mean_steps(Rule.POSITIVE),
@@ -278,7 +276,7 @@ def _rate(group: Group, rule: Rule) -> list[Any]:
     return [Rate(group, rule), len(group.tasks), group.pooled(rule)]
 
 
-def _of_rule(rule: Rule, sign: str) -> Column:
+def _of_rule(rule: Rule) -> Column:
     """Successes and their share with its interval; in files n stands before them."""
     return parted(
         [f"{rule.value}{end}" for end in ("_successes", "", "_low", "_high")],

@@ -1,24 +1,34 @@
-"""Why failures failed: drawing a sample, saying the cause of one, and taking that back."""
+"""Why failures failed: drawing a sample, proposing causes in the background, saying the cause of
+one, and taking that back.
+"""
 
 from __future__ import annotations
 
+import logging
 import random
+import time
 from functools import partial
 from uuid import UUID
 
+from celery import shared_task
 from django.db import transaction
 
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.miniwob.figures import COUNTS, OF_RULE, Rule, runs_of_suite
-from judging.analysis.miniwob.tasks import PROPOSE_CAUSES
+from judging.analysis.miniwob.proposing import proposal_for
 from judging.models import FailureCause, FailureCauseTag, FailureSample, SampledFailure
 from runs.models import AgentConfiguration, Experiment, Run, User
+from runs.queue.sweeping import swept
 from runs.queue.workers import ask_for
 from webagent.environment.miniwob_suite import steps_of
 
 SIZE = 100
 """As in the source."""
 MAX_SEED = 2**31
+PROPOSE_CAUSES = "judging.tasks.propose_causes"
+AT_ONE_GO_S = 20
+"""Other work of the queue waits no longer than this."""
+logger = logging.getLogger(__name__)
 
 
 class NoFailuresError(Exception):
@@ -68,6 +78,43 @@ def failures_of(experiment: Experiment, agent: AgentConfiguration) -> list[UUID]
         "task__external_id", "seed", "trial", "pk"
     )
     return [pk for pk, task in rows.values_list("pk", "task__external_id") if steps_of(task)]
+
+
+@shared_task(name=PROPOSE_CAUSES, time_limit=660)
+def propose_causes() -> None:
+    """Look at failures that were drawn; the sweep asks again till none waits."""
+    propose_waiting(limit_s=AT_ONE_GO_S)
+
+
+@swept
+def ask_for_proposals() -> None:
+    """Have drawn failures looked at that wait for it."""
+    if proposals_wait():
+        ask_for(PROPOSE_CAUSES)
+
+
+def proposals_wait() -> bool:
+    """Whether there is a sampled failure that was not looked at yet."""
+    return SampledFailure.objects.filter(proposal__isnull=True).exists()
+
+
+def propose_waiting(*, limit_s: float) -> None:
+    """Look at what waits, newest samples first, till nothing does or the time is over.
+
+    Several may do it at a time: they come to the same.
+    """
+    ends = time.monotonic() + limit_s
+    waiting = SampledFailure.objects.filter(proposal__isnull=True).select_related("run")
+    while time.monotonic() < ends:
+        failure = waiting.order_by("-sample", "position").first()
+        if failure is None:
+            return
+        try:
+            proposal = proposal_for(failure.run)
+        except Exception:  # what one run holds must not keep the others waiting
+            logger.exception("No cause can be proposed for run %s.", failure.run_id)
+            proposal = {}
+        SampledFailure.objects.filter(pk=failure.pk).update(proposal=proposal)
 
 
 @transaction.atomic

@@ -15,11 +15,15 @@ from judging.analysis.experiments.facts import Facts, ReportQuery
 from judging.analysis.experiments.population import whole_scope
 from judging.analysis.experiments.reports import EXPERIMENT, OF_SUITE
 from judging.analysis.experiments.sources import Source
-from judging.analysis.miniwob.services import MAX_SEED, NoFailuresError, draw_sample
-from judging.analysis.miniwob.tasks import propose_waiting
+from judging.analysis.miniwob.services import (
+    MAX_SEED,
+    NoFailuresError,
+    draw_sample,
+    propose_waiting,
+)
 from judging.analysis.reports.report import Report
 from judging.analysis.reports.writing import write_document, write_text
-from runs.interface.terminal import at_most, interruptible, progress_bar
+from runs.interface.terminal import at_most, interruptible, progress_bar, write_files
 from runs.launching.experiments.plans import Plan, read_agent, seed_list
 from runs.launching.experiments.selection import PlanError, Selection, read_names, tasks_of
 from runs.launching.experiments.services import (
@@ -77,7 +81,7 @@ class Command(BaseCommand):
         tables = suite_tables(experiment)
         as_json = write_document(experiment.name, tables, "json")
         if options["out"]:
-            _write(options["out"], as_json)
+            write_files(Path(), {options["out"]: as_json})
         if options["json"]:
             self.stdout.write(as_json, ending="")
         else:
@@ -173,10 +177,3 @@ def _show(progress: Progress, bar: TaskID, experiment: Experiment) -> None:
     solved = last.filter(reward__gt=0).count()
     words = f"{solved} solved of {total - to_go}"
     progress.update(bar, total=total, completed=total - to_go, description=words)
-
-
-def _write(out: Path, text: str) -> None:
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"{out} cannot be written: {error.strerror}") from None

@@ -6,11 +6,13 @@ import pytest
 from django.urls import reverse
 
 from judging.analysis.experiments.reports import EXPERIMENT
-from judging.analysis.miniwob import tasks
+from judging.analysis.miniwob import services
 from judging.analysis.miniwob.causes import causes_of
 from judging.analysis.miniwob.services import (
     NoFailuresError,
     draw_sample,
+    proposals_wait,
+    propose_waiting,
     proposed_for,
     tag_cause,
     undo_cause,
@@ -58,13 +60,13 @@ def test_what_is_proposed_comes_after_the_draw(drawn, monkeypatch: pytest.Monkey
             raise RecursionError
         return {"cause": "vision", "findings": []} if run.pk == second else {}
 
-    monkeypatch.setattr(tasks, "proposal_for", propose)
-    assert tasks.proposals_wait()
+    monkeypatch.setattr(services, "proposal_for", propose)
+    assert proposals_wait()
     assert proposed_for(second) == ""
-    tasks.propose_waiting(limit_s=0)
-    assert tasks.proposals_wait()
-    tasks.propose_waiting(limit_s=60)
-    assert not tasks.proposals_wait()
+    propose_waiting(limit_s=0)
+    assert proposals_wait()
+    propose_waiting(limit_s=60)
+    assert not proposals_wait()
     assert [proposed_for(pk) for pk in (first, second, *rest)] == ["", "vision", *[""] * 3]
     [found] = causes_of(made.facts(of).scope)
     assert found.proposed == {"vision": 1}

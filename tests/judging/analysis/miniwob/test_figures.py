@@ -35,7 +35,7 @@ def test_both_rules_and_both_kinds_of_tasks() -> None:
     assert one.rate(Rule.BINARY).value == pytest.approx((3 / 4 + 1 / 4) / 2)
     assert (found.undecided, found.unrewarded) == (1, 0)
     # Left out by the source: shown, and in no mean.
-    assert [each.task for each in found.excluded.tasks] == ["use-slider"]
+    assert [each.task for each in found.of(None).tasks] == ["use-slider"]
     assert found.counted.rate(Rule.POSITIVE).value == pytest.approx((3 / 4 + 1 / 2 + 1 / 3) / 3)
     assert (found.counted.pooled(Rule.POSITIVE).count, found.counted.runs) == (6, 11)
     assert found.counted.mean_steps(Rule.POSITIVE) == pytest.approx((1 + 1 + 1 + 2 + 4 + 3) / 6)
