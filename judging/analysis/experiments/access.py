@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -18,18 +18,21 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.experiments.facts import Facts, ReportQuery, progress_options
+from judging.analysis.experiments.facts import LARGEST_K, Facts, ReportQuery
 from judging.analysis.experiments.pairs import By
 from judging.analysis.experiments.population import Scope, scope_for
 from judging.analysis.experiments.selection import Selection
 from judging.analysis.experiments.sources import Source, read_source
 from judging.analysis.failure_modes.sources import ModeSource
+from judging.analysis.progress.figures import Difficulty
 from judging.analysis.progress.sources import read_progress_source
 from judging.models import Study, StudyItem
+from judging.statistics.progress import ALPHA
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
 from runs.interface.requests import AppRequest, demand
 from runs.launching.experiments.progress import progress_of_each
 from runs.models import Experiment, User
+from runs.models.parsing import read_amount, read_choice, read_whole
 from runs.operations.error_views import bad_queries
 
 PERMISSIONS = ("runs.view_experiment", AUDIT)
@@ -85,10 +88,16 @@ def facts_of(request: AppRequest, scope: Scope) -> Facts:
 
 def progress_facts_of(request: AppRequest, scope: Scope) -> Facts:
     """The same with whose progress is counted, and how."""
-    facts = facts_of(request, scope)
-    options: dict[str, Any] = _read(progress_options, "progress", request.GET)
-    progress = read_value(request, "progress", read_progress_source)
-    return facts.under(progress=progress, **options)
+    facts, query = facts_of(request, scope), request.GET
+    with bad_queries("progress"):
+        alpha = read_amount(query, "alpha", 0, 1)
+        return facts.under(
+            alpha=ALPHA if alpha is None else alpha,
+            k=read_whole(query, "k", 1, LARGEST_K) or 1,
+            split=read_choice(query, "split", Difficulty) or Difficulty.MILESTONES,
+            above=read_whole(query, "above", 0, 1000),
+            progress=read_value(request, "progress", read_progress_source),
+        )
 
 
 def render_facts(
@@ -123,7 +132,7 @@ def read_value(request: AppRequest, name: str, read: Callable[[str], T]) -> T | 
     return _read(read, name, given) if given else None
 
 
-def _read(read: Callable[[Any], T], name: str, given: Any) -> T:
+def _read(read: Callable[[str], T], name: str, given: str) -> T:
     with bad_queries(name):
         return read(given)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median_low
 from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.http import QueryDict
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,8 +25,8 @@ from judging.analysis.experiments.sources import Choice, Source, choices_among, 
 from judging.analysis.failure_modes.sources import ModeSource
 from judging.analysis.hint_effects.reading import HintEffects
 from judging.analysis.miniwob.figures import SuiteFigures, suite_of
-from judging.analysis.progress.figures import Difficulty, Split, default_split
-from judging.analysis.progress.rows import RunRow, most_trials, progress_value, rows_of
+from judging.analysis.progress.figures import Difficulty
+from judging.analysis.progress.rows import RunRow, progress_value, rows_of
 from judging.analysis.progress.sources import (
     ProgressChoice,
     ProgressSource,
@@ -35,7 +36,6 @@ from judging.analysis.progress.sources import (
 from judging.analysis.reports.report import Cell
 from judging.statistics.progress import ALPHA
 from runs.models import Experiment
-from runs.models.parsing import read_amount, read_choice, read_whole
 
 LARGEST_K = 10
 ANY_DECIDED = joined(DECIDED)
@@ -59,20 +59,6 @@ class ReportQuery:
     k: int = 1
     split: Difficulty = Difficulty.MILESTONES
     above: int | None = None
-
-
-def progress_options(query: QueryDict) -> dict[str, float | int | Difficulty | None]:
-    """How progress is combined, as an address says it.
-
-    Raises QueryError where a value is none that there could be.
-    """
-    alpha = read_amount(query, "alpha", 0, 1)
-    return {
-        "alpha": ALPHA if alpha is None else alpha,
-        "k": read_whole(query, "k", 1, LARGEST_K) or 1,
-        "split": read_choice(query, "split", Difficulty) or Difficulty.MILESTONES,
-        "above": read_whole(query, "above", 0, 1000),
-    }
 
 
 class Facts:
@@ -106,7 +92,7 @@ class Facts:
     @property
     def progress_menu(self) -> list[tuple[str, str]]:
         """The sources of progress by their keys, in words."""
-        versions = filter(None, (each.source.evaluator for each in self.progress_choices))
+        versions = filter(None, (source.evaluator for source, _n in self.progress_choices))
         names = short_names(versions)
         found = [
             (source.key, runs_counted(names[by.pk] if (by := source.evaluator) else source.name, n))
@@ -148,18 +134,29 @@ class Facts:
         return [row for row in self.rows if row.agent == configuration.pk]
 
     @cached_property
-    def split(self) -> Split:
-        query = self.query
-        if query.split is Difficulty.LEVEL:
-            return Split(by=Difficulty.LEVEL)
-        if query.above is not None:
-            return Split(by=Difficulty.MILESTONES, above=query.above)
-        return default_split(self.rows)
+    def hard_above(self) -> int:
+        """Tasks with more milestones are hard: than the median of those with any, unless chosen."""
+        if self.query.split is Difficulty.LEVEL:
+            return 0
+        if self.query.above is not None:
+            return self.query.above
+        counts = {row.task: row.milestones for row in self.rows if row.milestones}
+        return median_low(counts.values()) if counts else 0
+
+    @property
+    def split_rule(self) -> str:
+        """How tasks are split into easy and hard ones."""
+        if self.query.split is Difficulty.LEVEL:
+            return _("Tasks by the level that their source gives them.")
+        return _("Hard: tasks with more than %(n)s milestones. Easy: all others that have any.") % {
+            "n": self.hard_above
+        }
 
     @cached_property
     def most_k(self) -> int:
         """The largest k that some task has enough trials for."""
-        return min(LARGEST_K, most_trials(self.rows))
+        trials = Counter((row.agent, row.task) for row in self.rows if row.is_decided)
+        return min(LARGEST_K, max(trials.values(), default=1))
 
     @cached_property
     def detections(self) -> list[Detections]:

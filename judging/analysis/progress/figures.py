@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median_low
 from typing import NamedTuple
 
-from django.utils.translation import gettext as _
-
-from judging.analysis.experiments.groups import Placed
 from judging.analysis.progress.rows import RunRow, Stop
+from judging.analysis.progress.sources import RunProgress
 from judging.statistics.figures import Share
 from judging.statistics.progress import (
     AdjustedScore,
@@ -29,6 +25,11 @@ LIMITS = (10, 20, 30, 50)
 """Step limits as the source paper tried them."""
 
 
+def _known(rows: Sequence[RunRow]) -> list[tuple[RunRow, RunProgress]]:
+    """Those of which both verdict and progress are known."""
+    return [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
+
+
 class Progressed:
     """Some runs: how far they got and how many succeeded, over those of which both are known.
 
@@ -36,7 +37,7 @@ class Progressed:
     """
 
     def __init__(self, rows: Sequence[RunRow]) -> None:
-        known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
+        known = _known(rows)
         tasks = [row.task for row, _ in known]
         highest = [each.maximum for _, each in known]
         won = [row.is_success for row, _ in known]
@@ -90,7 +91,7 @@ class UnderLimit(NamedTuple):
 
 def at_limits(rows: Sequence[RunRow]) -> list[UnderLimit]:
     """What lower step limits had left of the stored runs, none of them carried out again."""
-    known = [(row, row.progress) for row in rows if row.is_decided and row.progress is not None]
+    known = _known(rows)
     tasks = [row.task for row, _ in known]
     return [
         UnderLimit(
@@ -110,37 +111,32 @@ def at_limits(rows: Sequence[RunRow]) -> list[UnderLimit]:
 
 def limit_arms(rows: Sequence[RunRow]) -> list[UnderLimit]:
     """The rows by the limit that they ran under, lowest first; none of them is cut afterwards."""
-    by_limit: defaultdict[int, list[RunRow]] = defaultdict(list)
-    for row in rows:
-        if row.is_known and row.max_steps is not None:
-            by_limit[row.max_steps].append(row)
+    by_limit: defaultdict[int, list[tuple[RunRow, RunProgress]]] = defaultdict(list)
+    for row, progress in _known(rows):
+        if row.max_steps is not None:
+            by_limit[row.max_steps].append((row, progress))
     return [
         UnderLimit(
             limit,
-            clustered_mean([each.progress.maximum for each in known if each.progress], tasks),
-            Share(sum(each.is_success for each in known), len(known)),
-            clustered_mean([float(each.n_steps) for each in known], tasks),
-            sum(each.stopped_at is not None for each in known),
+            clustered_mean([progress.maximum for _, progress in known], tasks),
+            Share(sum(row.is_success for row, _ in known), len(known)),
+            clustered_mean([float(row.n_steps) for row, _ in known], tasks),
+            sum(row.stopped_at is not None for row, _ in known),
         )
         for limit, known in sorted(by_limit.items())
-        for tasks in [[each.task for each in known]]
+        for tasks in [[row.task for row, _ in known]]
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopped:
+class Stopped(NamedTuple):
     """A milestone that runs did not get past: the first that they never reached."""
 
     stop: Stop
     task_name: str
     runs: Mapping[int, int]
     """By configuration."""
-    of_task: int
-    """Runs of the task of which progress and verdict are known."""
-
-    @property
-    def share(self) -> Share:
-        return Share(sum(self.runs.values()), self.of_task)
+    share: Share
+    """Of the task's runs of which progress and verdict are known."""
 
 
 def stops_of(rows: Sequence[RunRow]) -> list[Stopped]:
@@ -153,7 +149,7 @@ def stops_of(rows: Sequence[RunRow]) -> list[Stopped]:
         if row.stop is not None:
             found[row.stop][row.agent] += 1
     stopped = [
-        Stopped(stop=stop, task_name=names[stop.task], runs=runs, of_task=totals[stop.task])
+        Stopped(stop, names[stop.task], runs, Share(runs.total(), totals[stop.task]))
         for stop, runs in found.items()
     ]
     return sorted(stopped, key=lambda each: (-each.share.count, each.task_name, each.stop.place))
@@ -181,35 +177,3 @@ class Difficulty(StrEnum):
 
     MILESTONES = "milestones"
     LEVEL = "level"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
-    """How tasks are split. `above`: tasks with more milestones than that are hard."""
-
-    by: Difficulty
-    above: int = 0
-
-    @property
-    def rule(self) -> str:
-        """The split in words."""
-        if self.by is Difficulty.LEVEL:
-            return _("Tasks by the level that their source gives them.")
-        return _("Hard: tasks with more than %(n)s milestones. Easy: all others that have any.") % {
-            "n": self.above
-        }
-
-
-def default_split(rows: Sequence[RunRow]) -> Split:
-    """By milestones, at the median over the tasks that have any."""
-    counts = {row.task: row.milestones for row in rows if row.milestones}
-    return Split(by=Difficulty.MILESTONES, above=median_low(counts.values()) if counts else 0)
-
-
-def part_of(split: Split, row: RunRow, tasks: Mapping[int, Placed]) -> str | None:
-    """The part that the run's task belongs to; None where it has no milestones."""
-    if not row.milestones:
-        return None
-    if split.by is Difficulty.LEVEL:
-        return tasks[row.task].level
-    return "hard" if row.milestones > split.above else "easy"

@@ -13,7 +13,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
-from judging.analysis.progress.figures import Difficulty, Progressed, part_of, parts_of
+from judging.analysis.progress.figures import Difficulty, Progressed, parts_of
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.columns import (
@@ -71,23 +71,25 @@ def task_sets(facts: Facts) -> Report:
 
 def difficulty(facts: Facts) -> Report:
     """One row a configuration and part of the tasks."""
-    split, above = facts.split, facts.split.above
+    above, by_level = facts.hard_above, facts.query.split is Difficulty.LEVEL
     words = {"easy": gettext("easy"), "hard": gettext("hard")}
     chosen = {"easy": f"1-{above}", "hard": f"{above + 1}+"}
 
     def choose(name: str, rows: Sequence[RunRow]) -> dict[str, object]:
-        if split.by is Difficulty.LEVEL:
-            return {"level": name}
-        return {"milestones": chosen[name]}
+        return {"level": name} if by_level else {"milestones": chosen[name]}
 
     def show(name: str) -> Shown:
-        return Shown(words.get(name, name) if split.by is Difficulty.MILESTONES else name or "—")
+        return Shown((name or "—") if by_level else words[name])
 
     def part(row: RunRow) -> str | None:
-        return part_of(split, row, facts.tasks)
+        if not row.milestones:
+            return None
+        if by_level:
+            return facts.tasks[row.task].level
+        return "hard" if row.milestones > above else "easy"
 
     column = text("part", _("tasks"), show=show)
-    return _by_part(facts, column, part, choose, notes=[split.rule])
+    return _by_part(facts, column, part, choose, notes=[facts.split_rule])
 
 
 def _by_part(

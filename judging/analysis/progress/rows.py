@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -114,12 +113,6 @@ def rows_of(scope: Scope, verdicts: Source, progress: ProgressSource) -> list[Ru
     return runs
 
 
-def most_trials(rows: Sequence[RunRow]) -> int:
-    """The most trials with a verdict that a configuration has of one task; at least 1."""
-    counts = Counter((row.agent, row.task) for row in rows if row.is_decided)
-    return max(counts.values(), default=1)
-
-
 def _stop(task: int, progress: RunProgress, milestones: Sequence[Definition]) -> Stop | None:
     """The first milestone that was never reached; None if all were.
 
@@ -149,23 +142,20 @@ def stopped_at(stop: Stop) -> str:
     return f"{_STOPPED}{stop.task}{_BETWEEN}{stop.place}"
 
 
-class Found(NamedTuple):
-    """What a source says of some runs: in words, and whether it says so of one."""
-
-    words: str
-    fits: Callable[[RunRow], bool]
+Found = tuple[str, Callable[[RunRow], bool]]
+"""What a source says of some runs: in words, and whether it says so of one."""
 
 
 def progress_words(value: str) -> str:
     """The value in words. Raises ValueError where there is no such value."""
-    source, found = _read(value)
-    return _("%(said)s (%(source)s)") % {"said": found.words, "source": source.name}
+    source, (words, _fits) = _read(value)
+    return _("%(said)s (%(source)s)") % {"said": words, "source": source.name}
 
 
 def runs_of_progress(scope: Scope, verdicts: Source, value: str) -> list[UUID]:
     """The runs of which the source says so. Raises ValueError where there is no such value."""
-    source, found = _read(value)
-    return [row.run for row in rows_of(scope, verdicts, source) if found.fits(row)]
+    source, (_words, fits) = _read(value)
+    return [row.run for row in rows_of(scope, verdicts, source) if fits(row)]
 
 
 def with_milestones(value: str) -> Q:
@@ -189,15 +179,15 @@ def _read(value: str) -> tuple[ProgressSource, Found]:
 
 def _found(text: str) -> Found:
     if text == KNOWN:
-        return Found(_("known"), lambda row: row.progress is not None)
+        return _("known"), lambda row: row.progress is not None
     if text in Missing.values:
         missing = Missing(text)
-        return Found(str(missing.label), lambda row: row.missing is missing)
+        return str(missing.label), lambda row: row.missing is missing
     if text.startswith(_STOPPED):
         task, _between, place = text.removeprefix(_STOPPED).partition(_BETWEEN)
         at = number_in(task), number_in(place)
         words = _("not past milestone %(n)s") % {"n": at[1] + 1}
-        return Found(words, lambda row: row.stop is not None and row.stop[:2] == at)
+        return words, lambda row: row.stop is not None and row.stop[:2] == at
     low, end = read_range(text)
     high = 100 if end is None else end
     words = _("%(low)s to %(high)s %%") % {"low": low, "high": high}
@@ -205,7 +195,7 @@ def _found(text: str) -> Found:
     def within(row: RunRow) -> bool:
         return row.progress is not None and low <= round(100 * row.progress.maximum, 6) <= high
 
-    return Found(words, within)
+    return words, within
 
 
 def read_range(value: str) -> tuple[int, int | None]:

@@ -38,7 +38,6 @@ from judging.analysis.reports.showing import (
     percent_ends,
     rate,
 )
-from judging.statistics.progress import AdjustedScore
 
 MOST_STEPS_SHOWN = 30
 MOST_STOPS = 15
@@ -102,7 +101,7 @@ def stops(facts: Facts) -> Report:
                 cell(each.share, stopped_at(each.stop)),
                 by_pk[agent].name,
                 cell(n, stopped_at(each.stop), by_pk[agent]),
-                each.of_task,
+                each.share.total,
             ]
             for each in stops_of(facts.rows)
             for agent, n in each.runs.items()
@@ -240,12 +239,8 @@ def scores(facts: Facts) -> Report:
     )
 
 
-def _score_at(facts: Facts, each: Configuration, k: int) -> AdjustedScore:
-    return score_of(facts.rows_of(each), k=k, alpha=facts.query.alpha)
-
-
 def _score(facts: Facts, each: Configuration, k: int) -> list[Any]:
-    found = _score_at(facts, each, k)
+    found = score_of(facts.rows_of(each), k=k, alpha=facts.query.alpha)
     n = found.pass_at_k.tasks
     tasks = ngettext("%(n)s task", "%(n)s tasks", n) % {"n": formats.number_format(n)}
     failed = (row for row in facts.rows_of(each) if row.standing is RunResult.FAILURE)
