@@ -57,7 +57,7 @@ def recovery(facts: Facts) -> Report:
     def chosen(value: str, **query: str) -> Callable[[Detections], Cell]:
         return lambda each: facts.cell(getattr(each, value), each.configuration, **query)
 
-    report = report_of(
+    return report_of(
         found,
         [
             (CONFIGURATION, lambda each: each.configuration.name),
@@ -90,12 +90,13 @@ def recovery(facts: Facts) -> Report:
                 "failed."
             )
         ],
+        empty=""
+        if has_any
+        else _(
+            "No loop or false completion is marked in these runs. For runs without a "
+            "recovery policy, run manage.py detect_anomalies."
+        ),
     )
-    empty = _(
-        "No loop or false completion is marked in these runs. For runs without a "
-        "recovery policy, run manage.py detect_anomalies."
-    )
-    return report if has_any else replace(report, empty=empty)
 
 
 def _stopped(found: StoppedEarly) -> Cell:

@@ -52,19 +52,19 @@ def standings_of(sums: Iterable[Sums]) -> Counter[RunResult]:
 class Amount:
     """What runs took, of those of which it is known: unknown is not nothing."""
 
-    total: float | Decimal | None
+    total: float
     known: int
     runs: int
 
     @property
     def mean(self) -> float | None:
         """Per run of which it is known; None where it is known of none."""
-        return float(self.total) / self.known if self.known and self.total is not None else None
+        return self.total / self.known if self.known else None
 
     @property
     def known_total(self) -> float | None:
         """None where it is known of none."""
-        return float(self.total) if self.known and self.total is not None else None
+        return self.total if self.known else None
 
 
 class Configuration:
@@ -264,4 +264,4 @@ def _sums(scope: Scope, source: Source) -> list[Sums]:
 
 def _cost(sums: Sequence[Sums]) -> Amount:
     total = sum((each.cost or Decimal(0) for each in sums), Decimal(0))
-    return Amount(total, sum(each.priced for each in sums), sum(each.runs for each in sums))
+    return Amount(float(total), sum(each.priced for each in sums), sum(each.runs for each in sums))

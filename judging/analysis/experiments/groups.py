@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -89,19 +89,6 @@ def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) 
     return sorted(groups, key=lambda group: (-group.runs, group.name))
 
 
-def tasks_in(by: str, name: str) -> Q:
-    """The condition on runs that puts them into a group.
-
-    Raises KeyError where there is no such grouping.
-    """
-    return {
-        "site": Q(task__site=name),
-        "template": Q(task__template=name) | Q(task__template="", task__intent_template=name),
-        "level": _of_level(name),
-        "kind": Q(task__evaluation_kind=name),
-    }[by]
-
-
 def _level(name: str, *told: object) -> str:
     """What the task's source says of its level or difficulty; for WorkArena what its name says."""
     for each in told:
@@ -130,3 +117,14 @@ def _of_level(name: str) -> Q:
             others |= Q(task__external_id__endswith=end)
         return said | workarena & ~others
     return said
+
+
+OF_GROUP: Mapping[str, Callable[[str], Q]] = {
+    "site": lambda name: Q(task__site=name),
+    "template": lambda name: (
+        Q(task__template=name) | Q(task__template="", task__intent_template=name)
+    ),
+    "level": _of_level,
+    "kind": lambda name: Q(task__evaluation_kind=name),
+}
+"""The condition on runs that puts them into a group, by grouping."""

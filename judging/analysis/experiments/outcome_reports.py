@@ -14,11 +14,7 @@ from judging.analysis.counting import tally
 from judging.analysis.experiments.facts import LARGEST_K, Facts
 from judging.analysis.experiments.figures import Amount, Configuration, ExperimentFigures
 from judging.analysis.experiments.groups import GROUPINGS, groups_of
-from judging.analysis.experiments.population import (
-    DECIDED,
-    LEFT_OUT_BY_CONFIGURATION,
-    RunResult,
-)
+from judging.analysis.experiments.population import DECIDED, LEFT_OUT, RunResult
 from judging.analysis.experiments.sources import Source, with_said
 from judging.analysis.reports.columns import (
     CONFIGURATION,
@@ -93,7 +89,7 @@ def configurations(facts: Facts) -> Report:
             (Column("tasks", _("tasks")), lambda each: each.tasks),
             (in_files("failures"), lambda each: each.failures),
             (Column("no_verdict", _("no verdict")), runs(RunResult.NONE)),
-            *(left_out(*each) for each in LEFT_OUT_BY_CONFIGURATION.items()),
+            *(left_out(*each) for each in LEFT_OUT.items() if each[0] is not RunResult.HIDDEN),
             (time, lambda each: Cell(each.seconds, note=_time_note(each))),
             (in_files("wall_seconds"), lambda each: each.wall_seconds),
             (cost, lambda each: Cell(each.cost, note=_cost_note(each))),
@@ -203,25 +199,23 @@ class TrialFigures(NamedTuple):
 
 def trials_of(figures: ExperimentFigures, selector: Source | None) -> list[TrialFigures]:
     """pass@k and pass^k of every configuration; with a selector one query more."""
-    picked = _picked(figures, selector) if selector else {}
-    return [_trials(each, *picked.get(each.pk, (None, None))) for each in figures.configurations]
-
-
-def _trials(
-    configuration: Configuration, picked: Sequence[Picked] | None, coverage: Share | None
-) -> TrialFigures:
-    trials = list(configuration.trials.values())
-    most = min(max((n for n, _ in trials), default=0), LARGEST_K)
-    rows = [
-        AtK(
-            k,
-            mean_pass_at_k(trials, k),
-            mean_pass_hat_k(trials, k),
-            None if picked is None else mean_best_of_k(picked, k),
-        )
-        for k in range(1, most + 1)
-    ]
-    return TrialFigures(configuration, rows, coverage)
+    by_agent = _picked(figures, selector) if selector else {}
+    found = []
+    for each in figures.configurations:
+        picked, coverage = by_agent.get(each.pk, (None, None))
+        trials = list(each.trials.values())
+        most = min(max((n for n, _ in trials), default=0), LARGEST_K)
+        rows = [
+            AtK(
+                k,
+                mean_pass_at_k(trials, k),
+                mean_pass_hat_k(trials, k),
+                None if picked is None else mean_best_of_k(picked, k),
+            )
+            for k in range(1, most + 1)
+        ]
+        found.append(TrialFigures(each, rows, coverage))
+    return found
 
 
 def _picked(
@@ -233,21 +227,21 @@ def _picked(
     joined under one name.
     """
     said = with_said(Run.objects.order_by(), selector).filter(pk=OuterRef("pk")).values("said")
-    runs = figures.scope.standing(figures.source).filter(standing__in=DECIDED)
-    chosen = runs.annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
+    decided = figures.scope.standing(figures.source).filter(standing__in=DECIDED)
+    chosen = decided.annotate(chosen=Subquery(said[:1], output_field=CharField(null=True)))
     counts: defaultdict[tuple[int, int], Counter[tuple[str | None, str]]] = defaultdict(Counter)
+    runs, told = Counter[int](), Counter[int]()
     for (agent, task, word, standing), alike in tally(
         chosen, "agent", "task", "chosen", "standing"
     ).items():
         counts[agent, task][word, standing] += alike
-    found: defaultdict[int, tuple[list[Picked], Counter[str | None]]] = defaultdict(
-        lambda: ([], Counter())
-    )
+        runs[agent] += alike
+        told[agent] += 0 if word is None else alike
+    picked: defaultdict[int, list[Picked]] = defaultdict(list)
     won, lost = RunResult.SUCCESS.value, RunResult.FAILURE.value
     for (agent, _task), n in counts.items():
-        tasks, words = found[agent]
         passed = n[won, won] + n[won, lost]
-        tasks.append(
+        picked[agent].append(
             Picked(
                 passed=passed,
                 passed_successes=n[won, won],
@@ -256,12 +250,7 @@ def _picked(
                 other_successes=n[lost, won] + n[None, won],
             )
         )
-        for (word, _standing), alike in n.items():
-            words[word] += alike
-    return {
-        agent: (tasks, Share(words.total() - words[None], words.total()))
-        for agent, (tasks, words) in found.items()
-    }
+    return {agent: (tasks, Share(told[agent], runs[agent])) for agent, tasks in picked.items()}
 
 
 def selector_words(selector: Source | None, found: Sequence[TrialFigures]) -> str:

@@ -47,10 +47,6 @@ DECIDED = (RunResult.SUCCESS, RunResult.FAILURE)
 COUNTED = (*DECIDED, RunResult.NONE)
 LEFT_OUT: Mapping[RunResult, Any] = {each: each.label for each in RunResult if each not in COUNTED}
 """The runs that no figure counts, by why."""
-LEFT_OUT_BY_CONFIGURATION = {
-    each: words for each, words in LEFT_OUT.items() if each is not RunResult.HIDDEN
-}
-"""The same where configurations are counted apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,12 +60,9 @@ EXPERIMENT: Registry[Facts] = Registry(
 )
 
 
-REGISTRIES: Sequence[Registry[Facts]] = (EXPERIMENT, PROGRESS, HINTS)
-
-
 def registry_of(name: str) -> tuple[Registry[Facts], str] | None:
     """The registry of a file's name, and the report's name there; None where there is none."""
-    for registry in REGISTRIES:
+    for registry in (EXPERIMENT, PROGRESS, HINTS):
         key = name.removeprefix(registry.prefix)
         if name.startswith(registry.prefix) and key in registry:
             return registry, key

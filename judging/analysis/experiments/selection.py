@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.course import with_detections
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.groups import tasks_in
+from judging.analysis.experiments.groups import OF_GROUP
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
@@ -70,10 +70,6 @@ def _loop(value: str) -> Run.Loop:
     return Run.Loop[Comparison(value).name]
 
 
-def _grouped(by: str) -> Callable[[str], Q]:
-    return lambda name: tasks_in(by, name)
-
-
 FILTERS: Mapping[str, Filter] = {
     "agent": Filter(_("configuration"), lambda value: Q(agent=number_in(value))),
     "control": Filter(_("control"), lambda value: Q(agent__name=value)),
@@ -82,10 +78,10 @@ FILTERS: Mapping[str, Filter] = {
         lambda value: Q(standing__in=_standings(value)),
         lambda value: ", ".join(str(each.label) for each in _standings(value)),
     ),
-    "site": Filter(_("site"), _grouped("site")),
-    "template": Filter(_("template"), _grouped("template")),
-    "level": Filter(_("level"), _grouped("level")),
-    "kind": Filter(_("kind of evaluation"), _grouped("kind")),
+    "site": Filter(_("site"), OF_GROUP["site"]),
+    "template": Filter(_("template"), OF_GROUP["template"]),
+    "level": Filter(_("level"), OF_GROUP["level"]),
+    "kind": Filter(_("kind of evaluation"), OF_GROUP["kind"]),
     "task": Filter(_("task"), lambda value: Q(task__external_id=value)),
     "steps": Filter(_("steps"), _within("n_steps")),
     "detections": Filter(_("anomalies noticed"), _within("detections")),
@@ -143,8 +139,9 @@ class Selection:
         found = []
         for key, value in self.chosen.items():
             rest = {name: value for name, value in self.chosen.items() if name != key}
-            words = self._words(key, value, scope)
-            found.append((str(FILTERS[key].name), words, Selection(self.source, rest).query))
+            known = FILTERS[key]
+            words = names_in(scope).get(int(value), value) if key == "agent" else known.words(value)
+            found.append((str(known.name), str(words), Selection(self.source, rest).query))
         return found
 
     def runs(self, scope: Scope) -> QuerySet[Any]:
@@ -160,11 +157,6 @@ class Selection:
             elif key == "progress":
                 runs = runs.filter(pk__among=runs_of_progress(scope, self.source, value))
         return runs
-
-    def _words(self, key: str, value: str, scope: Scope) -> str:
-        if key == "agent":
-            return names_in(scope).get(int(value), value)
-        return str(FILTERS[key].words(value))
 
 
 def read_chosen(query: QueryDict, names: Iterable[str] = FILTERS) -> dict[str, str]:
