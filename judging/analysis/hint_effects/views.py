@@ -33,7 +33,7 @@ from judging.analysis.hint_effects.reading import MISSING, HintEffects, TaskEffe
 from judging.analysis.hint_effects.reports import HINTS
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_picture
-from judging.statistics.figures import Share
+from judging.statistics.figures import LEVEL, Share
 from runs.interface.listing import listed
 from runs.interface.requests import AppRequest
 from runs.launching.experiments.hint_plans import Condition
@@ -59,7 +59,8 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         report_tables=html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],
         baseline=baseline_share(effects),
         undecided=all_undecided(effects),
-        chance_alarm=chance_alarm(len(effects.cells)),
+        # That at least one of several independent intervals misses the true value.
+        chance_alarm=1 - LEVEL ** len(effects.cells) if len(effects.cells) > 1 else None,
         pictures=pictures if effects.cells else [],
         tables=HINTS.names,
     )
@@ -90,14 +91,6 @@ def baseline_share(effects: HintEffects) -> Share:
     """Successes among the baseline's trials with a verdict."""
     sides = [effect.without for effect in effects.baseline_tasks]
     return Share(sum(side.successes for side in sides), sum(side.decided for side in sides))
-
-
-def chance_alarm(cells: int, level: float = 0.95) -> float | None:
-    """Probability that at least one of so many independent intervals misses the true value.
-
-    None for one alone.
-    """
-    return 1 - level**cells if cells > 1 else None
 
 
 def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:

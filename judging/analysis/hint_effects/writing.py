@@ -70,8 +70,9 @@ class HintWritingForm(forms.Form):
         label=capfirst(gettext_lazy("verdict source")),
         help_text=gettext_lazy("Runs that succeeded by it are sources; of each task the shortest."),
     )
-    levels = forms.MultipleChoiceField(
+    levels = forms.TypedMultipleChoiceField(
         label=gettext_lazy("level"),
+        coerce=Level,
         choices=HintLevel.choices,
         initial=HintLevel.values,
         widget=forms.CheckboxSelectMultiple,
@@ -132,14 +133,6 @@ class HintWritingForm(forms.Form):
     def source(self) -> Source:
         """Who says that they succeeded."""
         return read_source(self.cleaned_data["verdict"])
-
-    @property
-    def levels_asked(self) -> list[Level]:
-        return [Level(each) for each in self.cleaned_data["levels"]]
-
-    @property
-    def n_per_task(self) -> int:
-        return self.cleaned_data["per_task"] or 1
 
     wording: HintWords | None = None
     """Other words than ours; known once the form is valid."""
@@ -232,10 +225,11 @@ def planned(request: AppRequest, form: HintWritingForm) -> tuple[SourceRuns, Wri
 
     Raises ModelUnavailableError where the model cannot be asked.
     """
-    sources = source_runs(form.source_query, form.source, form.n_per_task)
+    asked = form.cleaned_data
+    sources = source_runs(form.source_query, form.source, asked["per_task"] or 1)
     record_verdicts(request, form.source, sources.every, WRITING)
-    entry = usable_entry(form.cleaned_data["model"])
-    return sources, writing_estimate(sources, form.levels_asked, entry, form.wording)
+    entry = usable_entry(asked["model"])
+    return sources, writing_estimate(sources, asked["levels"], entry, form.wording)
 
 
 def started(request: AppRequest, form: HintWritingForm) -> LearningJob:
@@ -255,7 +249,7 @@ def started(request: AppRequest, form: HintWritingForm) -> LearningJob:
         model=form.cleaned_data["model"],
         run_ids=sources.runs,
         further=sources.further,
-        levels=form.levels_asked,
+        levels=form.cleaned_data["levels"],
         wording=form.wording,
         verdict=source.key,
         verdict_name=name,

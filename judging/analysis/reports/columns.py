@@ -64,10 +64,9 @@ def share(name: Words | None = None, *, keys: Sequence[str] = SHARE_KEYS) -> Col
     return Column(keys[2], shown, parts=keys, spread=counted)
 
 
-def with_ends(key: str, name: Words, *, show: Any = show) -> Column:
+def with_ends(key: str, name: Words) -> Column:
     """A share, mean or difference: in files itself, `…_low` and `…_high`."""
-    parts = [f"{key}{end}" for end in ("", "_low", "_high")]
-    return Column(key, name, parts=parts, spread=value_and_ends, show=show)
+    return parted([f"{key}{end}" for end in ("", "_low", "_high")], name)
 
 
 def parted(
@@ -92,11 +91,6 @@ def ends(interval: Interval | Undefined | None) -> list[Value]:
     return [interval.low, interval.high] if isinstance(interval, Interval) else [None, None]
 
 
-def method(interval: Interval | Undefined | None) -> str | None:
-    """How the interval was found."""
-    return interval.method if isinstance(interval, Interval) else None
-
-
 def why(figure: Figure | None) -> str | None:
     """Why there is no figure."""
     return why_undefined(figure) if isinstance(figure, Undefined) else None
@@ -104,7 +98,9 @@ def why(figure: Figure | None) -> str | None:
 
 def figure_values(found: Estimate) -> list[Value]:
     """The figure, the ends of its interval, and how that was found."""
-    return [number(found.value), *ends(found.interval), method(found.interval)]
+    interval = found.interval
+    method = interval.method if isinstance(interval, Interval) else None
+    return [number(found.value), *ends(interval), method]
 
 
 def counted(share: Share) -> list[Value]:

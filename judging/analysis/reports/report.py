@@ -33,11 +33,6 @@ class Cell(NamedTuple):
     note: str = ""
 
 
-def as_it_is(value: Any) -> Sequence[Value]:
-    """The one value of a plain column."""
-    return (value,)
-
-
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column by its key and its name; a column without a name is for files alone.
@@ -49,7 +44,7 @@ class Column:
     key: str
     name: Words = ""
     parts: Sequence[str] | None = None
-    spread: Callable[[Any], Sequence[Value]] = as_it_is
+    spread: Callable[[Any], Sequence[Value]] = lambda value: (value,)
     show: Callable[[Any], Shown] = show
     is_text: bool = False
     per_row: bool = False
