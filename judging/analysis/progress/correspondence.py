@@ -103,7 +103,7 @@ def milestone_figures(
         lambda: {cell: [] for cell in Cell}
     )
     for task, task_name, item, people, judge in runs:
-        found = {one.name: bool(one.spans) for one in judge.findings[0]}
+        found = {one.name: one.achieved_at is not None for one in judge.findings[0]}
         for name, votes in people.votes.items():
             if name in found:
                 cells[task_name, task, name][_cell(found[name], votes)].append(item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -57,17 +57,6 @@ class Progressed:
         self.hidden = hidden_progress(highest, won, tasks)
         self.failures = clustered_mean([rate for rate, _ in failed], [task for _, task in failed])
         """The highest progress of the runs that failed."""
-
-
-def parts_of(
-    rows: Sequence[RunRow], part: Callable[[RunRow], str | None]
-) -> dict[str, list[RunRow]]:
-    """The rows by their part, in the order of its name; those that have none are left out."""
-    found: defaultdict[str, list[RunRow]] = defaultdict(list)
-    for row in rows:
-        if (name := part(row)) is not None:
-            found[name].append(row)
-    return dict(sorted(found.items()))
 
 
 def curve_of(rows: Sequence[RunRow]) -> list[AtStep]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from judging.analysis.experiments.facts import ANY_DECIDED, Facts
 from judging.analysis.experiments.figures import Configuration
 from judging.analysis.experiments.population import RunResult
 from judging.analysis.progress import step_reports as steps
-from judging.analysis.progress.figures import Difficulty, Progressed, parts_of
+from judging.analysis.progress.figures import Difficulty, Progressed
 from judging.analysis.progress.rows import KNOWN, RunRow
 from judging.analysis.progress.sources import Missing
 from judging.analysis.reports.columns import (
@@ -100,11 +101,17 @@ def _by_part(
     notes: Sequence[str] = (),
     **more: Any,
 ) -> Report:
-    found = [
-        Part(each, Progressed(rows), name, choose(name, rows))
-        for each in facts.configurations
-        for name, rows in parts_of(facts.rows_of(each), part).items()
-    ]
+    """One row a configuration and part of its runs; those that have none are left out."""
+    found: list[Part] = []
+    for each in facts.configurations:
+        by_part: defaultdict[str, list[RunRow]] = defaultdict(list)
+        for row in facts.rows_of(each):
+            if (name := part(row)) is not None:
+                by_part[name].append(row)
+        found += [
+            Part(each, Progressed(rows), name, choose(name, rows))
+            for name, rows in sorted(by_part.items())
+        ]
     return _report(
         facts, found, (column, lambda part: part.name), notes=facts.progress_notes(*notes), **more
     )

@@ -140,7 +140,7 @@ class RunProgress:
     """Whether it is over some of the task's milestones only: the others could not be told."""
     by_each: tuple[float, ...] = ()
     """The highest progress by each who says so: one evaluator, or each person who labelled it."""
-    findings: tuple[tuple[Finding, ...], ...] = ()
+    findings: tuple[tuple[Finding | StoredFinding, ...], ...] = ()
     """What each of them found, in the same order."""
 
     @property
@@ -149,7 +149,7 @@ class RunProgress:
         votes: defaultdict[str, list[bool]] = defaultdict(list)
         for findings in self.findings:
             for one in findings:
-                votes[one.name].append(bool(one.spans))
+                votes[one.name].append(one.achieved_at is not None)
         return votes
 
 
@@ -197,17 +197,7 @@ def _evaluated_progress(stored: StoredProgress) -> RunProgress:
         final=stored.progress.final / 100,
         is_partial=stored.is_partial,
         by_each=(stored.progress.maximum / 100,),
-        findings=(tuple(_finding(each) for each in stored.milestones),),
-    )
-
-
-def _finding(stored: StoredFinding) -> Finding:
-    return Finding(
-        name=stored.name,
-        achieved_at=stored.achieved_at,
-        lost_at=None if stored.achieved_at is None else stored.lost_at,
-        rationale=stored.rationale,
-        evidence_step=stored.evidence_step,
+        findings=(stored.milestones,),
     )
 
 
