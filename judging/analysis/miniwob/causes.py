@@ -79,14 +79,13 @@ class SampleFigures:
     def untold(self) -> int:
         return self.drawn - self.told
 
-    def share(self, cause: FailureCause) -> Share:
-        """Of the failures of which somebody said why, with Wilson's interval."""
-        return Share(self.tagged[cause], self.told)
-
     @property
     def shares(self) -> Sequence[tuple[FailureCause, Share, int]]:
-        """Every cause with its share, and how often it is proposed."""
-        return [(cause, self.share(cause), self.proposed[cause]) for cause in FailureCause]
+        """Every cause with its share of the failures told, and how often it is proposed."""
+        return [
+            (cause, Share(self.tagged[cause], self.told), self.proposed[cause])
+            for cause in FailureCause
+        ]
 
 
 def causes_of(scope: Scope) -> list[SampleFigures]:

@@ -18,13 +18,6 @@ Value = str | int | float | None
 Words = str | Promise
 
 
-class FileColumn(NamedTuple):
-    """A column of a file: `key` names it to programs, `name` to people."""
-
-    key: str
-    name: str
-
-
 class Cell(NamedTuple):
     """A figure with the address of the runs behind it and what stands below it on a page."""
 
@@ -35,7 +28,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by its key and its name; a column without a name is for files alone.
+    """A column: `key` names it to programs, `name` to people; without a name it is for files alone.
 
     `parts` are the keys of its columns in a file (none for a column of pages alone) and `spread`
     gives their values; `show` says how a page shows a value.
@@ -51,11 +44,11 @@ class Column:
     """Whether it says the same whatever is pivoted."""
 
     @property
-    def in_files(self) -> Sequence[FileColumn]:
+    def in_files(self) -> Sequence[Column]:
         """Its columns in a file. What pages do not show is called by its key."""
         keys = (self.key,) if self.parts is None else self.parts
-        words = {self.key: str(self.name)} if self.name else {}
-        return [FileColumn(key, words.get(key, key.replace("_", " "))) for key in keys]
+        words = {self.key: self.name} if self.name else {}
+        return [Column(key, words.get(key, key.replace("_", " "))) for key in keys]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +91,7 @@ class Report:
     layout: Layout = Layout()
 
     @property
-    def header(self) -> list[FileColumn]:
+    def header(self) -> list[Column]:
         """The columns of a file."""
         return [each for column in self.columns for each in column.in_files]
 

@@ -106,11 +106,11 @@ def _beside(study: str, options: Mapping[str, Any]) -> TwoStudies:
 
 def _key(study: Study, words: str) -> str:
     """The evaluator's key; empty where none is named."""
-    found = sources_of(study).evaluators if words else []
+    if not words:
+        return ""
+    found = sources_of(study).evaluators
     for each in found:
         if each.evaluator and words in (each.key, each.evaluator.name, each.name):
             return each.key
-    if words:
-        names = ", ".join(each.name for each in found) or "none"
-        raise CommandError(f"{study} has no evaluator {words}: {names}")
-    return ""
+    names = ", ".join(each.name for each in found) or "none"
+    raise CommandError(f"{study} has no evaluator {words}: {names}")
