@@ -77,7 +77,7 @@ class Configuration:
     def __init__(self, agent: AgentConfiguration, name: str, sums: Sequence[Sums]) -> None:
         shown = [each for each in sums if each.standing is not RunResult.HIDDEN]
         counted = [each for each in shown if each.standing in COUNTED]
-        runs = sum(each.runs for each in counted)
+        self.counted = runs = sum(each.runs for each in counted)
         trials: defaultdict[int, Counter[RunResult]] = defaultdict(Counter)
         for each in shown:
             if each.standing in DECIDED:
@@ -120,10 +120,6 @@ class Configuration:
     def undecided(self) -> int:
         """Runs that count and have no verdict from this source."""
         return self.standings.get(RunResult.NONE, 0)
-
-    @property
-    def counted(self) -> int:
-        return self.decided + self.undecided
 
     @property
     def accuracy(self) -> Share:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Q
 from django.utils.functional import Promise
@@ -29,16 +28,8 @@ LEVEL_ENDINGS = {"-l2": "L2", "-l3": "L3"}
 WORKARENA = "workarena."
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Where a task belongs in each grouping; empty where it says nothing."""
-
-    pk: int
-    name: str
-    site: str
-    template: str
-    level: str
-    kind: str
+Placed = Mapping[str, str]
+"""Where a task belongs, by grouping; empty where it says nothing."""
 
 
 class Group:
@@ -69,7 +60,12 @@ def placed_tasks(figures: ExperimentFigures) -> dict[int, Placed]:
         "record__extra__difficulty",
     )
     return {
-        pk: Placed(pk, name, site, template or text, _level(name, level, difficulty), kind)
+        pk: {
+            "site": site,
+            "template": template or text,
+            "level": _level(name, level, difficulty),
+            "kind": kind,
+        }
         for pk, name, site, template, text, kind, level, difficulty in rows
     }
 
@@ -82,7 +78,7 @@ def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) 
     members: defaultdict[str, set[int]] = defaultdict(set)
     for number, configuration in enumerate(figures.configurations):
         for task, counts in configuration.trials.items():
-            name = getattr(tasks[task], by)
+            name = tasks[task][by]
             trials[name][number].append(counts)
             members[name].add(task)
     groups = [Group(name, found, len(members[name])) for name, found in trials.items()]

@@ -86,7 +86,7 @@ def difficulty(facts: Facts) -> Report:
         if not row.milestones:
             return None
         if by_level:
-            return facts.tasks[row.task].level
+            return facts.tasks[row.task]["level"]
         return "hard" if row.milestones > above else "easy"
 
     column = text("part", _("tasks"), show=show)
