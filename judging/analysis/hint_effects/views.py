@@ -59,7 +59,7 @@ def hint_report(request: AppRequest, scope: Scope) -> HttpResponse:
         report_tables=html_tables(HINTS.make("hint-cells", facts)) if effects.cells else [],
         baseline=baseline_share(effects),
         undecided=all_undecided(effects),
-        # That at least one of several independent intervals misses the true value.
+        # How probable it is that one or more of several independent intervals miss the true value.
         chance_alarm=1 - LEVEL ** len(effects.cells) if len(effects.cells) > 1 else None,
         pictures=pictures if effects.cells else [],
         tables=HINTS.names,

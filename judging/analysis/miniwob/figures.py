@@ -103,7 +103,7 @@ class SuiteFigures:
         return Group([each for each in self.tasks if each.steps is not None])
 
     def of(self, steps: StepsNeeded | None) -> Group:
-        """None: those that were run although they are left out by default."""
+        """Those that take so many; for None those that were run although they are left out."""
         return Group([each for each in self.tasks if each.steps is steps])
 
     def at(self, task: str) -> Group:

@@ -48,7 +48,6 @@ class ProgressSource:
 
     @property
     def name(self) -> str:
-        """Its name in words."""
         return _("people's ticks") if self.evaluator is None else self.evaluator.shown
 
     @property

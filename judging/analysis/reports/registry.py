@@ -122,7 +122,6 @@ def attached(content: str, content_type: str, name: str) -> HttpResponse:
 
 
 def as_file(report: Report, ending: str) -> HttpResponse:
-    """The report as a file."""
     written = FORMATS[ending]
     return attached(written.write(report), written.content_type, f"{report.name}.{ending}")
 
