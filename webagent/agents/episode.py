@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ from webagent.trajectory.records import EndReason, ErrorOrigin
 T = TypeVar("T")
 
 
+@dataclass(slots=True, kw_only=True)
 class Episode:
     """One agent's try at one task. What the sink or `should_stop` raises is raised.
 
@@ -40,40 +42,29 @@ class Episode:
         recovery: what gets a stuck agent out; without it the agent is left alone.
     """
 
-    def __init__(
-        self,
-        environment: Environment,
-        agent: Agent,
-        recorder: Recorder,
-        *,
-        max_steps: int,
-        time_limit_s: float | None,
-        should_stop: Callable[[], bool],
-        let_through: tuple[type[Exception], ...],
-        spending: Spending | None = None,
-        recovery: Recovery | None = None,
-    ) -> None:
-        self._environment = environment
-        self._agent = agent
-        self._recorder = recorder
-        self._max_steps = max_steps
-        self._deadline = None if time_limit_s is None else time.monotonic() + time_limit_s
-        self._should_stop = should_stop
-        self._let_through = let_through
-        self._decided = 0
-        self._seed = 0
-        self.recovery = recovery
-        self.spending = spending or Spending()
-        self.first: Observation | None = None
-        self.last: Observation | None = None
-        self.result: StepResult | None = None
-        self.claimed_success: bool | None = None
+    environment: Environment
+    agent: Agent
+    recorder: Recorder
+    seed: int
+    max_steps: int
+    time_limit_s: float | None
+    should_stop: Callable[[], bool]
+    let_through: tuple[type[Exception], ...]
+    spending: Spending
+    recovery: Recovery | None
+    first: Observation | None = None
+    last: Observation | None = None
+    result: StepResult | None = None
+    claimed_success: bool | None = None
+    _decided: int = 0
+    _deadline: float = math.inf
 
-    def play(self, seed: int) -> RunEnd:
+    def play(self) -> RunEnd:
         """How it ended, with every step recorded."""
-        self._seed = seed
+        if self.time_limit_s is not None:
+            self._deadline = time.monotonic() + self.time_limit_s
         try:
-            self.first = self.last = first = self._ask(lambda: self._environment.reset(seed))
+            self.first = self.last = first = self._ask(lambda: self.environment.reset(self.seed))
             # Who gives up before doing anything has reached nothing, as the benchmark counts it.
             self.result = StepResult(observation=first, reward=0.0, scored=first.scored)
             ending = self._interrupted()
@@ -98,9 +89,9 @@ class Episode:
             ending = self._interrupted()
             executed = ending is None
         if ending is None and (action := decision.action) is not None:
-            self._recorder.foresee(before)
+            self.recorder.foresee(before)
             try:
-                result = self._ask(lambda: take_step(self._environment, action))
+                result = self._ask(lambda: take_step(self.environment, action))
             except Broken as broken:
                 ending = broken.ending
             else:
@@ -110,7 +101,7 @@ class Episode:
         if way is not None and way.end is not None:
             ending = RunEnd(claim(self.result), way.end)
         goes_back = ending is None and way is not None and way.keep is not None
-        record = self._recorder.step(
+        record = self.recorder.step(
             before,
             decision,
             result,
@@ -139,30 +130,30 @@ class Episode:
         if self.recovery is None or result is None:
             return None
         return self.recovery.judge(
-            self._recorder.steps,
+            self.recorder.steps,
             before,
             decision,
             is_over=ending is not None,
-            steps_left=self._max_steps - self._decided,
+            steps_left=self.max_steps - self._decided,
         )
 
     def _go_back(self, way: WayBack) -> RunEnd | None:
         """Undo what led into the anomaly, and let another agent go on from there."""
-        recovery, recorder = self.recovery, self._recorder
+        recovery, recorder = self.recovery, self.recorder
         assert recovery is not None  # noqa: S101 (mypy; a way comes from it)
         start, started = recorder.steps, time.monotonic()
         undone = recovery.cut(way, start)
         recorder.give_up(step.index for step in undone)
         replay = Replay(
-            self._environment,
-            recorder,
-            recovery.policy,
+            environment=self.environment,
+            recorder=recorder,
+            policy=recovery.policy,
             ask=self._ask,
             interrupted=self._interrupted,
         )
         divergence = None
         try:
-            replayed = replay.run(self._seed, recovery.path, undone[0])
+            replayed = replay.run(self.seed, recovery.path, undone[0])
             divergence = replayed.divergence
         finally:
             recovery.replayed(
@@ -197,22 +188,22 @@ class Episode:
             return RunEnd(outcome, EndReason.AGENT_GAVE_UP)
         if decision.finished or result is None:
             return RunEnd(outcome, EndReason.AGENT_STOPPED)
-        if result.truncated or self._decided >= self._max_steps:
+        if result.truncated or self._decided >= self.max_steps:
             return RunEnd(outcome, EndReason.MAX_STEPS)
         if (spent := self.spending.end) is not None:
             return RunEnd(outcome, spent)
         return self._interrupted()
 
     def _interrupted(self) -> RunEnd | None:
-        if self._should_stop():
+        if self.should_stop():
             return CANCELLED
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if time.monotonic() >= self._deadline:
             return RunEnd(claim(self.result), EndReason.TIME_LIMIT)
         return None
 
     def _decide(self, before: Observation) -> Decision:
         self._decided += 1
-        agent = self._agent if self.recovery is None else self.recovery.acting
+        agent = self.agent if self.recovery is None else self.recovery.acting
         decision = self._as_agent(lambda: agent.act(before))
         self.spending.add(decision.llm_calls)
         if decision.finished or decision.gave_up:
@@ -223,7 +214,7 @@ class Episode:
         """What the agent answers, or the ending that its failure makes."""
         try:
             return call()
-        except self._let_through:
+        except self.let_through:
             raise
         except AgentFailure as failure:
             self.spending.add(failure.decision.llm_calls)
@@ -235,7 +226,7 @@ class Episode:
         """What the environment answers, or the ending that its failure makes."""
         try:
             return call()
-        except self._let_through:
+        except self.let_through:
             raise
         except EnvironmentFailure as failure:
             raise Broken(environment_failed(failure)) from failure

@@ -46,16 +46,17 @@ class WayBack:
     writes: tuple[int, ...] = ()
 
 
+WhyAstray = Literal["goal", "page", "target", "ended"]
+"""Another goal, page or element as target, or the task ended there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a replay came to another page than step `repeats` had seen.
-
-    `why`: another `goal` or `page`, another element as `target`, or the task `ended` there.
-    """
+    """Where a replay came to another page than step `repeats` had seen."""
 
     step: int
     repeats: int
-    why: Literal["goal", "page", "target", "ended"]
+    why: WhyAstray
     expected: Observation
     found: Observation
 
@@ -194,8 +195,8 @@ class Recovery:
             return
         self.acting = self._other
         detail: dict[str, JsonValue] = {
-            **_names("from", self._first),
-            **_names("to", self._other),
+            **_names("from_", self._first),
+            **_names("to_", self._other),
             "for_steps": self.policy.other_steps,
             "recovery": self._recoveries,
         }
@@ -251,7 +252,7 @@ class Recovery:
         detail: dict[str, JsonValue] = {
             "period": way.anomaly.period,
             "answer": way.answer,
-            **_names("agent", self.acting),
+            **_names("", self.acting),
         }
         if way.answer == "recovered":
             detail["recovery"] = self._recoveries + 1
@@ -275,11 +276,10 @@ class Recovery:
 def _names(prefix: str, agent: Agent) -> dict[str, JsonValue]:
     """Name of an agent, and its model where its configuration names one."""
     told = agent.describe()
-    key = prefix if prefix == "agent" else f"{prefix}_agent"
-    names: dict[str, JsonValue] = {key: told.name}
+    names: dict[str, JsonValue] = {f"{prefix}agent": told.name}
     model = (told.config or {}).get("model")
     if isinstance(model, str):
-        names["model" if prefix == "agent" else f"{prefix}_model"] = model
+        names[f"{prefix}model"] = model
     return names
 
 

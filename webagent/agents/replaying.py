@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from webagent.agents.agent import Broken, RunEnd
-from webagent.agents.recovering import Divergence, PathStep
+from webagent.agents.recovering import Divergence, PathStep, WhyAstray
 from webagent.environment.interface import Environment, take_step
 from webagent.recovery.retry_policy import RecoveryPolicy
 from webagent.trajectory.live import Decision, Observation, StepResult
@@ -36,23 +36,15 @@ class Replayed:
     divergence: Divergence | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
     """Repeats steps from the start, looking at every page before it acts on it."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        recorder: Recorder,
-        policy: RecoveryPolicy,
-        *,
-        ask: Ask,
-        interrupted: Callable[[], RunEnd | None],
-    ) -> None:
-        self._environment = environment
-        self._recorder = recorder
-        self._policy = policy
-        self._ask = ask
-        self._interrupted = interrupted
+    environment: Environment
+    recorder: Recorder
+    policy: RecoveryPolicy
+    ask: Ask
+    interrupted: Callable[[], RunEnd | None]
 
     def run(self, seed: int, steps: Sequence[PathStep], landing: PathStep) -> Replayed:
         """Start anew, repeat the steps, and stop on the page that `landing` had been taken on.
@@ -60,10 +52,10 @@ class Replay:
         Raises:
             Broken: the environment failed.
         """
-        seen = self._ask(lambda: self._environment.reset(seed))
+        seen = self.ask(lambda: self.environment.reset(seed))
         result: StepResult | None = None
         for past in (*steps, landing):
-            if (ending := self._interrupted()) is not None:
+            if (ending := self.interrupted()) is not None:
                 return Replayed(seen, result, ending=ending)
             seen, why = self._look(seen, past, is_acted_on=past is not landing)
             if why is not None:
@@ -80,17 +72,17 @@ class Replay:
 
     def _look(
         self, seen: Observation, past: PathStep, *, is_acted_on: bool
-    ) -> tuple[Observation, Literal["goal", "page", "target", "ended"] | None]:
+    ) -> tuple[Observation, WhyAstray | None]:
         """The page once it is as it was, or as it stays, with what is different."""
         expected = past.taken.before
         if seen.goal != expected.goal:
             return seen, "goal"
         tries = 0
         while seen.fingerprint != expected.fingerprint:
-            if tries == self._policy.settle_tries:
+            if tries == self.policy.settle_tries:
                 return seen, "page"
             tries += 1
-            waited = self._ask(lambda: self._environment.step(f"noop({self._policy.settle_ms})"))
+            waited = self.ask(lambda: self.environment.step(f"noop({self.policy.settle_ms})"))
             seen = waited.observation
             if waited.terminated:
                 return seen, "ended"
@@ -101,7 +93,7 @@ class Replay:
     def _repeat(self, seen: Observation, past: PathStep) -> StepResult:
         started_at = datetime.now(UTC)
         try:
-            result = self._ask(lambda: take_step(self._environment, past.action))
+            result = self.ask(lambda: take_step(self.environment, past.action))
         except Broken:
             self._record(seen, past, None, started_at=started_at, final=True)
             raise
@@ -120,7 +112,7 @@ class Replay:
         final: bool = False,
     ) -> None:
         now = datetime.now(UTC)
-        self._recorder.step(
+        self.recorder.step(
             seen,
             Decision(action=past.action if acts else None),
             result,
@@ -132,13 +124,9 @@ class Replay:
         )
 
     def _astray(
-        self,
-        seen: Observation,
-        result: StepResult | None,
-        past: PathStep,
-        why: Literal["goal", "page", "target", "ended"],
+        self, seen: Observation, result: StepResult | None, past: PathStep, why: WhyAstray
     ) -> Replayed:
-        step = self._recorder.steps - 1
+        step = self.recorder.steps - 1
         divergence = Divergence(step, past.index, why, past.taken.before, seen)
         return Replayed(seen, result, divergence=divergence)
 

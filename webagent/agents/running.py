@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from pydantic import JsonValue
-
 from webagent.agents.agent import Agent, Informed, RunEnd, Spending, environment_failed
 from webagent.agents.episode import Episode
 from webagent.agents.recovering import Recovery
-from webagent.environment.browser import BrowserSettings
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.recovery.retry_policy import RecoveryPolicy
@@ -49,10 +46,8 @@ def run_episode(
     time_limit_s: float | None = None,
     max_tokens: int | None = None,
     max_cost: Decimal | None = None,
-    step_timeout_s: float = 60.0,
     should_stop: Callable[[], bool] = never,
     evaluation: Json | None = None,
-    browser: BrowserSettings | None = None,
     environment: Environment | None = None,
     let_through: tuple[type[Exception], ...] = (),
     policy: RecoveryPolicy | None = None,
@@ -72,7 +67,6 @@ def run_episode(
         time_limit_s: no further step begins after so many seconds,
         max_tokens: or once the model calls of all agents took so many tokens,
         max_cost: or so many US dollars; calls without a known price count for nothing.
-        step_timeout_s: longest wait for the browser in one step.
         should_stop: asked before and after all that takes time; what it raises is raised.
         evaluation: the task's own specification, for the evidence to capture at the end.
         environment: one to use instead of the one registered for the task; it is closed too.
@@ -92,16 +86,15 @@ def run_episode(
         started_at=started_at,
     )
     try:
-        environment = environment or make_environment(
-            task_name, settings=browser, step_timeout_s=step_timeout_s
-        )
+        environment = environment or make_environment(task_name)
     except EnvironmentFailure as failure:
         return _ended(record, environment_failed(failure))
     recorder = Recorder(run_id, sink)
     episode = Episode(
-        environment,
-        agent,
-        recorder,
+        environment=environment,
+        agent=agent,
+        recorder=recorder,
+        seed=seed,
         max_steps=max_steps,
         time_limit_s=time_limit_s,
         should_stop=should_stop,
@@ -110,15 +103,14 @@ def run_episode(
         recovery=None if policy is None else Recovery(policy, agent, other_agent),
     )
     try:
-        ending = episode.play(seed)
+        ending = episode.play()
         record = record.model_copy(update={"environment": environment.describe()})
         if ending.outcome is not Outcome.ERROR:
             record = _with_evidence(record, environment, evaluation)
     finally:
         environment.close()
     record = _ended(_with_course(record, episode), ending)
-    record = _with_spending(_with_recovery(record, episode, recorder.steps), episode.spending)
-    return _with_knowledge(record, agent)
+    return _with_accounts(record, episode, recorder.steps, agent)
 
 
 def _with_evidence(
@@ -155,37 +147,26 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
     return record.model_copy(update=update)
 
 
-def _with_recovery(record: RunRecord, episode: Episode, n_steps: int) -> RunRecord:
-    """The record with what was noticed and undone, if there was a policy."""
-    if episode.recovery is None:
-        return record
-    events = episode.recovery.events(n_steps)
-    extra = {**(record.extra or {}), "recovery": episode.recovery.summary()}
-    return record.model_copy(update={"events": events, "extra": extra})
-
-
-def _with_spending(record: RunRecord, spending: Spending) -> RunRecord:
-    """The record with the limits on model calls, and how many calls its cost leaves out."""
-    extra: Json = {}
-    if (limits := spending.summary()) is not None:
+def _with_accounts(record: RunRecord, episode: Episode, n_steps: int, agent: Agent) -> RunRecord:
+    """The record with what was noticed and undone, spent, and given of web knowledge."""
+    events, extra = record.events, dict(record.extra or {})
+    if (recovery := episode.recovery) is not None:
+        events = recovery.events(n_steps)
+        extra["recovery"] = recovery.summary()
+    if (limits := episode.spending.summary()) is not None:
         extra["limits"] = limits
-    if spending.unpriced:
-        extra["unpriced_calls"] = spending.unpriced
-    return record.model_copy(update={"extra": {**(record.extra or {}), **extra} or None})
-
-
-def _with_knowledge(record: RunRecord, agent: Agent) -> RunRecord:
-    """The record with how much of its web knowledge the agent was given, if it had any."""
+    if episode.spending.unpriced:
+        extra["unpriced_calls"] = episode.spending.unpriced
     given = agent.knowledge_given() if isinstance(agent, Informed) else None
-    if given is None:
-        return record
-    return record.model_copy(update={"extra": {**(record.extra or {}), "knowledge": given}})
+    if given is not None:
+        extra["knowledge"] = given
+    return record.model_copy(update={"events": events, "extra": extra or None})
 
 
 def _ended(record: RunRecord, ending: RunEnd) -> RunRecord:
     """The record with its end. A run that broke has no reward: nothing was judged."""
     ended_at = datetime.now(UTC)
-    extra: dict[str, JsonValue] = dict(record.extra or {})
+    extra = dict(record.extra or {})
     if ending.outcome is Outcome.ERROR:
         extra = {
             "error_kind": ending.error_kind,
