@@ -69,11 +69,9 @@ class Agent(Protocol):
 
     def act(self, observation: Observation) -> Decision:
         """What to do next. Raises AgentFailure (a model's provider is down, say)."""
-        ...
 
     def describe(self) -> AgentRecord:
         """Name and configuration, to be kept with the run."""
-        ...
 
 
 @runtime_checkable
@@ -89,7 +87,6 @@ class Remembering(Protocol):
         Called when its own last steps were undone, and when it goes on after another agent,
         whose steps are then among them. The page is as the last step left it.
         """
-        ...
 
 
 @runtime_checkable
@@ -101,7 +98,6 @@ class Advisable(Protocol):
 
         Its description stays what it was: that names where tips come from.
         """
-        ...
 
 
 @runtime_checkable
@@ -110,7 +106,6 @@ class Limitable(Protocol):
 
     def limit_steps(self, max_steps: int) -> None:
         """From now on its description names it; whoever runs the agent keeps it."""
-        ...
 
 
 @runtime_checkable
@@ -119,7 +114,6 @@ class Informed(Protocol):
 
     def knowledge_given(self) -> Json | None:
         """How much of it the last prompt held, for the run's record; None without any."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

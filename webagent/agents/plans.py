@@ -43,6 +43,11 @@ def press_button(see: Observation, name: str = "Submit") -> Decision:
     return click(named(see, name, "button"), f"All is set; I press {name}.")
 
 
+def submit(see: Observation, text: str, thought: str, role: str = "textbox") -> Plan:
+    see = yield fill(first(see, role), text, thought)
+    yield press_button(see)
+
+
 def the_only_button(see: Observation) -> Plan:
     yield click(first(see, "button"), "There is one button: I click it.")
 
@@ -81,15 +86,13 @@ def button_of_dialog(see: Observation) -> Plan:
 
 
 def enter_text(see: Observation) -> Plan:
-    see = yield fill(first(see, "textbox"), quoted(see.goal)[0], "I type what the goal quotes.")
-    yield press_button(see)
+    yield from submit(see, quoted(see.goal)[0], "I type what the goal quotes.")
 
 
 def enter_text_in_case(see: Observation) -> Plan:
     text = quoted(see.goal)[0]
     text = text.upper() if "upper case" in see.goal else text.lower()
-    see = yield fill(first(see, "textbox"), text, "I type it in the case that is asked for.")
-    yield press_button(see)
+    yield from submit(see, text, "I type it in the case that is asked for.")
 
 
 def enter_password(see: Observation) -> Plan:
@@ -166,8 +169,7 @@ def add_up(see: Observation) -> Plan:
     numbers = int(left), int(right)
     results = {"+": sum(numbers), "-": numbers[0] - numbers[1]}
     answer = str(results.get(sign, numbers[0] * numbers[1]))
-    see = yield fill(first(see, "textbox"), answer, f"{problem} {answer}")
-    yield press_button(see)
+    yield from submit(see, answer, f"{problem} {answer}")
 
 
 def solve_for_x(see: Observation) -> Plan:
@@ -178,39 +180,34 @@ def solve_for_x(see: Observation) -> Plan:
         x = total - int(left) if sign == "+" else int(left) - total
     else:  # x + a = total, x - a = total
         x = total - int(right) if sign == "+" else total + int(right)
-    see = yield fill(first(see, "textbox"), str(x), f"{problem}, so x is {x}.")
-    yield press_button(see)
+    yield from submit(see, str(x), f"{problem}, so x is {x}.")
 
 
 def read_table(see: Observation) -> Plan:
     (key,) = wanted(see.goal, r"value of (.*) into")
     row = [node.name for node in cells(see)]
     value = row[row.index(key) + 1]
-    see = yield fill(first(see, "textbox"), value, f"The table says {key}: {value}.")
-    yield press_button(see)
+    yield from submit(see, value, f"The table says {key}: {value}.")
 
 
 def enter_date(see: Observation) -> Plan:
     month, day, year = wanted(see.goal, r"(\d+)/(\d+)/(\d+)")
     date = f"{year}-{month}-{day}"
-    see = yield fill(first(see, "Date"), date, "A date field takes year, month, day.")
-    yield press_button(see)
+    yield from submit(see, date, "A date field takes year, month, day.", "Date")
 
 
 def enter_time(see: Observation) -> Plan:
     hour, minute, half = wanted(see.goal, r"(\d+):(\d+) (AM|PM)")
     hours = int(hour) % 12 + (12 if half == "PM" else 0)
     time = f"{hours:02}:{minute}"
-    see = yield fill(first(see, "InputTime"), time, f"In 24 hours that is {time}.")
-    yield press_button(see)
+    yield from submit(see, time, f"In 24 hours that is {time}.", "InputTime")
 
 
 def find_word(see: Observation) -> Plan:
     (number,) = wanted(see.goal, r"(\d+)(?:st|nd|rd|th) word")
     paragraph = next(index for index, node in enumerate(see.nodes) if node.role == "paragraph")
     word = text_below(see, paragraph).split()[int(number) - 1].strip(".,")
-    see = yield fill(first(see, "textbox"), word, f"Word number {number} is {word!r}.")
-    yield press_button(see)
+    yield from submit(see, word, f"Word number {number} is {word!r}.")
 
 
 def click_widget(see: Observation) -> Plan:

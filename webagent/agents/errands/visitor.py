@@ -8,7 +8,7 @@ leads it astray. Left to itself, it takes a form that is filled for one that is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import validate_call
@@ -64,7 +64,11 @@ class Visitor(Scripted):
     def advise(self, tips: str) -> None:
         """From now on it goes by this text."""
         self._text = tips
-        self._tips: tuple[_Tip, ...] | None = tuple(_tips_in(tips)) or None
+        found = [
+            _Tip(CONTROLS if click else FIELDS, next(iter(quoted(what)), None))
+            for click, what in _TIP.findall(tips)
+        ]
+        self._tips: list[_Tip] | None = found or None
         """Those that are left; None where it goes its own way."""
         self._sends = bool(_SENDS.search(tips))
         self._used: frozenset[str] = frozenset()
@@ -78,7 +82,7 @@ class Visitor(Scripted):
                 return _DONE
             tip, *rest = self._tips
             if node := page.named(tip.roles, tip.name) if tip.name else page.fitting(tip.roles):
-                self._tips = tuple(rest)
+                self._tips = rest
                 return self._use(page, node, "So I was told.")
             self._tips = None
         return self._own_way(page)
@@ -156,11 +160,6 @@ class _Page:
 
     def _shared(self, node: Node) -> int:
         return len(_words(node.name) & self._words)
-
-
-def _tips_in(text: str) -> Iterator[_Tip]:
-    for click, what in _TIP.findall(text):
-        yield _Tip(CONTROLS if click else FIELDS, next(iter(quoted(what)), None))
 
 
 def _words(text: str) -> set[str]:
