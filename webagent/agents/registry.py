@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
@@ -38,8 +36,6 @@ from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry
 from webagent.trajectory.values import field_errors
 
-FindFile = Callable[[], Path | None]
-
 
 class BadAgentConfig(ValueError):
     """The configuration does not fit the agent; the message says which part."""
@@ -49,23 +45,10 @@ class ModelUnavailable(BadAgentConfig):
     """A model cannot be asked here; the message says what is missing."""
 
 
-class ModelSettings(Protocol):
-    """What an agent's settings say of its model."""
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def longest_reply_tokens(self) -> int: ...
-
-    @property
-    def max_cost(self) -> Decimal | None: ...
-
-
 class ModelFile:
     """A file of models, read again when it changes. Threads may share it."""
 
-    def __init__(self, find: FindFile) -> None:
+    def __init__(self, find: Callable[[], Path | None]) -> None:
         self._find = find
         self._lock = threading.Lock()
         self._known: tuple[Path, int, int] | None = None
@@ -95,32 +78,23 @@ class ModelFile:
             return self._client
 
 
-_NO_FILE = ModelFile(lambda: None)
-_shared = _NO_FILE
+_shared = ModelFile(lambda: None)
 
 
-def use_models_file(find: FindFile) -> None:
+def use_models_file(find: Callable[[], Path | None]) -> None:
     """From now on agents find their models in the file that `find` returns."""
     global _shared  # noqa: PLW0603 (one for the process, as the agents' kinds are)
     _shared = ModelFile(find)
 
 
 def make_generic(**config: JsonValue) -> GenericAgent:
-    """A generic agent of this configuration, for one run.
-
-    Raises:
-        ValueError: the configuration does not fit, or its model cannot be asked here.
-    """
+    """A generic agent of this configuration, for one run."""
     settings = AgentSettings.model_validate(config)
     return GenericAgent(settings, *asked_model(settings))
 
 
 def make_screen(**config: JsonValue) -> ScreenAgent:
-    """An agent of this configuration, for one run.
-
-    Raises:
-        ValueError: the configuration does not fit, or its model cannot be asked here.
-    """
+    """An agent of this configuration, for one run."""
     settings = ScreenSettings.model_validate(config)
     client, entry = asked_model(settings)
     captions = None
@@ -132,15 +106,11 @@ def make_screen(**config: JsonValue) -> ScreenAgent:
 
 
 def make_scripted(**config: JsonValue) -> ScreenScripted:
-    """An agent without a model, for one run.
-
-    Raises:
-        ValueError: the configuration does not fit.
-    """
+    """An agent without a model, for one run."""
     return ScreenScripted(VisionSettings.model_validate(config))
 
 
-def asked_model(settings: ModelSettings) -> tuple[Client, ModelEntry]:
+def asked_model(settings: AgentSettings | ScreenSettings) -> tuple[Client, ModelEntry]:
     """What asks the model of these settings, and its entry in the file of models.
 
     Raises:
@@ -251,8 +221,9 @@ def make_agent(name: str, config: Mapping[str, JsonValue] | None = None) -> Agen
     except BadAgentConfig:
         raise
     except (TypeError, ValueError) as error:
+        fields = field_errors(error) if isinstance(error, ValidationError) else [error]
         raise BadAgentConfig(
-            f"The configuration does not fit the agent {name!r}: {_in_one_line(error)}"
+            f"The configuration does not fit the agent {name!r}: {'; '.join(map(str, fields))}"
         ) from error
 
 
@@ -263,9 +234,3 @@ def _limit_steps(agent: Agent, limit: JsonValue) -> None:
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_STEPS:
         raise ValueError(f"max_steps: it must be a whole number from 1 to {MOST_STEPS}")
     agent.limit_steps(limit)
-
-
-def _in_one_line(error: TypeError | ValueError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(map(str, field_errors(error)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -19,7 +18,7 @@ from webagent.agents.screen.reply import Examples, WorkedExample, load_examples,
 from webagent.trajectory.records import Json
 from webagent.trajectory.values import Money
 
-MAX_STEPS = MappingProxyType({"short": 30, "standard": 50, "long": 100})
+MAX_STEPS = {"short": 30, "standard": 50, "long": 100}
 """Ready lengths of a run, in steps."""
 MOST_STEPS = 1000
 _WEBARENA_ACTIONS = (
@@ -34,15 +33,13 @@ _WEBARENA_ACTIONS = (
     "chat",
     "infeas",
 )
-BENCHMARK_ACTIONS = MappingProxyType(
-    {
-        # Leaving the page ends a task with 0, and nobody reads messages.
-        "miniwob": ("bid", "coord"),
-        "webarena": _WEBARENA_ACTIONS,
-        "visualwebarena": _WEBARENA_ACTIONS,
-        "workarena": ("bid", "tab", "nav", "chat", "infeas"),
-    }
-)
+BENCHMARK_ACTIONS: dict[str, tuple[str, ...]] = {
+    # Leaving the page ends a task with 0, and nobody reads messages.
+    "miniwob": ("bid", "coord"),
+    "webarena": _WEBARENA_ACTIONS,
+    "visualwebarena": _WEBARENA_ACTIONS,
+    "workarena": ("bid", "tab", "nav", "chat", "infeas"),
+}
 """Names and groups of actions."""
 DEFAULT_ACTIONS = ("bid", "nav", "tab", "chat", "infeas")
 """For tasks of no known benchmark."""
@@ -101,11 +98,9 @@ class AgentSettings(BaseModel):
 
         So a configuration keeps the hash by which its runs are found.
         """
-        said = self.model_dump(mode="json")
-        unused = {
-            name for name in ADDED_LATER if said[name] == type(self).model_fields[name].default
-        }
-        return {name: value for name, value in said.items() if name not in unused}
+        fields = type(self).model_fields
+        unused = {name for name in ADDED_LATER if getattr(self, name) == fields[name].default}
+        return self.model_dump(mode="json", exclude=unused)
 
     @property
     def allowed(self) -> tuple[Action, ...]:
@@ -177,11 +172,7 @@ class ScreenWords(HistoryWords):
 
 
 def screen_wording(version: str) -> Wording[ScreenWords]:
-    """The words of that version.
-
-    Raises:
-        ValueError: there is none; the message names those that there are.
-    """
+    """The words of that version; see `read_wording`."""
     return read_wording(version, ScreenWords, SCREEN_PROMPTS)
 
 

@@ -10,7 +10,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from typing import Protocol
@@ -81,13 +81,17 @@ def fitting(text: str, tokens: int) -> str:
     """The text within so many tokens: cut if need be, empty if even that is too long."""
     if count_tokens(text) <= tokens:
         return text
-    low, high = 0, len(text)
-    best = ""
+    return longest_fitting(lambda length: bounded(text, length), len(text), tokens)
+
+
+def longest_fitting(make: Callable[[int], str], most: int, tokens: int) -> str:
+    """The text made with the largest number up to `most` that fits; empty if none does."""
+    low, high, best = 0, most, ""
     while low <= high:
         middle = (low + high) // 2
-        shorter = bounded(text, middle)
-        if count_tokens(shorter) <= tokens:
-            best, low = shorter, middle + 1
+        text = make(middle)
+        if count_tokens(text) <= tokens:
+            best, low = text, middle + 1
         else:
             high = middle - 1
     return best
@@ -239,7 +243,6 @@ class ReplyCache(Protocol):
 
     def get(self, key: str) -> Reply | None:
         """The reply as it was put, or None."""
-        ...
 
     def put(self, key: str, reply: Reply) -> None: ...
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 
 from pydantic import JsonValue
 
@@ -58,82 +57,66 @@ class Action:
 
     name: str
     group: str
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...]
 
     @property
     def signature(self) -> str:
         return f"{self.name}({', '.join(each.signature for each in self.parameters)})"
 
 
-def _parameters(*named: tuple[str, Kind] | tuple[str, Kind, str]) -> tuple[Parameter, ...]:
-    return tuple(Parameter(*each) for each in named)
+def _action(name: str, group: str, *parameters: Parameter) -> Action:
+    return Action(name, group, parameters)
 
 
-_BID = ("bid", Kind.BID)
-_XY = (("x", Kind.NUMBER), ("y", Kind.NUMBER))
-_BUTTON = ("button", Kind.BUTTON, "'left'")
-_HELD = ("modifiers", Kind.MODIFIERS, "[]")
-_PATH = tuple((f"{end}_{axis}", Kind.NUMBER) for end in ("from", "to") for axis in "xy")
+_BID = Parameter("bid", Kind.BID)
+_X, _Y = Parameter("x", Kind.NUMBER), Parameter("y", Kind.NUMBER)
+_BUTTON = Parameter("button", Kind.BUTTON, "'left'")
+_HELD = Parameter("modifiers", Kind.MODIFIERS, "[]")
+_TEXT = Parameter("text", Kind.TEXT)
+_KEY = Parameter("key", Kind.TEXT)
+_AUTOCOMPLETE = Parameter("enable_autocomplete_menu", Kind.FLAG, "False")
+_FROM_AND_TO = [Parameter(name, Kind.BID) for name in ("from_bid", "to_bid")]
+_SCROLLED = [Parameter(name, Kind.NUMBER) for name in ("delta_x", "delta_y")]
+_SCROLLED_AT = [Parameter(name, Kind.INTEGER) for name in ("x", "y", "dx", "dy")]
+_PATH = [Parameter(name, Kind.NUMBER) for name in ("from_x", "from_y", "to_x", "to_y")]
 
-ACTIONS = MappingProxyType(
-    {
-        action.name: action
-        for action in (
-            Action("noop", "wait", _parameters(("wait_ms", Kind.NUMBER, "1000"))),
-            Action("send_msg_to_user", "chat", _parameters(("text", Kind.TEXT))),
-            Action("report_infeasible", "infeas", _parameters(("reason", Kind.TEXT))),
-            Action(
-                "scroll", "bid", _parameters(("delta_x", Kind.NUMBER), ("delta_y", Kind.NUMBER))
-            ),
-            Action(
-                "fill",
-                "bid",
-                _parameters(
-                    _BID, ("value", Kind.TEXT), ("enable_autocomplete_menu", Kind.FLAG, "False")
-                ),
-            ),
-            Action("select_option", "bid", _parameters(_BID, ("options", Kind.TEXTS))),
-            Action("click", "bid", _parameters(_BID, _BUTTON, _HELD)),
-            Action("dblclick", "bid", _parameters(_BID, _BUTTON, _HELD)),
-            Action("hover", "bid", _parameters(_BID)),
-            Action("press", "bid", _parameters(_BID, ("key_comb", Kind.TEXT))),
-            Action("focus", "bid", _parameters(_BID)),
-            Action("clear", "bid", _parameters(_BID)),
-            Action(
-                "drag_and_drop", "bid", _parameters(("from_bid", Kind.BID), ("to_bid", Kind.BID))
-            ),
-            Action(
-                "scroll_at",
-                "coord",
-                _parameters(
-                    ("x", Kind.INTEGER),
-                    ("y", Kind.INTEGER),
-                    ("dx", Kind.INTEGER),
-                    ("dy", Kind.INTEGER),
-                ),
-            ),
-            Action("mouse_move", "coord", _parameters(*_XY)),
-            Action("mouse_up", "coord", _parameters(*_XY, _BUTTON)),
-            Action("mouse_down", "coord", _parameters(*_XY, _BUTTON)),
-            Action("mouse_click", "coord", _parameters(*_XY, _BUTTON)),
-            Action("mouse_dblclick", "coord", _parameters(*_XY, _BUTTON)),
-            Action("mouse_drag_and_drop", "coord", _parameters(*_PATH)),
-            Action("keyboard_down", "coord", _parameters(("key", Kind.TEXT))),
-            Action("keyboard_up", "coord", _parameters(("key", Kind.TEXT))),
-            Action("keyboard_press", "coord", _parameters(("key", Kind.TEXT))),
-            Action("keyboard_type", "coord", _parameters(("text", Kind.TEXT))),
-            Action("keyboard_insert_text", "coord", _parameters(("text", Kind.TEXT))),
-            Action("go_back", "nav"),
-            Action("go_forward", "nav"),
-            Action("goto", "nav", _parameters(("url", Kind.TEXT))),
-            Action("tab_close", "tab"),
-            Action("tab_focus", "tab", _parameters(("index", Kind.INTEGER))),
-            Action("new_tab", "tab"),
-        )
-    }
-)
+ACTIONS = {
+    action.name: action
+    for action in (
+        _action("noop", "wait", Parameter("wait_ms", Kind.NUMBER, "1000")),
+        _action("send_msg_to_user", "chat", _TEXT),
+        _action("report_infeasible", "infeas", Parameter("reason", Kind.TEXT)),
+        _action("scroll", "bid", *_SCROLLED),
+        _action("fill", "bid", _BID, Parameter("value", Kind.TEXT), _AUTOCOMPLETE),
+        _action("select_option", "bid", _BID, Parameter("options", Kind.TEXTS)),
+        _action("click", "bid", _BID, _BUTTON, _HELD),
+        _action("dblclick", "bid", _BID, _BUTTON, _HELD),
+        _action("hover", "bid", _BID),
+        _action("press", "bid", _BID, Parameter("key_comb", Kind.TEXT)),
+        _action("focus", "bid", _BID),
+        _action("clear", "bid", _BID),
+        _action("drag_and_drop", "bid", *_FROM_AND_TO),
+        _action("scroll_at", "coord", *_SCROLLED_AT),
+        _action("mouse_move", "coord", _X, _Y),
+        _action("mouse_up", "coord", _X, _Y, _BUTTON),
+        _action("mouse_down", "coord", _X, _Y, _BUTTON),
+        _action("mouse_click", "coord", _X, _Y, _BUTTON),
+        _action("mouse_dblclick", "coord", _X, _Y, _BUTTON),
+        _action("mouse_drag_and_drop", "coord", *_PATH),
+        _action("keyboard_down", "coord", _KEY),
+        _action("keyboard_up", "coord", _KEY),
+        _action("keyboard_press", "coord", _KEY),
+        _action("keyboard_type", "coord", _TEXT),
+        _action("keyboard_insert_text", "coord", _TEXT),
+        _action("go_back", "nav"),
+        _action("go_forward", "nav"),
+        _action("goto", "nav", Parameter("url", Kind.TEXT)),
+        _action("tab_close", "tab"),
+        _action("tab_focus", "tab", Parameter("index", Kind.INTEGER)),
+        _action("new_tab", "tab"),
+    )
+}
 GROUPS = ("chat", "infeas", "bid", "coord", "nav", "tab")
-ALWAYS = ("noop",)
 
 
 def chosen_actions(names: Iterable[str]) -> tuple[Action, ...]:
@@ -150,7 +133,7 @@ def chosen_actions(names: Iterable[str]) -> tuple[Action, ...]:
     return tuple(
         action
         for action in ACTIONS.values()
-        if action.name in wanted or action.group in wanted or action.name in ALWAYS
+        if action.name in wanted or action.group in wanted or action.group == "wait"
     )
 
 
@@ -171,8 +154,7 @@ def read_action(
     known = {action.name: action for action in allowed}
     if call.name not in known:
         raise BadAction(f"{call.name!r} is not one of your actions, which are: {', '.join(known)}")
-    action = known[call.name]
-    _check_arguments(action, call, bids)
+    _check_arguments(known[call.name], call, bids)
     return call
 
 
@@ -242,7 +224,8 @@ def _fits(kind: Kind, value: JsonValue) -> bool:
         case Kind.BID | Kind.TEXT:
             return isinstance(value, str)
         case Kind.TEXTS:
-            return isinstance(value, str) or _all_texts(value)
+            texts = value if isinstance(value, list) else [value]
+            return all(isinstance(each, str) for each in texts)
         case Kind.NUMBER:
             return isinstance(value, int | float) and not isinstance(value, bool)
         case Kind.INTEGER:
@@ -253,7 +236,3 @@ def _fits(kind: Kind, value: JsonValue) -> bool:
             return value in _BUTTONS
         case Kind.MODIFIERS:
             return isinstance(value, list) and all(each in _MODIFIERS for each in value)
-
-
-def _all_texts(value: JsonValue) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)

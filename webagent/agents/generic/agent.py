@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webagent.agents.generic.asking import Attempted, Tries
+from webagent.agents.generic.asking import Tries
 from webagent.agents.generic.knowledge import knowledge_version
 from webagent.agents.generic.page import CUT, marked_screenshot
 from webagent.agents.generic.parts import Parts, PartsWriter, Turn, flat, learn, remember, turns_of
@@ -39,17 +39,13 @@ class PromptMaker:
         self._settings = settings
         self._entry = entry
         self._words = settings.wording.words
-        self._writer = PartsWriter(settings)
+        self.writer = PartsWriter(settings)
         self._schema = SCHEMA if settings.reply == "json" else None
         self.budget = token_budget(
             entry,
             max_prompt_tokens=settings.max_prompt_tokens,
             max_reply_tokens=settings.max_reply_tokens,
         )
-
-    def knowledge_given(self) -> Json | None:
-        """See `PartsWriter.knowledge_given`."""
-        return self._writer.knowledge_given()
 
     def prompt(
         self,
@@ -82,9 +78,9 @@ class PromptMaker:
             lambda some: count_request(build(Parts(), some), self._entry),
             what=f"the goal, the actions and {len(images)} pictures",
         )
-        caps = self._writer.caps(observation, turns, most - fixed, stable)
+        caps = self.writer.caps(observation, turns, most - fixed, stable)
         while True:
-            request = build(self._writer.parts(observation, turns, caps), failed)
+            request = build(self.writer.parts(observation, turns, caps), failed)
             tokens = count_request(request, self._entry)
             if tokens <= most:
                 return Prompt(request, tokens, marked)
@@ -200,11 +196,7 @@ class GenericAgent:
         version = f"prompts {wording.version} ({wording.sha256[:12]}), pages cut {CUT}"
         if self._settings.knowledge is not None:
             version += f", {knowledge_version()}"
-        return AgentRecord(
-            name=NAME,
-            version=version,
-            config=self._settings.as_json(),
-        )
+        return AgentRecord(name=NAME, version=version, config=self._settings.as_json())
 
     def advise(self, tips: str) -> None:
         """From now on these tips stand at the head of its prompt."""
@@ -212,7 +204,7 @@ class GenericAgent:
 
     def knowledge_given(self) -> Json | None:
         """How much of its web knowledge the last prompt held; None without any."""
-        return self._maker.knowledge_given()
+        return self._maker.writer.knowledge_given()
 
     def act(self, observation: Observation) -> Decision:
         """What to do next. An unusable reply is sent back, so often as is set, and then said.
@@ -230,23 +222,16 @@ class GenericAgent:
             return read_reply(text, self._settings.reply, self._settings.allowed, bids)
 
         tried = self._tries.ask(make, read, self._settings.max_parse_retries)
-        if tried.reply is None:
-            return self._gave_no_action(tried)
-        return self._decided(tried.reply, tried.spent)
-
-    def _decided(self, reply: Reply, spent: Decision) -> Decision:
+        if (reply := tried.reply) is None:
+            action = WAIT if self._settings.after_parse_failure == "wait" else None
+            remember(self._turns, action, tried.thought)
+            return replace(tried.spent, action=action, thought=tried.thought, problem=tried.problem)
         remember(self._turns, reply.action, reply.thought)
         is_message = reply.call.name == "send_msg_to_user"
         return replace(
-            spent,
+            tried.spent,
             action=reply.action,
             thought=reply.thought,
             finished=is_message and self._settings.ends_with_message,
             gave_up=reply.call.name == "report_infeasible",
         )
-
-    def _gave_no_action(self, tried: Attempted[Reply]) -> Decision:
-        waits = self._settings.after_parse_failure == "wait"
-        action = WAIT if waits else None
-        remember(self._turns, action, tried.thought)
-        return replace(tried.spent, action=action, thought=tried.thought, problem=tried.problem)

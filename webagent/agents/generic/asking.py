@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Generic, TypeVar
 
@@ -29,14 +29,14 @@ from webagent.trajectory.records import BlobRecord, ErrorOrigin, Json, LlmCall
 JSON_TYPE = "application/json"
 
 
+@dataclass(slots=True)
 class Questions:
     """Asks, and remembers: `calls` and `blobs` are for the decision that comes of it."""
 
-    def __init__(self, model: LanguageModel, entry: ModelEntry) -> None:
-        self._model = model
-        self._entry = entry
-        self.calls: list[LlmCall] = []
-        self.blobs: dict[str, bytes] = {}
+    model: LanguageModel
+    entry: ModelEntry
+    calls: list[LlmCall] = field(default_factory=list)
+    blobs: dict[str, bytes] = field(default_factory=dict)
 
     def ask(self, request: Request) -> Reply:
         """The reply.
@@ -46,19 +46,19 @@ class Questions:
         """
         begun = time.monotonic()
         try:
-            reply = self._model.complete(request)
+            reply = self.model.complete(request)
         except ModelFailure as failure:
             said: Json = {"failure": failure.kind.value, "message": str(failure)}
-            said |= {"text": failure.text, "usage": _usage(failure.usage)}
+            said |= {"text": failure.text, "usage": asdict(failure.usage)}
             spent = failure.usage if failure.usage != Usage() else None
-            cost = cost_of(failure.usage, self._entry.prices)
+            cost = cost_of(failure.usage, self.entry.prices)
             call = self._call(request, said, spent, cost, time.monotonic() - begun)
             self.calls.append(call.model_copy(update={"problem": str(failure)}))
             raise
-        said = {"text": reply.text, "model": reply.model, "usage": _usage(reply.usage)}
+        said = {"text": reply.text, "model": reply.model, "usage": asdict(reply.usage)}
         said |= {"request_id": reply.request_id, "tries": reply.tries}
         call = self._call(request, said, reply.usage, reply.cost, reply.seconds)
-        self.calls.append(call.model_copy(update={"model": reply.model or self._entry.model}))
+        self.calls.append(call.model_copy(update={"model": reply.model or self.entry.model}))
         return reply
 
     def note(self, problem: str) -> None:
@@ -76,7 +76,7 @@ class Questions:
     ) -> LlmCall:
         number = len(self.calls)
         return LlmCall(
-            model=self._entry.model,
+            model=self.entry.model,
             input_tokens=usage.input_tokens if usage else None,
             cached_tokens=usage.cached_tokens if usage else None,
             cache_write_tokens=usage.cache_write_tokens if usage else None,
@@ -127,20 +127,16 @@ def asked(request: Request) -> Json:
     }
 
 
-def _usage(usage: Usage) -> Json:
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-    }
-
-
 ReplyT = TypeVar("ReplyT")
 MakePrompt = Callable[[Sequence[Failed], int], Prompt]
 """The request, given the replies to it that could not be used, within so many tokens."""
 
-SAID_NOTHING_USABLE = (FailureKind.REFUSED, FailureKind.TRUNCATED)
+SAID_NOTHING_USABLE = {
+    FailureKind.REFUSED: (
+        "you refused to answer; if the goal cannot be reached, say so with an action."
+    ),
+    FailureKind.TRUNCATED: "it was cut off because it was too long; be brief.",
+}
 """The model answered, if not with an action: that is the agent's doing, not the provider's."""
 SHORTER = 0.7
 MAX_SHORTENINGS = 3
@@ -164,6 +160,7 @@ class Attempted(Generic[ReplyT]):
         return f"No usable action in {len(self.failed)} replies: {self.failed[-1].problem}"
 
 
+@dataclass(slots=True)
 class Tries(Generic[ReplyT]):
     """One model, asked at every step of a run.
 
@@ -171,10 +168,9 @@ class Tries(Generic[ReplyT]):
         budget: tokens of a prompt; fewer from the day on that the model finds one too long.
     """
 
-    def __init__(self, model: LanguageModel, entry: ModelEntry, budget: int) -> None:
-        self._model = model
-        self._entry = entry
-        self._budget = budget
+    model: LanguageModel
+    entry: ModelEntry
+    budget: int
 
     def ask(
         self, make: MakePrompt, read: Callable[[str], ReplyT], retries: int
@@ -187,7 +183,7 @@ class Tries(Generic[ReplyT]):
         Raises:
             AgentFailure: the provider gave no reply, or the prompt cannot be made short enough.
         """
-        questions = Questions(self._model, self._entry)
+        questions = Questions(self.model, self.entry)
         failed: list[Failed] = []
         thought: str | None = None
         prompt: Prompt | None = None
@@ -213,7 +209,7 @@ class Tries(Generic[ReplyT]):
         prompt: Prompt | None = None
         while True:
             try:
-                prompt = make(failed, self._budget)
+                prompt = make(failed, self.budget)
                 return prompt, Failed(questions.ask(prompt.request).text, "")
             except PromptTooLong as error:
                 raise AgentFailure(
@@ -221,11 +217,11 @@ class Tries(Generic[ReplyT]):
                 ) from error
             except ModelFailure as failure:
                 if prompt is not None and failure.kind in SAID_NOTHING_USABLE:
-                    return prompt, Failed(failure.text, _why_unusable(failure))
+                    return prompt, Failed(failure.text, SAID_NOTHING_USABLE[failure.kind])
                 if failure.kind is FailureKind.TOO_LONG and shortenings < MAX_SHORTENINGS:
                     # The model counts more tokens than we do: believe it from now on.
                     shortenings += 1
-                    self._budget = int((prompt.tokens if prompt else self._budget) * SHORTER)
+                    self.budget = int((prompt.tokens if prompt else self.budget) * SHORTER)
                     continue
                 raise _failure(failure, _spent(questions, prompt)) from failure
 
@@ -238,12 +234,6 @@ def _spent(questions: Questions, prompt: Prompt | None) -> Decision:
         blobs=questions.blobs,
         marked_screenshot=prompt.marked if prompt else None,
     )
-
-
-def _why_unusable(failure: ModelFailure) -> str:
-    if failure.kind is FailureKind.REFUSED:
-        return "you refused to answer; if the goal cannot be reached, say so with an action."
-    return "it was cut off because it was too long; be brief."
 
 
 def _failure(failure: ModelFailure, decision: Decision) -> AgentFailure:

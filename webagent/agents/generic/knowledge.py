@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.agents.generic.request import FOLDER
 from webagent.knowledge.entries import Entry, hash_of
+from webagent.knowledge.extraction import Wording, load_wording
 from webagent.knowledge.relevance import Relevance, words_of
 from webagent.llm.budget import count_tokens
-from webagent.llm.untrusted import filled, visible
+from webagent.llm.untrusted import visible
 from webagent.trajectory.records import Json
 
 _GRAMMAR = """
@@ -153,20 +151,16 @@ class KnowledgeWriter:
 
 def framed(text: str) -> str:
     """The block with the words that stand around it; empty if there is none."""
-    words, _sha256 = _words()
-    return filled(words, text=text).strip() if text else ""
+    return _wording().filled("knowledge", text=text) if text else ""
 
 
 def knowledge_version() -> str:
     """Version and hash of those words, for the agent's description."""
-    _, sha256 = _words()
-    return f"knowledge {VERSION} ({sha256[:12]})"
+    return f"knowledge {VERSION} ({_wording().sha256[:12]})"
 
 
-@cache
-def _words() -> tuple[str, str]:
-    content = (FOLDER / f"knowledge-{VERSION}.toml").read_bytes()
-    return tomllib.loads(content.decode())["knowledge"], hashlib.sha256(content).hexdigest()
+def _wording() -> Wording:
+    return load_wording(f"knowledge-{VERSION}", FOLDER)
 
 
 def _safe(text: str) -> str:

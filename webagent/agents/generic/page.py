@@ -14,7 +14,7 @@ from webagent.agents.generic.interest import (
     can_be_acted_on,
     read_lines,
 )
-from webagent.llm.budget import count_tokens
+from webagent.llm.budget import count_tokens, longest_fitting
 from webagent.llm.untrusted import filled
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box
@@ -40,16 +40,7 @@ def cut_tree(tree: str, tokens: int, interest: Interest, note: str) -> str:
     lines = read_lines(tree)
     drawer = _Drawer(lines, note)
     order = by_importance(lines, interest)
-    best = ""
-    low, high = 0, len(order)
-    while low <= high:
-        middle = (low + high) // 2
-        text = drawer.drawn(order[:middle])
-        if count_tokens(text) <= tokens:
-            best, low = text, middle + 1
-        else:
-            high = middle - 1
-    return best
+    return longest_fitting(lambda n: drawer.drawn(order[:n]), len(order), tokens)
 
 
 class _Drawer:

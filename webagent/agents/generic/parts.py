@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import accumulate
 
@@ -83,7 +83,7 @@ def _turn_text(turn: Turn, words: HistoryWords) -> str:
     action = _action(turn, words)
     if not turn.thought:
         return action
-    thought = _line(turn.thought, LONGEST_THOUGHT)
+    thought = _short(turn.thought, LONGEST_THOUGHT)
     return f"{filled(words.thought_line, step=turn.step, text=thought)}\n{action}"
 
 
@@ -91,13 +91,17 @@ def _action(turn: Turn, words: HistoryWords) -> str:
     if turn.action is None:
         return filled(words.no_action_line, step=turn.step)
     line = words.failed_line if turn.failed else words.action_line
-    return filled(line, step=turn.step, text=_line(turn.action, LONGEST_ACTION))
+    return filled(line, step=turn.step, text=_short(turn.action, LONGEST_ACTION))
 
 
-def _line(text: str, longest: int) -> str:
-    """The text in one line, so that no turn can write another one's."""
-    flat = " ".join(visible(text).split())
-    return flat if len(flat) <= longest else f"{flat[:longest]}…"
+def flat(text: str) -> str:
+    """The text in one line, with everything in it to be seen: no turn can write another one's."""
+    return " ".join(visible(text).split())
+
+
+def _short(text: str, longest: int) -> str:
+    line = flat(text)
+    return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 PAGE_SHARE = 0.6
@@ -138,8 +142,7 @@ class Caps:
         """The caps with so many tokens less, taken from the first parts that have any."""
         left = tokens
         shares: dict[str, int] = {}
-        for name in ("page", "history", "examples", "tabs", "knowledge", "tips", "error"):
-            cap = getattr(self, name)
+        for name, cap in asdict(self).items():
             taken = min(cap, left)
             shares[name] = cap - taken
             left -= taken
@@ -246,11 +249,6 @@ class PartsWriter:
             reply = f"<thought>{example.thought}</thought>\n<action>{example.action}</action>"
         shown = example.page.strip() or f"(a picture: {example.picture})"
         return f"\nExample {number}. Goal: {example.goal}\n{shown}\nReply:\n{reply}"
-
-
-def flat(text: str) -> str:
-    """The text in one line, with everything in it to be seen."""
-    return " ".join(visible(text).split())
 
 
 def _interest(observation: Observation, turns: Sequence[Turn]) -> Interest:

@@ -91,11 +91,7 @@ class Wording(Generic[WordsT]):
 
 
 def load_wording(version: str) -> Wording[Words]:
-    """The words of that version.
-
-    Raises:
-        ValueError: there is none; the message names those that there are.
-    """
+    """The words of that version; see `read_wording`."""
     return read_wording(version, Words, FOLDER)
 
 
@@ -266,7 +262,7 @@ def _read_json(text: str) -> tuple[str | None, str]:
     try:
         value = json.loads(bare(text))
     except (ValueError, RecursionError):
-        raise UnusableReply("it is not a JSON object with thought and action.") from None
+        value = None
     if not isinstance(value, dict):
         raise UnusableReply("it is not a JSON object with thought and action.")
     thought, action = value.get("thought"), value.get("action")

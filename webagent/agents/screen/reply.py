@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -28,29 +27,25 @@ LONGEST_TEXT = 2000
 Key = Literal["<Enter>", "<Backspace>", "C-a", "C-c", "C-x", "C-v"]
 KEYS: tuple[Key, ...] = get_args(Key)
 
-_KEY_NAMES = MappingProxyType(
-    {
-        "<Enter>": "Enter",
-        "<Backspace>": "Backspace",
-        "C-a": "ControlOrMeta+a",
-        "C-c": "ControlOrMeta+c",
-        "C-x": "ControlOrMeta+x",
-        "C-v": "ControlOrMeta+v",
-    }
-)
+_KEY_NAMES: dict[Key, str] = {
+    "<Enter>": "Enter",
+    "<Backspace>": "Backspace",
+    "C-a": "ControlOrMeta+a",
+    "C-c": "ControlOrMeta+c",
+    "C-x": "ControlOrMeta+x",
+    "C-v": "ControlOrMeta+v",
+}
 """How the browser's driver calls them: what is Control elsewhere is Meta on a Mac."""
-_POINTER_ACTIONS = MappingProxyType(
-    {
-        "move": "mouse_move",
-        "click": "mouse_click",
-        "double_click": "mouse_dblclick",
-        "mouse_down": "mouse_down",
-        "mouse_up": "mouse_up",
-    }
-)
+_POINTER_ACTIONS = {
+    "move": "mouse_move",
+    "click": "mouse_click",
+    "double_click": "mouse_dblclick",
+    "mouse_down": "mouse_down",
+    "mouse_up": "mouse_up",
+}
 _KEYS_OF_NAMES = {name: key for key, name in _KEY_NAMES.items()}
 _COMMANDS_OF_ACTIONS = {action: name for name, action in _POINTER_ACTIONS.items()}
-_SCROLL_SIGNS = MappingProxyType({"scroll_up": -1, "scroll_down": 1})
+_SCROLL_SIGNS = {"scroll_up": -1, "scroll_down": 1}
 
 
 class _Command(BaseModel):
