@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
-from PIL.Image import Resampling
 
 from webagent.llm.interface import (
     ImagePart,
@@ -20,12 +21,6 @@ from webagent.llm.interface import (
     TextPart,
 )
 from webagent.vision.screen import KINDS, Box, Element
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-    from PIL import Image
 
 THREADS = 2
 
@@ -108,7 +103,7 @@ class OnnxDetector:
 def fed(image: Image.Image) -> NDArray[np.float32]:
     """The picture as the network takes it: (1, 3, height, width), 0 to 1, padded at the end."""
     size = (round(image.width * SCALE), round(image.height * SCALE))
-    small = image.convert("RGB").resize(size, Resampling.BILINEAR)
+    small = image.convert("RGB").resize(size, Image.Resampling.BILINEAR)
     pixels = np.asarray(small, np.float32) / 255
     below, beside = -pixels.shape[0] % _MULTIPLE, -pixels.shape[1] % _MULTIPLE
     padded = np.pad(pixels, ((0, below), (0, beside), (0, 0)), mode="edge")

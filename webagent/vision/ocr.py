@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -98,7 +99,7 @@ class RapidOcr:
             read = _line(text, score, corners, image.size, ENLARGED)
             if read is not None:
                 parts = (_line(word, sure, at, image.size, ENLARGED) for word, sure, at in words)
-                lines.append(_with_words(read, parts))
+                lines.append(replace(read, words=tuple(filter(None, parts))))
         return lines
 
 
@@ -217,9 +218,3 @@ def _line(
     if not written or x1 >= x2 or y1 >= y2:
         return None
     return TextLine(written, Box(x1, y1, x2, y2), round(float(score), 4))
-
-
-def _with_words(line: TextLine, words: Iterable[TextLine | None]) -> TextLine:
-    return TextLine(
-        line.text, line.box, line.confidence, tuple(word for word in words if word is not None)
-    )

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
@@ -22,12 +21,10 @@ from webagent.llm.interface import LanguageModel, Reply, Request
 from webagent.llm.registry import ModelEntry
 from webagent.trajectory.live import Decision, Observation, ReadScreen, Taken
 from webagent.trajectory.records import AgentRecord, ErrorOrigin
-from webagent.vision.detector import Captioner, ModelCaptioner
+from webagent.vision.detector import Captioner, Detector, ModelCaptioner, load_detector
+from webagent.vision.ocr import Ocr, OcrUnavailable, open_ocr
+from webagent.vision.reading import ScreenReader
 from webagent.vision.screen import ScreenText, draw_boxes
-
-if TYPE_CHECKING:
-    from webagent.vision.detector import Captioner, Detector
-    from webagent.vision.ocr import Ocr
 
 Read = Callable[[Observation], ScreenText]
 
@@ -84,10 +81,6 @@ def reader_of(settings: VisionSettings, captioner: Captioner | None = None) -> R
     def read(observation: Observation) -> ScreenText:
         if not observation.screenshot:
             return ScreenText((), (observation.width, observation.height))
-        # numpy with it: web processes make agents to check their settings, and never look.
-        from webagent.vision.ocr import OcrUnavailable
-        from webagent.vision.reading import ScreenReader
-
         cut_top = settings.cut_top
         if cut_top is None:
             cut_top = INSTRUCTION_AREAS.get(urlsplit(observation.url).hostname or "", 0)
@@ -111,9 +104,6 @@ def _engines(ocr: str) -> tuple[Ocr, Detector]:
         AgentFailure: one of them is not installed, or does not work.
     """
     try:
-        from webagent.vision.detector import load_detector
-        from webagent.vision.ocr import open_ocr
-
         return open_ocr(ocr), load_detector()
     except (ImportError, OSError, RuntimeError) as missing:
         raise AgentFailure(str(missing), ErrorOrigin.HARNESS, retriable=False) from missing
@@ -129,11 +119,7 @@ class Captions:
         self.captioner: Captioner = ModelCaptioner(self, entry.name)
 
     def complete(self, request: Request) -> Reply:
-        """The reply, noted.
-
-        Raises:
-            ModelFailure: there is none; that is noted too.
-        """
+        """The reply, noted as its failure is."""
         return self._questions.ask(request)
 
     def added_to(self, decision: Decision) -> Decision:
@@ -176,10 +162,9 @@ class ScreenAgent:
 
     def resume_from(self, history: Sequence[Taken]) -> None:
         """From now on exactly these steps lie behind. What was asked for stays asked for."""
-        turns = turns_of(history)
         self._turns = [
             replace(turn, action=None if turn.action is None else as_commands(turn.action))
-            for turn in turns
+            for turn in turns_of(history)
         ]
 
     def advise(self, tips: str) -> None:

@@ -280,7 +280,7 @@ def test_an_engine_that_is_missing_is_no_fault_of_the_agent(monkeypatch):
     def missing(_name: str) -> None:
         raise RuntimeError("Install the program tesseract.")
 
-    monkeypatch.setattr("webagent.vision.ocr.open_ocr", missing)
+    monkeypatch.setattr("webagent.agents.screen.agent.open_ocr", missing)
     acting = ScreenAgent(settings(ocr="tesseract"), Scripted(said()), entry())
     with pytest.raises(AgentFailure, match="Install") as caught:
         acting.act(looked())
