@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -56,6 +56,7 @@ def load_wording(version: str = VERSION, folder: Path = FOLDER) -> Wording:
     return Wording(version, sha256(content).hexdigest(), tomllib.loads(content.decode()))
 
 
+@dataclass(slots=True)
 class Conversation:
     """One question with the replies to it, and what was wrong with each that was sent back.
 
@@ -63,15 +64,12 @@ class Conversation:
         repair: part of the wording that says what is wrong, where nothing else is said.
     """
 
-    def __init__(
-        self, model: LanguageModel, request: Request, wording: Wording, repair: str = "repair"
-    ) -> None:
-        self._model = model
-        self._request = request
-        self._wording = wording
-        self._repair = repair
-        self.replies: list[Reply] = []
-        self.faults: list[tuple[str, ...]] = []
+    model: LanguageModel
+    request: Request
+    wording: Wording
+    repair: str = "repair"
+    replies: list[Reply] = field(default_factory=list)
+    faults: list[tuple[str, ...]] = field(default_factory=list)
 
     @property
     def asks(self) -> int:
@@ -89,11 +87,11 @@ class Conversation:
             ModelFailure: the model gave no reply.
         """
         while True:
-            reply = self._model.complete(self._request)
+            reply = self.model.complete(self.request)
             self.replies.append(reply)
             # Providers refuse messages without text.
             said = Message.assistant(visible(reply.text).strip() or "(nothing)")
-            self._request = replace(self._request, messages=(*self._request.messages, said))
+            self.request = replace(self.request, messages=(*self.request.messages, said))
             read = _read(reply.text, form)
             problems = [read] if isinstance(read, str) else check(read)
             if not isinstance(read, str) and not problems:
@@ -106,8 +104,8 @@ class Conversation:
         """Say what is wrong with the last reply, so that the next one is better."""
         self.faults.append(tuple(problems))
         told = "\n".join(f"- {visible(problem)}" for problem in problems[:MOST_PROBLEMS])
-        said = Message.user(self._wording.filled(part or self._repair, problems=told))
-        self._request = replace(self._request, messages=(*self._request.messages, said))
+        said = Message.user(self.wording.filled(part or self.repair, problems=told))
+        self.request = replace(self.request, messages=(*self.request.messages, said))
 
 
 def strict_schema(form: type[BaseModel]) -> dict[str, object]:
@@ -115,8 +113,7 @@ def strict_schema(form: type[BaseModel]) -> dict[str, object]:
 
     `oneOf` becomes `anyOf`, the only choice they know.
     """
-    schema: dict[str, object] = form.model_json_schema()
-    return _strict(schema)
+    return _strict(form.model_json_schema())
 
 
 _UNKNOWN_TO_PROVIDERS = frozenset(
@@ -124,8 +121,7 @@ _UNKNOWN_TO_PROVIDERS = frozenset(
 )
 
 
-def _strict(schema: object) -> dict[str, object]:
-    assert isinstance(schema, dict)  # noqa: S101 (mypy)
+def _strict(schema: dict[str, object]) -> dict[str, object]:
     kept = {
         "anyOf" if key == "oneOf" else key: _narrow(value)
         for key, value in schema.items()
@@ -210,8 +206,19 @@ def extract(model: LanguageModel, name: str, log: RunLog) -> Extracted:
     """
     wording = load_wording()
     asked = Conversation(model, extraction_request(name, log, wording), wording)
-    reply = asked.reply(_Reply, lambda reply: _problems(reply.entries, log))
-    return _extracted(reply.entries, log, asked.asks)
+    entries = asked.reply(_Reply, lambda reply: _problems(reply.entries, log)).entries
+    kept = tuple(
+        RawEntry(
+            intent=entry.intent.strip(),
+            ok=entry.ok.strip(),
+            ng=entry.ng.strip(),
+            run=log.run,
+            steps=tuple(sorted(set(entry.steps))),
+        )
+        for entry in entries
+        if entry.ng.strip()
+    )
+    return Extracted(entries=kept, n_without_ng=len(entries) - len(kept), asks=asked.asks)
 
 
 def _problems(entries: Sequence[_Entry], log: RunLog) -> list[str]:
@@ -225,18 +232,3 @@ def _problems(entries: Sequence[_Entry], log: RunLog) -> list[str]:
         if not entry.intent.strip():
             found.append(f"entry {number} has no intent")
     return found
-
-
-def _extracted(entries: Sequence[_Entry], log: RunLog, asks: int) -> Extracted:
-    kept = tuple(
-        RawEntry(
-            intent=entry.intent.strip(),
-            ok=entry.ok.strip(),
-            ng=entry.ng.strip(),
-            run=log.run,
-            steps=tuple(sorted(set(entry.steps))),
-        )
-        for entry in entries
-        if entry.ng.strip()
-    )
-    return Extracted(entries=kept, n_without_ng=len(entries) - len(kept), asks=asks)

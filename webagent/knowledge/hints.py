@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
-from types import MappingProxyType
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,7 +17,7 @@ from webagent.knowledge import extraction as asking
 from webagent.knowledge.entries import Level
 from webagent.knowledge.extraction import Conversation, Wording, strict_schema
 from webagent.knowledge.leaks import SourceRun, leaks
-from webagent.knowledge.relevance import words_of
+from webagent.knowledge.relevance import share_in_common, words_of
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
 from webagent.trajectory.canonical import hashed_json
@@ -83,18 +82,13 @@ def insight_problems(lines: Sequence[str], source: SourceRun) -> list[str]:
         found += [f"insight {number} quotes {each!r}" for each in quoted(line)]
     found += _leaked("\n".join(lines), source)
     for (one, first), (other, second) in combinations(enumerate(lines, start=1), 2):
-        if _likeness(first, second) > TOO_ALIKE:
+        if share_in_common(words_of(first), words_of(second)) > TOO_ALIKE:
             found.append(f"insights {one} and {other} say the same")
     return [*found, *_length_problems(lines)]
 
 
 def _leaked(text: str, source: SourceRun) -> list[str]:
     return [f"it has {leak}" for leak in leaks(text, source.literals)]
-
-
-def _likeness(one: str, other: str) -> float:
-    first, second = set(words_of(one)), set(words_of(other))
-    return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def _length_problems(lines: Sequence[str]) -> list[str]:
@@ -169,13 +163,11 @@ class _Insights(BaseModel):
 
 _Form = type[_Procedure | _Insights]
 _Check = Callable[[Sequence[str], SourceRun], list[str]]
-_LEVELS: Mapping[Level, tuple[_Form, _Check]] = MappingProxyType(
-    {
-        Level.CONCRETE: (_Procedure, concrete_problems),
-        Level.ABSTRACT: (_Procedure, abstract_problems),
-        Level.INSIGHTS: (_Insights, insight_problems),
-    }
-)
+_LEVELS: Mapping[Level, tuple[_Form, _Check]] = {
+    Level.CONCRETE: (_Procedure, concrete_problems),
+    Level.ABSTRACT: (_Procedure, abstract_problems),
+    Level.INSIGHTS: (_Insights, insight_problems),
+}
 
 
 LONGEST_PART = 20_000
@@ -268,14 +260,10 @@ def write_hint(
     form, check = _LEVELS[level]
     asked = Conversation(model, hint_request(name, source, level, wording), wording, "unusable")
     read = asked.reply(form, lambda read: check(read.lines(), source))
-    return _written(read.text(), asked)
-
-
-def _written(text: str, asked: Conversation) -> Written:
     replies = asked.replies
     costs = [reply.cost for reply in replies if reply.cost is not None]
     return Written(
-        text=text,
+        text=read.text(),
         model=replies[-1].model,
         asks=asked.asks,
         input_tokens=sum(reply.usage.input_tokens for reply in replies),

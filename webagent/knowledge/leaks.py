@@ -218,38 +218,31 @@ _PATTERNS = (
 )
 
 
-def leaks(text: str, literals: Literals) -> list[Leak]:
-    """Everything in the text that must not be there, each once, in no certain order."""
-    found = dict.fromkeys([*_patterns(text), *_tokens(text, literals), *_phrases(text, literals)])
-    return list(found)
-
-
-def _patterns(text: str) -> Iterator[Leak]:
-    for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(text):
-            yield Leak(kind, match[0].strip())
-
-
-def _tokens(text: str, literals: Literals) -> Iterator[Leak]:
-    for token in words_in(text):
-        if token in literals.tokens:
-            is_id = not token.isdecimal() and len(token) <= _LONGEST_ID
-            yield Leak(LeakKind.ELEMENT if is_id else LeakKind.VALUE, token)
-
-
 _LONGEST_ID = 6
 """Longer tokens of letters and digits are numbers of records rather than of elements."""
 
 
-def _phrases(text: str, literals: Literals) -> Iterator[Leak]:
+def leaks(text: str, literals: Literals) -> list[Leak]:
+    """Everything in the text that must not be there, each once, in no certain order."""
+    return list(dict.fromkeys(_leaks(text, literals)))
+
+
+def _leaks(text: str, literals: Literals) -> Iterator[Leak]:
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            yield Leak(kind, match[0].strip())
     words = words_in(text)
+    for token in words:
+        if token in literals.tokens:
+            is_id = not token.isdecimal() and len(token) <= _LONGEST_ID
+            yield Leak(LeakKind.ELEMENT if is_id else LeakKind.VALUE, token)
     longest = max(map(len, literals.phrases), default=0)
     for start in range(len(words)):
         for end in range(start + 1, min(start + longest, len(words)) + 1):
             if tuple(words[start:end]) in literals.phrases:
                 yield Leak(LeakKind.VALUE, " ".join(words[start:end]))
     if literals.unspaced:
-        together = "".join(words_in(unicodedata.normalize("NFKC", text)))
+        together = "".join(words)
         yield from (Leak(LeakKind.VALUE, value) for value in literals.unspaced if value in together)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -71,6 +71,12 @@ def words_of(text: str) -> list[str]:
         else:
             words.append(word)
     return words
+
+
+def share_in_common(words: Iterable[str], others: Iterable[str]) -> float:
+    """Of all different words of two texts the share that both have; 1 where there are none."""
+    first, second = set(words), set(others)
+    return len(first & second) / len(first | second) if first | second else 1.0
 
 
 @dataclass(frozen=True, slots=True)

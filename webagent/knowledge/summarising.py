@@ -8,7 +8,7 @@ still leaks is left out and reported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,7 +22,7 @@ from webagent.knowledge.extraction import (
     strict_schema,
 )
 from webagent.knowledge.leaks import Leak, Literals, leaks, words_in
-from webagent.knowledge.relevance import Relevance
+from webagent.knowledge.relevance import Relevance, share_in_common
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
 
@@ -74,15 +74,6 @@ class _Reply(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     entries: list[_Entry] = Field(min_length=1)
-
-
-@dataclass(slots=True)
-class _Progress:
-    """What is settled of a group, and what has to be written anew."""
-
-    good: list[SummarisedEntry] = field(default_factory=list)
-    bad: list[Rejected] = field(default_factory=list)
-    n_redone: int = 0
 
 
 def groups_of(entries: Sequence[Entry]) -> list[list[int]]:
@@ -155,20 +146,33 @@ def summarise(
     wording = load_wording()
     asked = Conversation(model, summary_request(name, entries, site, wording), wording)
     known = {number for number, _ in entries}
-    progress = _Progress()
+    good: list[SummarisedEntry] = []
+    bad: list[Rejected] = []
+    n_redone = 0
     while True:
         try:
             reply = asked.reply(_Reply, lambda reply: _unknown_sources(reply.entries, known))
         except BadReply:
-            if not progress.good:
+            if not good:
                 raise
             break  # What was good before stays; what was sent back is left out.
-        _sort(reply.entries, literals, progress)
-        if not progress.bad or asked.asks >= MAX_ASKS:
+        written = [form.summarised() for form in reply.entries]
+        checked = [(entry, tuple(leaks_of(entry, literals))) for entry in written]
+        good += [entry for entry, found in checked if not found]
+        bad = [Rejected(entry=entry, leaks=found) for entry, found in checked if found]
+        if not bad or asked.asks >= MAX_ASKS:
             break
-        progress.n_redone += len(progress.bad)
-        asked.object_to([_reason_text(rejected) for rejected in progress.bad], "again")
-    return _summarised(progress, known, asked.asks)
+        n_redone += len(bad)
+        asked.object_to([_reason_text(rejected) for rejected in bad], "again")
+    good = merged(good)
+    told = {number for entry in (*good, *(each.entry for each in bad)) for number in entry.sources}
+    return Summarised(
+        entries=tuple(good),
+        rejected=tuple(bad),
+        uncovered=tuple(sorted(known - told)),
+        asks=asked.asks,
+        n_redone=n_redone,
+    )
 
 
 def merged(entries: Sequence[SummarisedEntry]) -> list[SummarisedEntry]:
@@ -190,17 +194,6 @@ def leaks_of(entry: Entry, literals: Literals) -> list[Leak]:
     return leaks(f"{entry.intent}\n{entry.ok}\n{entry.ng}", literals)
 
 
-def _sort(entries: Sequence[_Entry], literals: Literals, progress: _Progress) -> None:
-    """Put each entry to the good or the bad ones; the bad ones of before are replaced."""
-    progress.bad = []
-    for form in entries:
-        entry = form.summarised()
-        if found := leaks_of(entry, literals):
-            progress.bad.append(Rejected(entry=entry, leaks=tuple(found)))
-        else:
-            progress.good.append(entry)
-
-
 def _reason_text(rejected: Rejected) -> str:
     sources = ", ".join(map(str, rejected.entry.sources))
     return f"The entry with the sources {sources} has {'; '.join(map(str, rejected.leaks))}."
@@ -214,31 +207,8 @@ def _unknown_sources(entries: Sequence[_Entry], known: set[int]) -> list[str]:
     ]
 
 
-def _summarised(progress: _Progress, known: set[int], asks: int) -> Summarised:
-    good = merged(progress.good)
-    covered = {number for entry in good for number in entry.sources}
-    left_out = {number for rejected in progress.bad for number in rejected.entry.sources}
-    return Summarised(
-        entries=tuple(good),
-        rejected=tuple(progress.bad),
-        uncovered=tuple(sorted(known - covered - left_out)),
-        asks=asks,
-        n_redone=progress.n_redone,
-    )
-
-
 def _say_the_same(one: Entry, other: Entry) -> bool:
-    first, second = set(words_in(one.intent)), set(words_in(other.intent))
-    if not first | second:
-        return False
-    alike = len(first & second) / len(first | second)
-    return alike == 1 and _words(one) == _words(other) or alike >= TOO_ALIKE and _near(one, other)
-
-
-def _words(entry: Entry) -> tuple[str, ...]:
-    return tuple(words_in(f"{entry.ok}\n{entry.ng}"))
-
-
-def _near(one: Entry, other: Entry) -> bool:
-    first, second = set(_words(one)), set(_words(other))
-    return len(first & second) / len(first | second) >= TOO_ALIKE if first | second else True
+    pairs = ((one.intent, other.intent), (f"{one.ok}\n{one.ng}", f"{other.ok}\n{other.ng}"))
+    return bool(words_in(one.intent)) and all(
+        share_in_common(words_in(text), words_in(others)) >= TOO_ALIKE for text, others in pairs
+    )
