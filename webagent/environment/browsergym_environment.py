@@ -14,12 +14,12 @@ import signal
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from webagent.environment.browser import BrowserSettings, Hosts
@@ -111,6 +111,7 @@ CLOSE_TIMEOUT_S = 15.0
 AFTER_KILL_TIMEOUT_S = 5.0
 
 
+@dataclass(eq=False, repr=False)
 class BrowserGymEnvironment:
     """An Environment over any BrowserGym task.
 
@@ -125,32 +126,20 @@ class BrowserGymEnvironment:
         patience: how long a page of the task's own sites may be out of order.
     """
 
-    def __init__(
-        self,
-        entrypoint: TaskEntrypoint,
-        *,
-        task_arguments: Mapping[str, Any] | None = None,
-        sites: Mapping[str, Path] | None = None,
-        allowed_hosts: frozenset[str] = frozenset(),
-        foreign_hosts: frozenset[str] = frozenset(),
-        packages: tuple[str, ...] = (),
-        settings: BrowserSettings | None = None,
-        delay_s: float = 0.5,
-        reset_timeout_s: float = 90.0,
-        step_timeout_s: float = 60.0,
-        patience: RetryWaits | None = None,
-    ) -> None:
-        self._entrypoint = entrypoint
-        self._task_arguments = dict(task_arguments or {})
-        self._directories = dict(sites or {})
-        self._allowed_hosts = allowed_hosts
-        self._foreign_hosts = foreign_hosts
-        self._packages = packages
-        self._settings = settings or BrowserSettings()
-        self._delay_s = delay_s
-        self._reset_timeout_s = reset_timeout_s
-        self._step_timeout_s = step_timeout_s
-        self._patience = patience or RetryWaits()
+    entrypoint: TaskEntrypoint
+    _: KW_ONLY
+    task_arguments: Mapping[str, Any] = field(default_factory=dict)
+    sites: Mapping[str, Path] = field(default_factory=dict)
+    allowed_hosts: frozenset[str] = frozenset()
+    foreign_hosts: frozenset[str] = frozenset()
+    packages: tuple[str, ...] = ()
+    settings: BrowserSettings = BrowserSettings()
+    delay_s: float = 0.5
+    reset_timeout_s: float = 90.0
+    step_timeout_s: float = 60.0
+    patience: RetryWaits = RetryWaits()
+
+    def __post_init__(self) -> None:
         self._site_retries = 0
         self._sites: list[LocalSite] = []
         self._thread: OwnThread | None = None
@@ -160,39 +149,31 @@ class BrowserGymEnvironment:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def reset(self, seed: int | None) -> Observation:
         """The first observation, in a new browser."""
         self.close()
         local = {}
-        for host, directory in self._directories.items():
+        for host, directory in self.sites.items():
             site = LocalSite(directory)
             self._sites.append(site)
             local[host] = site.address
-        hosts = Hosts(allowed=self._allowed_hosts, local=local, foreign=self._foreign_hosts)
+        hosts = Hosts(allowed=self.allowed_hosts, local=local, foreign=self.foreign_hosts)
         self._thread = spare_driver.take()
-        return self._call(lambda: self._start(seed, hosts), self._reset_timeout_s)
+        return self._call(lambda: self._start(seed, hosts), self.reset_timeout_s)
 
     def step(self, action: str) -> StepResult:
-        """What the action led to."""
         session = self._open_session()
-        return self._call(lambda: session.step(action), self._step_timeout_s)
+        return self._call(lambda: session.step(action), self.step_timeout_s)
 
     def milestones(self) -> Mapping[str, bool]:
-        """Which of the task's milestones hold now."""
         return self._open_session().milestones()
 
     def evidence(self, evaluation: Json | None) -> Json:
-        """What the pages show now."""
         session = self._open_session()
-        return self._call(lambda: session.evidence(evaluation), self._step_timeout_s)
+        return self._call(lambda: session.evidence(evaluation), self.step_timeout_s)
 
     def describe(self) -> EnvironmentRecord:
         """The browser and the packages in use; empty before the first reset."""
@@ -213,12 +194,12 @@ class BrowserGymEnvironment:
 
     def _start(self, seed: int | None, hosts: Hosts) -> Observation:
         session = BrowserGymSession(
-            self._entrypoint,
-            self._task_arguments,
-            self._settings,
+            self.entrypoint,
+            self.task_arguments,
+            self.settings,
             hosts,
-            delay_s=self._delay_s,
-            patience=self._patience,
+            delay_s=self.delay_s,
+            patience=self.patience,
         )
         self._session = session
         observation = session.reset(seed)
@@ -226,7 +207,7 @@ class BrowserGymEnvironment:
             viewport_width=session.viewport["width"],
             viewport_height=session.viewport["height"],
             browser=f"chromium {session.version}",
-            packages=tuple(map(_package, (*PACKAGES, *self._packages))),
+            packages=tuple(map(_package, (*PACKAGES, *self.packages))),
         )
         return observation
 

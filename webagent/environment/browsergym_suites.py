@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.interface import UnknownTask
+from webagent.environment.interface import UnknownTask, known_task
 from webagent.environment.registry import SITE_BENCHMARKS, SiteBenchmark
 from webagent.trajectory.records import Json, TaskRecord, TaskSetRecord, TextPart
 
@@ -56,7 +56,7 @@ class SiteSuite:
         Raises:
             UnknownTask: there is none of that name, or its package does not work here.
         """
-        entrypoint = self._entrypoint(task_name)
+        entrypoint = known_task(self.benchmark.prefix, task_name, _tasks_of(self.benchmark))
         addresses = {
             site: urlsplit(os.environ[name]) for site, name in self.benchmark.sites.items()
         }
@@ -83,7 +83,7 @@ class SiteSuite:
         Raises:
             UnknownTask: as `environment`.
         """
-        self._entrypoint(task_name)
+        known_task(self.benchmark.prefix, task_name, _tasks_of(self.benchmark))
         said = self._specification(task_name)
         record = TaskRecord(
             id=task_name,
@@ -113,13 +113,6 @@ class SiteSuite:
             UnknownTask: its package does not work here.
         """
         return tuple(_tasks_of(self.benchmark))
-
-    def _entrypoint(self, task_name: str) -> TaskEntrypoint:
-        known = _tasks_of(self.benchmark)
-        try:
-            return known[task_name]
-        except KeyError:
-            raise UnknownTask.of(self.benchmark.prefix, task_name, known) from None
 
     def _specification(self, task_name: str) -> Specification | None:
         if self.benchmark.specifications is None:

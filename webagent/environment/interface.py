@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Protocol, Self
+from typing import Protocol, TypeVar
 
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
+
+T = TypeVar("T")
 
 
 class Environment(Protocol):
@@ -19,18 +21,15 @@ class Environment(Protocol):
 
     def reset(self, seed: int | None) -> Observation:
         """The first observation of a fresh start."""
-        ...
 
     def step(self, action: str) -> StepResult:
         """What an action led to. A bad action is an `error` in the result, not an exception.
 
         The result may bring the milestones that hold now; else `milestones` is asked.
         """
-        ...
 
     def milestones(self) -> Mapping[str, bool]:
         """Which of the task's milestones hold now; empty if it defines none."""
-        ...
 
     def evidence(self, evaluation: Json | None) -> Json:
         """What the pages show now, for evaluators that score later without them.
@@ -39,15 +38,12 @@ class Environment(Protocol):
             evaluation: the task's own specification (WebArena's `eval`), whose `program_html`
                 targets are looked up; `pages` in the answer follows their order.
         """
-        ...
 
     def describe(self) -> EnvironmentRecord:
         """The browser and the packages in use."""
-        ...
 
     def close(self) -> None:
         """Leave nothing behind: no browser, no server, no thread. May be called twice."""
-        ...
 
 
 def take_step(environment: Environment, action: str) -> StepResult:
@@ -87,12 +83,18 @@ class UnknownTask(EnvironmentFailure):
     def __init__(self, message: str) -> None:
         super().__init__(message, Fault.TASK_UNAVAILABLE)
 
-    @classmethod
-    def of(cls, suite: str, task_name: str, known: Collection[str]) -> Self:
-        """With the names that come nearest among those known."""
-        near = difflib.get_close_matches(task_name, known, n=3)
-        hint = f" Did you mean {', '.join(near)}?" if near else ""
-        return cls(f"{suite} has no task {task_name!r}.{hint}")
+
+def known_task(suite: str, task_name: str, known: Mapping[str, T]) -> T:
+    """What the suite knows the task by.
+
+    Raises:
+        UnknownTask: there is none of that name; the message has those that come nearest.
+    """
+    if task_name in known:
+        return known[task_name]
+    near = difflib.get_close_matches(task_name, known, n=3)
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    raise UnknownTask(f"{suite} has no task {task_name!r}.{hint}")
 
 
 # BrowserGym's benchmarks log in by functions of such names (`ui_login` of WebArena and WorkArena).

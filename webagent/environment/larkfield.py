@@ -17,7 +17,7 @@ from browsergym.core.task import AbstractBrowserTask
 
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
-from webagent.environment.interface import UnknownTask
+from webagent.environment.interface import known_task
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
 
 TASK_SET = "larkfield"
@@ -82,7 +82,7 @@ def environment(
     Raises:
         UnknownTask: there is none of that name.
     """
-    specification = _specification(task_name)
+    specification = known_task("Larkfield", task_name, specifications())
     return BrowserGymEnvironment(
         partial(LarkfieldTask, specification=specification),
         sites={HOSTS[site]: PAGES / site for site in specification["sites"]},
@@ -93,7 +93,7 @@ def environment(
 
 def task_record(task_name: str) -> TaskRecord:
     """The task as a record, with its evaluation."""
-    specification = _specification(task_name)
+    specification = known_task("Larkfield", task_name, specifications())
     return TaskRecord(
         id=task_name,
         task_set=TaskSetRecord(name=TASK_SET, version=VERSION),
@@ -103,10 +103,3 @@ def task_record(task_name: str) -> TaskRecord:
         start_urls=(specification["start_url"],),
         eval=specification["eval"],
     )
-
-
-def _specification(task_name: str) -> dict[str, Any]:
-    try:
-        return specifications()[task_name]
-    except KeyError:
-        raise UnknownTask.of("Larkfield", task_name, specifications()) from None

@@ -12,7 +12,7 @@ from browsergym.miniwob import ALL_MINIWOB_TASKS
 from webagent.environment.browser import BrowserSettings
 from webagent.environment.browsergym_environment import BrowserGymEnvironment
 from webagent.environment.browsergym_task import TaskEntrypoint
-from webagent.environment.interface import UnknownTask
+from webagent.environment.interface import UnknownTask, known_task
 from webagent.environment.miniwob_suite import TASK_SET
 from webagent.trajectory.records import TaskRecord, TaskSetRecord
 
@@ -71,12 +71,5 @@ def pages_directory() -> Path:
 
 
 def entrypoint(task_name: str) -> TaskEntrypoint:
-    """The task's class.
-
-    Raises:
-        UnknownTask: there is none of that name.
-    """
-    try:
-        return _entrypoints()[task_name]
-    except KeyError:
-        raise UnknownTask.of("MiniWoB++", task_name, _entrypoints()) from None
+    """The task's class. Raises UnknownTask."""
+    return known_task("MiniWoB++", task_name, _entrypoints())

@@ -195,7 +195,7 @@ def capture_evidence(page: Page, evaluation: Json | None, hosts: Hosts) -> Json:
     target's `url` and the `text` that its locator gave (Python's `str` of it: "None" for
     JavaScript's null, "" where the script failed), or null with a reason in `missing`.
     """
-    text = _visible_text(page)
+    text = _evaluated(page, "() => document.body ? document.body.innerText : ''")
     evidence: dict[str, JsonValue] = {
         "final_url": page.url,
         "title": _title(page),
@@ -262,13 +262,6 @@ def _entry(page: Page, text: str) -> JsonValue:
     if len(text) > MAX_TARGET_CHARS:
         entry["text_truncated"] = True
     return entry
-
-
-def _visible_text(page: Page) -> str:
-    try:
-        return str(page.evaluate("() => document.body ? document.body.innerText : ''"))
-    except Error:
-        return ""
 
 
 def _title(page: Page) -> str:

@@ -35,7 +35,9 @@ def resolve_text(text: str, hosts: Mapping[str, str]) -> str:
         base = hosts.get(found[1].lower())
         if base is None:
             return found[0]
-        return _host_name(base) if found[2] else base.rstrip("/")
+        if found[2]:
+            return urlsplit(base).hostname or base
+        return base.rstrip("/")
 
     return _PLACEHOLDER.sub(replaced, text)
 
@@ -108,10 +110,6 @@ def _problem_of_base(url: str) -> str | None:
     if parts.query or parts.fragment or parts.username:
         return "must be a base URL, without user name, query and fragment"
     return None
-
-
-def _host_name(base: str) -> str:
-    return urlsplit(base).hostname or base
 
 
 def _found(value: Any) -> Iterable[str]:

@@ -17,7 +17,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from types import MappingProxyType
 from typing import Protocol, cast
 
 from webagent.environment.browser import BrowserSettings
@@ -167,21 +166,15 @@ ASSISTANTBENCH = SiteBenchmark(
     hosts_variable="ASSISTANTBENCH_HOSTS",
     ends_at_message=True,
 )
-SITE_BENCHMARKS = MappingProxyType(
-    {each.prefix: each for each in (WEBARENA, VISUALWEBARENA, WORKARENA, ASSISTANTBENCH)}
-)
+SITE_BENCHMARKS = {
+    each.prefix: each for each in (WEBARENA, VISUALWEBARENA, WORKARENA, ASSISTANTBENCH)
+}
 
 
 _SUITES = {
     "larkfield": "webagent.environment.larkfield",
     "miniwob": "webagent.environment.miniwob",
 }
-
-# Of benchmarks whose packages and sites may be here or not.
-_SITE_SUITES = "webagent.environment.browsergym_suites"
-
-# It imports Playwright, which whoever only asks for tasks can do without.
-_SPARE_DRIVERS = "webagent.environment.browsergym_environment"
 
 # Benchmarks that BrowserGym knows, and what it takes to run them.
 _NOT_SET_UP = {
@@ -215,7 +208,10 @@ def suites() -> tuple[str, ...]:
 
 def prepare_browser() -> None:
     """Have what each run's browser needs started in the background, before there is a run."""
-    importlib.import_module(_SPARE_DRIVERS).spare_driver.prepare()
+    # It imports Playwright, which whoever only asks for tasks can do without.
+    from webagent.environment.browsergym_environment import spare_driver
+
+    spare_driver.prepare()
 
 
 def make_environment(
@@ -266,7 +262,8 @@ def _suite(task_name: str) -> Suite:
     if dot and prefix in SITE_BENCHMARKS:
         if lacks := SITE_BENCHMARKS[prefix].missing():
             raise UnknownTask(f"{prefix} cannot run here; it lacks {', '.join(lacks)}.")
-        return cast("Suite", importlib.import_module(_SITE_SUITES).SUITES[prefix])
+        suites_of_sites = importlib.import_module("webagent.environment.browsergym_suites")
+        return cast("Suite", suites_of_sites.SUITES[prefix])
     known = ", ".join(f"{name}.…" for name in suites())
     if prefix in _NOT_SET_UP:
         raise UnknownTask(

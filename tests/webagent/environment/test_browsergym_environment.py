@@ -266,7 +266,7 @@ def test_a_browser_that_dies_is_the_environments_failure_and_leaves_nothing(open
 def test_a_page_that_hangs_is_given_up_and_leaves_nothing(opened):
     hang = bid_of(opened, "hang")
     processes = descendants()
-    opened._step_timeout_s = 2.0
+    opened.step_timeout_s = 2.0
     with pytest.raises(EnvironmentFailure, match="within 2 seconds") as caught:
         opened.step(f"click({hang!r})")
     assert caught.value.fault is Fault.BROWSER_HUNG

@@ -129,9 +129,9 @@ def test_tasks_of_the_open_web_reach_the_hosts_that_are_named(
     assert "assistantbench" in suites()
     assert len(task_names("assistantbench")) == 4
     environment: Any = make_environment("assistantbench.validation.1")
-    assert environment._entrypoint(seed=3).made_of == (3, "validation.1")
-    assert environment._allowed_hosts == {"google.com", "www.google.com"}
-    assert environment._foreign_hosts == frozenset()
+    assert environment.entrypoint(seed=3).made_of == (3, "validation.1")
+    assert environment.allowed_hosts == {"google.com", "www.google.com"}
+    assert environment.foreign_hosts == frozenset()
     assert registry.ends_at_first_message("assistantbench.imp.0")
 
 
@@ -155,10 +155,10 @@ def test_numbered_tasks_are_made_by_their_number(
     assert record.start_urls == ("__REDDIT__", "__SHOPPING__")
     assert record.eval == {"eval_types": ["string_match"]}
     environment: Any = make_environment("webarena.7")
-    assert environment._entrypoint(seed=3).made_of == (3, 7)
-    assert environment._allowed_hosts == {"sites.test"}
+    assert environment.entrypoint(seed=3).made_of == (3, 7)
+    assert environment.allowed_hosts == {"sites.test"}
     # Its own two sites are the infrastructure's business, the others' error pages the agent's.
-    assert environment._foreign_hosts == {
+    assert environment.foreign_hosts == {
         f"sites.test:{port}" for port in (7771, 7773, 7774, 7775, 7776)
     }
     with pytest.raises(UnknownTask, match=r"no task 'webarena.99'"):
@@ -171,7 +171,7 @@ def test_tasks_of_a_class_each_are_found_by_their_own_names(
     ready(monkeypatch, WORKARENA, ALL_WORKARENA_TASKS=[TheTask])
     assert task_names("workarena") == ("workarena.servicenow.the-task",)
     environment: Any = make_environment("workarena.servicenow.the-task")
-    assert environment._entrypoint(seed=3).made_of == (3, 0)
+    assert environment.entrypoint(seed=3).made_of == (3, 0)
     assert task_record("workarena.servicenow.the-task").goal == ()
 
 

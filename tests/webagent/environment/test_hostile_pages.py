@@ -39,7 +39,7 @@ def test_dialogs_and_large_pages_are_passed_and_a_frozen_browser_is_given_up(
         processes = descendants()
         (browser,) = browsers(processes)
         os.kill(browser, signal.SIGSTOP)
-        opened._step_timeout_s = 2.0
+        opened.step_timeout_s = 2.0
         with pytest.raises(EnvironmentFailure) as caught:
             opened.step("noop(1)")
         assert caught.value.fault is Fault.BROWSER_HUNG
