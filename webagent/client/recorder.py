@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from .api import Client, Json
@@ -66,12 +65,7 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         if error is not None:
             self._end_by(error, "unknown")
         self.close()
@@ -134,7 +128,8 @@ class Recorder:
         self._push.step(step)
         self._before, self._note = observation, {}
         if is_over:
-            gave_up = _last_role(observation) == "infeasible"
+            messages = _field(observation, "chat_messages") or [{}]
+            gave_up = messages[-1].get("role") == "infeasible"
             reason = "task_ended" if terminated else "max_steps"
             self.end(end_reason="agent_gave_up" if gave_up else reason)
         elif self._push.is_to_cancel:
@@ -188,10 +183,8 @@ def _seen(observation: Any, action: str) -> Json:
         return {"axtree": observation}
     if not isinstance(observation, Mapping):
         return {"screenshot": observation} if hasattr(observation, "shape") else {}
-    titles, active = (
-        _field(observation, "open_pages_titles"),
-        _field(observation, "active_page_index"),
-    )
+    titles = _field(observation, "open_pages_titles")
+    active = _field(observation, "active_page_index")
     place = int(active[0]) if active is not None and len(active) else 0
     known = _field(observation, "extra_element_properties") or {}
     named = re.findall(r"""['"](\w+)['"]""", action[:10_000])
@@ -223,11 +216,6 @@ def _task_of(env: Any, goal: str | None) -> Json:
     if not name:
         return {"goal": goal or "An episode without a goal."}
     return {"task_set": name.partition(".")[0], "id": name, "goal": goal or name}
-
-
-def _last_role(observation: Any) -> str:
-    messages = _field(observation, "chat_messages") or ()
-    return str(messages[-1].get("role")) if messages else ""
 
 
 def _answer(observation: Any) -> str | None:

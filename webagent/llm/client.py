@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from types import TracebackType
 from typing import Protocol, Self
 
 from webagent.llm.budget import Budget, ReplyCache, Reservation, cache_key, cost_of, most_cost
@@ -111,10 +110,7 @@ class _Lane:
 class _Lanes:
     """The lanes of a process, made when they are first needed, so after any fork."""
 
-    def __init__(
-        self, registry: Registry, environment: Mapping[str, str], clock: Callable[[], float]
-    ) -> None:
-        self._registry = registry
+    def __init__(self, environment: Mapping[str, str], clock: Callable[[], float]) -> None:
         self._environment = environment
         self._clock = clock
         self._lock = threading.Lock()
@@ -166,7 +162,7 @@ class Client:
         self._clock = clock
         self._sleep = sleep
         self._chance = chance
-        self._lanes = _Lanes(registry, environment, clock)
+        self._lanes = _Lanes(environment, clock)
 
     def with_limits(self, *, budget: Budget | None, cache: ReplyCache | None) -> Client:
         """The same models and slots under another budget and cache, as for one batch.
@@ -181,12 +177,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

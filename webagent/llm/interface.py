@@ -180,7 +180,6 @@ class LanguageModel(Protocol):
         Raises:
             ModelFailure: there is none.
         """
-        ...
 
 
 Outcome = Reply | ModelFailure
@@ -208,14 +207,11 @@ class BatchDesk(Protocol):
 
     def submit(self, requests: Sequence[Request]) -> str:
         """The provider's id of a new batch: keep it. The same request twice is sent once."""
-        ...
 
     def poll(self, batch_id: str) -> BatchProgress:
         """How far the batch is. Providers take up to a day."""
-        ...
 
     def collect(self, batch_id: str) -> Iterator[tuple[str, Outcome]]:
         """Cache key and outcome of each request of an ended batch, in no order."""
-        ...
 
     def close(self) -> None: ...

@@ -5,10 +5,10 @@ it passes here: what leaves is the request's own headers and the one key of the 
 """
 
 import ssl
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -35,55 +35,40 @@ _HEADERS_THAT_LEAVE = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
 class _BoundedStream(httpx2.SyncByteStream):
-    def __init__(
-        self,
-        inner: httpx2.SyncByteStream,
-        request: httpx2.Request,
-        is_late: Callable[[], bool],
-        max_bytes: int,
-    ) -> None:
-        self._inner = inner
-        self._request = request
-        self._is_late = is_late
-        self._max_bytes = max_bytes
+    inner: httpx2.SyncByteStream
+    request: httpx2.Request
+    is_late: Callable[[], bool]
+    max_bytes: int
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for chunk in self._inner:
+        for chunk in self.inner:
             size += len(chunk)
-            if self._is_late():
-                raise httpx2.ReadTimeout("the reply took too long", request=self._request)
-            if size > self._max_bytes:
-                raise httpx2.DecodingError("the reply is too large", request=self._request)
+            if self.is_late():
+                raise httpx2.ReadTimeout("the reply took too long", request=self.request)
+            if size > self.max_bytes:
+                raise httpx2.DecodingError("the reply is too large", request=self.request)
             yield chunk
 
     def close(self) -> None:
-        self._inner.close()
+        self.inner.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)  # no key in any message
 class OneOrigin(httpx2.BaseTransport):
     """Sends to the entry's own scheme, host and port, and to nobody else."""
 
-    def __init__(
-        self,
-        inner: httpx2.BaseTransport,
-        *,
-        origin: httpx2.URL,
-        key: str | None,
-        timeout_s: float,
-        max_bytes: int,
-        clock: Callable[[], float],
-    ) -> None:
-        self._inner = inner
-        self._origin = _origin_of(origin)
-        self._key = key
-        self._timeout_s = timeout_s
-        self._max_bytes = max_bytes
-        self._clock = clock
+    inner: httpx2.BaseTransport
+    origin: httpx2.URL
+    key: str | None
+    timeout_s: float
+    max_bytes: int
+    clock: Callable[[], float]
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        if _origin_of(request.url) != self._origin:
+        if _origin_of(request.url) != _origin_of(self.origin):
             raise httpx2.UnsupportedProtocol(
                 "a request to another address than the configured one", request=request
             )
@@ -94,10 +79,10 @@ class OneOrigin(httpx2.BaseTransport):
         }
         # Compressed, a small reply could become a large one behind the bound on its size.
         headers["accept-encoding"] = "identity"
-        if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key}"
-        deadline = self._clock() + self._timeout_s
-        response = self._inner.handle_request(
+        if self.key is not None:
+            headers["authorization"] = f"Bearer {self.key}"
+        deadline = self.clock() + self.timeout_s
+        response = self.inner.handle_request(
             httpx2.Request(
                 request.method,
                 request.url,
@@ -115,14 +100,12 @@ class OneOrigin(httpx2.BaseTransport):
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
-            stream=_BoundedStream(
-                stream, request, lambda: self._clock() > deadline, self._max_bytes
-            ),
+            stream=_BoundedStream(stream, request, lambda: self.clock() > deadline, self.max_bytes),
             extensions=response.extensions,
         )
 
     def close(self) -> None:
-        self._inner.close()
+        self.inner.close()
 
 
 def http_client(
@@ -142,7 +125,7 @@ def http_client(
         ),
     )
     transport = OneOrigin(
-        inner,
+        inner=inner,
         origin=httpx2.URL(str(entry.base_url)),
         key=key,
         timeout_s=entry.timeout_s,
@@ -190,8 +173,8 @@ class SdkProvider(ABC, Generic[Sdk]):
         self,
         entry: ModelEntry,
         key: str | None,
-        clock: Callable[[], float] = time.monotonic,
-        max_bytes: int | None = None,
+        clock: Callable[[], float],
+        max_bytes: int | None,
     ) -> None:
         self._entry = entry
         self._key = key
