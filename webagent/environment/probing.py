@@ -42,8 +42,8 @@ class Aspect(StrEnum):
     TILES = "tiles"
 
 
-Check = Callable[[httpx2.Response, bytes], str | None]
-"""What is wrong with an answer of status 200; None if nothing is."""
+Check = Callable[[bytes], str | None]
+"""What is wrong with the content of an answer of status 200; None if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +186,8 @@ def _ask(client: httpx2.Client, question: _Question, timeout_s: float) -> Probe:
     started = time.monotonic()
     status: int | None = None
     try:
-        response, content = _answer(client, question.url, started + timeout_s)
-        status = response.status_code
-        why = f"HTTP {status}" if status != 200 else question.check(response, content) or ""
+        status, content = _answer(client, question.url, started + timeout_s)
+        why = f"HTTP {status}" if status != 200 else question.check(content) or ""
     except _Elsewhere as elsewhere:
         why = f"sends to another address: {elsewhere}"
     except httpx2.TimeoutException:
@@ -203,13 +202,13 @@ class _Elsewhere(Exception):
     """A redirect to where nobody said that we may ask."""
 
 
-def _answer(client: httpx2.Client, url: str, deadline: float) -> tuple[httpx2.Response, bytes]:
-    """The answer after redirects on the same host and port, and the first part of its content."""
+def _answer(client: httpx2.Client, url: str, deadline: float) -> tuple[int, bytes]:
+    """Status after redirects on the same host and port, and the first part of the content."""
     for _ in range(MAX_REDIRECTS + 1):
         with client.stream("GET", url) as response:
             to = response.headers.get("location")
             if not (response.is_redirect and to):
-                return response, _beginning(response, deadline)
+                return response.status_code, _beginning(response, deadline)
         target = urljoin(url, to)
         if urlsplit(target)[:2] != urlsplit(url)[:2]:
             raise _Elsewhere(target[:200])
@@ -228,42 +227,42 @@ def _beginning(response: httpx2.Response, deadline: float) -> bytes:
     return content
 
 
-def _anything(response: httpx2.Response, content: bytes) -> str | None:
+def _anything(content: bytes) -> str | None:
     return None if content else "the page is empty"
 
 
-def _is_awake(response: httpx2.Response, content: bytes) -> str | None:
+def _is_awake(content: bytes) -> str | None:
     """ServiceNow's developer instances sleep, and then answer 200 with a page that says so."""
     if b"hibernating" in content.lower():
         return "the instance is hibernating; open it in a browser to wake it up"
-    return _anything(response, content)
+    return _anything(content)
 
 
 def _contains(text: str) -> Check:
-    def check(response: httpx2.Response, content: bytes) -> str | None:
+    def check(content: bytes) -> str | None:
         is_there = text.lower() in content.decode("utf-8", "replace").lower()
         return None if is_there else f"{text} is not on the page"
 
     return check
 
 
-def _found_a_page(response: httpx2.Response, content: bytes) -> str | None:
+def _found_a_page(content: bytes) -> str | None:
     """Kiwix cites each page that it found; what was asked for stands on an empty answer too."""
     return None if b"<cite>" in content else "no page was found"
 
 
-def _found_a_place(response: httpx2.Response, content: bytes) -> str | None:
+def _found_a_place(content: bytes) -> str | None:
     places = _json(content)
     return None if isinstance(places, Sequence) and places else "no place was found"
 
 
-def _found_a_way(response: httpx2.Response, content: bytes) -> str | None:
+def _found_a_way(content: bytes) -> str | None:
     way = _json(content)
     found = isinstance(way, Mapping) and way.get("code") == "Ok" and way.get("routes")
     return None if found else "no way was found"
 
 
-def _is_picture(response: httpx2.Response, content: bytes) -> str | None:
+def _is_picture(content: bytes) -> str | None:
     return None if content.startswith(b"\x89PNG\r\n\x1a\n") else "the tile is no PNG"
 
 

@@ -78,14 +78,8 @@ class SiteBenchmark:
 
     def missing(self, environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         """What its tasks lack here, in words; empty if they can run."""
-        return (
-            *self._missing_packages(),
-            *(
-                f"the environment variable {name}"
-                for name in self.read_variables
-                if not environment.get(name, "").strip()
-            ),
-        )
+        unset = [name for name in self.read_variables if not environment.get(name, "").strip()]
+        return (*self._missing_packages(), *(f"the environment variable {name}" for name in unset))
 
     def addresses(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """The address of each site that has one."""

@@ -70,11 +70,7 @@ def open_provider(
     return OpenAIProvider(entry, key, clock, max_bytes)
 
 
-def batch_desk(
-    entry: ModelEntry,
-    environment: Mapping[str, str] = os.environ,
-    clock: Callable[[], float] = time.monotonic,
-) -> BatchDesk:
+def batch_desk(entry: ModelEntry, environment: Mapping[str, str] = os.environ) -> BatchDesk:
     """Many requests at once by the provider's own batch API: slower, and at some cheaper.
 
     Each request is known by its cache key, so that what is collected can be put into a
@@ -85,7 +81,7 @@ def batch_desk(
     """
     # A batch cannot be streamed, and asking for it would be in the body of every request.
     entry = entry.model_copy(update={"streaming": False})
-    return open_provider(entry, environment, clock, MAX_RESULT_BYTES)
+    return open_provider(entry, environment, time.monotonic, MAX_RESULT_BYTES)
 
 
 class _Lane:

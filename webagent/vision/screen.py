@@ -79,7 +79,6 @@ class Box:
 
     @property
     def area(self) -> int:
-        """Its pixels."""
         return (self.x2 - self.x1) * (self.y2 - self.y1)
 
     def shared(self, other: Box) -> int:
