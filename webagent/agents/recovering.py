@@ -26,7 +26,6 @@ class PathStep:
 
     @property
     def index(self) -> int:
-        """Of its record."""
         return self.record.index
 
     @property

@@ -11,6 +11,7 @@ from pydantic import validate_call
 
 from webagent.agents.plans import PLANS, Plan
 from webagent.agents.reading import NotSeen, bids, reacting
+from webagent.trajectory.axtree import Node
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord, Json
 
@@ -28,7 +29,6 @@ class Scripted:
         self._max_steps = max_steps
 
     def record(self, name: str, config: Json, version: str = "1") -> AgentRecord:
-        """Its description."""
         limit: Json = {} if self._max_steps is None else {"max_steps": self._max_steps}
         return AgentRecord(name=name, version=version, config=config | limit)
 
@@ -201,6 +201,14 @@ class Replayer(Scripted):
 
     def describe(self) -> AgentRecord:
         return self.record("replayer", {"actions": list(self._actions)})
+
+
+def action_on(node: Node, text: str | None = None) -> str:
+    """A click on the element; with a text, what fills or chooses it there."""
+    if text is None:
+        return f"click({node.bid!r})"
+    verb = "select_option" if node.role == "combobox" else "fill"
+    return f"{verb}({node.bid!r}, {text!r})"
 
 
 def taken_by(name: str, history: Sequence[Taken]) -> int:

@@ -105,11 +105,8 @@ class AgentSettings(BaseModel):
     @property
     def allowed(self) -> tuple[Action, ...]:
         """The actions that the model may choose from."""
-        if self.actions is not None:
-            return chosen_actions(self.actions)
-        if self.benchmark is not None:
-            return chosen_actions(BENCHMARK_ACTIONS[self.benchmark])
-        return chosen_actions(DEFAULT_ACTIONS)
+        usual = BENCHMARK_ACTIONS[self.benchmark] if self.benchmark else DEFAULT_ACTIONS
+        return chosen_actions(self.actions or usual)
 
     @property
     def longest_reply_tokens(self) -> int:

@@ -14,8 +14,7 @@ from pydantic import validate_call
 
 from webagent.agents.errands.errand import Errand, Lines, Move
 from webagent.agents.errands.town import FORUM, LIBRARY, MAP, SHOP
-from webagent.agents.scripted import Scripted, taken_by
-from webagent.trajectory.axtree import Node
+from webagent.agents.scripted import Scripted, action_on, taken_by
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
 
@@ -71,7 +70,6 @@ class Resident(Scripted):
         )
 
     def describe(self) -> AgentRecord:
-        """Name and style."""
         return self.record("resident", {"style": self.style.value})
 
     def _answer(self, errand: Errand, observation: Observation) -> str:
@@ -96,12 +94,6 @@ def _make(move: Move, observation: Observation) -> Decision:
     roles = {"link", "button"} if move.text is None else {"textbox", "combobox"}
     for node in observation.nodes:
         if node.bid and node.role in roles and node.name == move.name:
-            return Decision(action=_action(move, node), thought=f"Next is {move.name!r}.")
+            action = action_on(node, move.text)
+            return Decision(action=action, thought=f"Next is {move.name!r}.")
     return Decision(action=WAIT, thought=f"{move.name!r} is not on this page yet; I wait for it.")
-
-
-def _action(move: Move, node: Node) -> str:
-    if move.text is None:
-        return f"click({node.bid!r})"
-    verb = "select_option" if node.role == "combobox" else "fill"
-    return f"{verb}({node.bid!r}, {move.text!r})"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pydantic import validate_call
 
-from webagent.agents.scripted import Scripted
+from webagent.agents.scripted import Scripted, action_on
 from webagent.trajectory.axtree import Node, subtree
 from webagent.trajectory.live import Decision, Observation, Taken
 from webagent.trajectory.records import AgentRecord
@@ -142,10 +142,7 @@ class _Page:
 
     def action(self, node: Node) -> str:
         """What is done with the element."""
-        if node.role in CONTROLS:
-            return f"click({node.bid!r})"
-        verb = "select_option" if node.role == "combobox" else "fill"
-        return f"{verb}({node.bid!r}, {self._value(node)!r})"
+        return action_on(node, None if node.role in CONTROLS else self._value(node))
 
     def _serves(self, node: Node) -> bool:
         return node.role in CONTROLS or self._value(node) is not None
