@@ -51,11 +51,7 @@ class SiteSuite:
     def environment(
         self, task_name: str, settings: BrowserSettings, step_timeout_s: float
     ) -> BrowserGymEnvironment:
-        """The task on its sites.
-
-        Raises:
-            UnknownTask: there is none of that name, or its package does not work here.
-        """
+        """The task on its sites."""
         entrypoint = known_task(self.benchmark.prefix, task_name, _tasks_of(self.benchmark))
         addresses = {
             site: urlsplit(os.environ[name]) for site, name in self.benchmark.sites.items()
@@ -67,7 +63,8 @@ class SiteSuite:
         netlocs = {address.netloc for address in addresses.values()}
         hosts = {url.hostname for url in addresses.values() if url.hostname}
         if self.benchmark.hosts_variable:
-            hosts |= _hosts(os.environ[self.benchmark.hosts_variable])
+            listed = os.environ[self.benchmark.hosts_variable].split(",")
+            hosts |= {host for each in listed if (host := each.strip().lower())}
         return BrowserGymEnvironment(
             entrypoint,
             allowed_hosts=frozenset(hosts),
@@ -78,11 +75,7 @@ class SiteSuite:
         )
 
     def task_record(self, task_name: str) -> TaskRecord:
-        """The task as its package specifies it; sites keep their placeholders.
-
-        Raises:
-            UnknownTask: as `environment`.
-        """
+        """The task as its package specifies it; sites keep their placeholders."""
         known_task(self.benchmark.prefix, task_name, _tasks_of(self.benchmark))
         said = self._specification(task_name)
         record = TaskRecord(
@@ -107,11 +100,7 @@ class SiteSuite:
         )
 
     def task_names(self) -> tuple[str, ...]:
-        """Every task of the benchmark.
-
-        Raises:
-            UnknownTask: its package does not work here.
-        """
+        """Every task of the benchmark."""
         return tuple(_tasks_of(self.benchmark))
 
     def _specification(self, task_name: str) -> Specification | None:
@@ -147,8 +136,3 @@ def _tasks_of(benchmark: SiteBenchmark) -> Mapping[str, TaskEntrypoint]:
 def _specifications(module: str, name: str) -> Mapping[int, Specification]:
     told = json.loads(files(module).joinpath(name).read_text(encoding="utf-8"))
     return {each["task_id"]: Specification.model_validate(each) for each in told}
-
-
-def _hosts(said: str) -> set[str]:
-    """The hosts of a list with commas, in small letters and without blanks."""
-    return {host for each in said.split(",") if (host := each.strip().lower())}

@@ -77,11 +77,7 @@ def task_names() -> tuple[str, ...]:
 def environment(
     task_name: str, settings: BrowserSettings, step_timeout_s: float
 ) -> BrowserGymEnvironment:
-    """The task with the pages of its site served on this machine.
-
-    Raises:
-        UnknownTask: there is none of that name.
-    """
+    """The task with the pages of its site served on this machine."""
     specification = known_task("Larkfield", task_name, specifications())
     return BrowserGymEnvironment(
         partial(LarkfieldTask, specification=specification),

@@ -34,11 +34,7 @@ def task_names() -> tuple[str, ...]:
 def environment(
     task_name: str, settings: BrowserSettings, step_timeout_s: float
 ) -> BrowserGymEnvironment:
-    """The task with its pages served on this machine.
-
-    Raises:
-        UnknownTask: there is none of that name.
-    """
+    """The task with its pages served on this machine."""
     return BrowserGymEnvironment(
         entrypoint(task_name),
         task_arguments={"base_url": BASE_URL},

@@ -178,7 +178,10 @@ _NOT_SET_UP = {
 
 
 class Suite(Protocol):
-    """What the module of a suite offers."""
+    """What the module of a suite offers.
+
+    Each raises UnknownTask: there is no such task, or what the suite needs does not work here.
+    """
 
     def environment(
         self, task_name: str, settings: BrowserSettings, step_timeout_s: float

@@ -198,11 +198,6 @@ class SdkProvider(ABC, Generic[Sdk]):
         self._sdk.close()
 
     def complete(self, request: Request) -> Reply:
-        """The reply to the request.
-
-        Raises:
-            ModelFailure: there is none.
-        """
         begun = self._clock()
         with self._failures():
             said, headers = self._ask(request)

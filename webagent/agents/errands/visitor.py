@@ -62,7 +62,6 @@ class Visitor(Scripted):
         self.advise("")
 
     def advise(self, tips: str) -> None:
-        """From now on it goes by this text."""
         self._text = tips
         found = [
             _Tip(CONTROLS if click else FIELDS, next(iter(quoted(what)), None))

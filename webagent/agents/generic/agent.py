@@ -187,7 +187,6 @@ class GenericAgent:
         self._turns: list[Turn] = []
 
     def resume_from(self, history: Sequence[Taken]) -> None:
-        """From now on exactly these steps lie behind, whoever took them."""
         self._turns = turns_of(history)
 
     def describe(self) -> AgentRecord:
@@ -199,11 +198,9 @@ class GenericAgent:
         return AgentRecord(name=NAME, version=version, config=self._settings.as_json())
 
     def advise(self, tips: str) -> None:
-        """From now on these tips stand at the head of its prompt."""
         self._maker = PromptMaker(self._settings.model_copy(update={"tips": tips}), self._entry)
 
     def knowledge_given(self) -> Json | None:
-        """How much of its web knowledge the last prompt held; None without any."""
         return self._maker.writer.knowledge_given()
 
     def act(self, observation: Observation) -> Decision:

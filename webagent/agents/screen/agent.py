@@ -168,7 +168,6 @@ class ScreenAgent:
         ]
 
     def advise(self, tips: str) -> None:
-        """From now on these tips stand at the head of its prompt."""
         advised = self._settings.model_copy(update={"tips": tips})
         self._prompts = ScreenPrompts(advised, self._entry)
 
