@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from playwright.sync_api import Error
 
 from webagent.environment.browser import Hosts
 from webagent.environment.interface import EnvironmentFailure
-from webagent.environment.network import BrokenPage, NetworkWatch
+from webagent.environment.network import NetworkWatch
 from webagent.trajectory.records import Json
 
 
@@ -68,8 +69,12 @@ def settle(watch: NetworkWatch, patience: RetryWaits, waits: SiteWaits) -> None:
             break
         waits.wait(wait_s)
         tried += 1
-        for page in broken:
-            _load_again(page, watch, tried, wait_s)
+        for each in broken:
+            watch.note(site_retry(each.failure, tried, wait_s))
+            if each.page is not None:
+                # The watch records the result; no answer in time leaves the page broken.
+                with suppress(Error):
+                    each.page.reload()
 
 
 def site_retry(failure: EnvironmentFailure, tried: int, wait_s: float) -> Json:
@@ -81,17 +86,6 @@ def site_retry(failure: EnvironmentFailure, tried: int, wait_s: float) -> Json:
         "try": tried,
         "waited_s": round(wait_s, 3),
     }
-
-
-def _load_again(broken: BrokenPage, watch: NetworkWatch, tried: int, wait_s: float) -> None:
-    watch.note(site_retry(broken.failure, tried, wait_s))
-    if broken.page is None:
-        return
-    try:
-        broken.page.reload()
-    except Error:
-        # The watch has recorded the result; no answer in time leaves the page broken.
-        return
 
 
 TaskEntrypoint = Callable[..., Any]

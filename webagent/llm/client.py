@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from typing import Protocol, Self
@@ -133,32 +133,25 @@ def _close_all(lanes: dict[str, _Lane]) -> None:
     lanes.clear()
 
 
+@dataclass(eq=False, repr=False)
 class Client:
     """Answers requests to every model of a registry. Threads share one client.
 
     Per model no more requests are on their way than its `max_concurrency`, in this process.
     """
 
-    def __init__(
-        self,
-        registry: Registry,
-        *,
-        budget: Budget | None = None,
-        cache: ReplyCache | None = None,
-        patience: RetryLimits | None = None,
-        environment: Mapping[str, str] = os.environ,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        chance: Callable[[], float] = random.random,
-    ) -> None:
-        self.registry = registry
-        self._budget = budget
-        self._cache = cache
-        self._patience = patience or RetryLimits()
-        self._clock = clock
-        self._sleep = sleep
-        self._chance = chance
-        self._lanes = _Lanes(environment, clock)
+    registry: Registry
+    _: KW_ONLY
+    budget: Budget | None = None
+    cache: ReplyCache | None = None
+    patience: RetryLimits = RetryLimits()
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
+        self._lanes = _Lanes(self.environment, self.clock)
 
     def with_limits(self, *, budget: Budget | None, cache: ReplyCache | None) -> Client:
         """The same models and slots under another budget and cache, as for one batch.
@@ -166,8 +159,8 @@ class Client:
         Close the client it came from, not this one.
         """
         other = copy(self)
-        other._budget = budget
-        other._cache = cache
+        other.budget = budget
+        other.cache = cache
         return other
 
     def __enter__(self) -> Self:
@@ -188,16 +181,16 @@ class Client:
         """
         entry = self.registry.entry(request.model)
         key = cache_key(request, entry)
-        kept = self._cache.get(key) if self._cache else None
+        kept = self.cache.get(key) if self.cache else None
         if kept is not None:
             return replace(kept, cost=Decimal(0), seconds=0.0, is_cached=True)
         reply = self._ask_with_patience(self._lanes.lane(entry), request)
-        if self._cache:
-            self._cache.put(key, reply)
+        if self.cache:
+            self.cache.put(key, reply)
         return reply
 
     def _ask_with_patience(self, lane: _Lane, request: Request) -> Reply:
-        begun = self._clock()
+        begun = self.clock()
         tries = 0
         while True:
             self._wait_out_pause(lane)
@@ -205,41 +198,41 @@ class Client:
             try:
                 return replace(self._ask_watched(lane, request, tries > 1), tries=tries)
             except ModelFailure as failure:
-                delay = self._patience.delay(tries, failure.retry_after, self._chance())
+                delay = self.patience.delay(tries, failure.retry_after, self.chance())
                 if failure.retry_after:
-                    lane.pause_until(self._clock() + failure.retry_after)
-                ends = self._clock() + delay - begun
+                    lane.pause_until(self.clock() + failure.retry_after)
+                ends = self.clock() + delay - begun
                 if (
                     not failure.kind.is_temporary
-                    or tries >= self._patience.max_tries
-                    or ends > self._patience.max_seconds
+                    or tries >= self.patience.max_tries
+                    or ends > self.patience.max_seconds
                 ):
                     raise _after(tries, failure) from None
-            self._sleep(delay)
+            self.sleep(delay)
 
     def _wait_out_pause(self, lane: _Lane) -> None:
         """Leave a model alone that told another thread to wait."""
-        left = lane.pause_left(self._clock())
+        left = lane.pause_left(self.clock())
         if left <= 0:
             return
-        if left > self._patience.max_seconds:
+        if left > self.patience.max_seconds:
             raise ModelFailure(
                 FailureKind.RATE_LIMITED,
                 f"{lane.entry.name}: the provider asks to wait for {left:.0f} s more",
                 retry_after=left,
             )
-        self._sleep(left + self._chance() * self._patience.first_delay_s)
+        self.sleep(left + self.chance() * self.patience.first_delay_s)
 
     def _ask_watched(self, lane: _Lane, request: Request, is_retry: bool) -> Reply:
-        begun = self._clock()
+        begun = self.clock()
         about = partial(RequestAttempt, model=lane.entry.name, is_retry=is_retry)
         try:
             reply = self._ask_once(lane, request)
         except ModelFailure as failure:
-            seconds, cost = self._clock() - begun, cost_of(failure.usage, lane.entry.prices)
+            seconds, cost = self.clock() - begun, cost_of(failure.usage, lane.entry.prices)
             tell(about(result=failure.kind, seconds=seconds, usage=failure.usage, cost=cost))
             raise
-        seconds = self._clock() - begun
+        seconds = self.clock() - begun
         tell(about(result="ok", seconds=seconds, usage=reply.usage, cost=reply.cost))
         return reply
 
@@ -262,7 +255,7 @@ class Client:
 
     @contextmanager
     def _set_aside(self, entry: ModelEntry, request: Request) -> Iterator[Reservation]:
-        if self._budget is None:
+        if self.budget is None:
             yield Reservation(Decimal(0))
             return
         most = most_cost(request, entry)
@@ -272,7 +265,7 @@ class Client:
                 f"{entry.name}: its prices are not in the file of models, so a cap on spending"
                 " cannot hold: add them, or go without a cap",
             )
-        with self._budget.reserve(most) as reservation:
+        with self.budget.reserve(most) as reservation:
             yield reservation
 
 

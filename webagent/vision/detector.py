@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from webagent.llm.interface import (
     Request,
     TextPart,
 )
-from webagent.vision.screen import KINDS, Box, Element
+from webagent.vision.screen import KINDS, Box, Element, box_within
 
 THREADS = 2
 
@@ -93,7 +93,7 @@ class OnnxDetector:
                 x, y = (column + 0.5) * stride, (row + 0.5) * stride
                 left, top, right, bottom = distances[:, row, column]
                 sides = (x - left, y - top, x + right, y + bottom)
-                box = _box([side / SCALE for side in sides], image.size)
+                box = box_within((side / SCALE for side in sides), image.size)
                 if box is not None:
                     confidence = round(float(likely[kind, row, column]), 4)
                     found.append(Element(KINDS[kind], box, confidence))
@@ -117,12 +117,6 @@ def distinct(elements: Iterable[Element]) -> list[Element]:
         if all(element.box.iou(other.box) <= SAME_ELEMENT for other in kept):
             kept.append(element)
     return kept
-
-
-def _box(sides: Sequence[float], size: tuple[int, int]) -> Box | None:
-    x1, y1, x2, y2 = (round(side) for side in sides)
-    x1, y1, x2, y2 = max(0, x1), max(0, y1), min(size[0], x2), min(size[1], y2)
-    return Box(x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
 
 
 logger = logging.getLogger(__name__)

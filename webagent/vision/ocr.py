@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from webagent.vision.detector import open_session
-from webagent.vision.screen import Box, TextLine
+from webagent.vision.screen import Box, TextLine, box_within
 
 # Controls have letters of some ten pixels: engines are trained on larger ones.
 ENLARGED = 1.5
@@ -212,9 +212,6 @@ def _line(
     """The text where it stands on the picture before it was enlarged; None for none."""
     points = [[(value - _MARGIN) / scale for value in corner] for corner in corners]
     xs, ys = [point[0] for point in points], [point[1] for point in points]
-    x1, y1 = max(0, round(min(xs))), max(0, round(min(ys)))
-    x2, y2 = min(size[0], round(max(xs))), min(size[1], round(max(ys)))
+    box = box_within((min(xs), min(ys), max(xs), max(ys)), size)
     written = re.sub(r"\s+", " ", text).strip()
-    if not written or x1 >= x2 or y1 >= y2:
-        return None
-    return TextLine(written, Box(x1, y1, x2, y2), round(float(score), 4))
+    return TextLine(written, box, round(float(score), 4)) if written and box else None

@@ -111,6 +111,13 @@ class Box:
         return Box(self.x1 + right, self.y1 + down, self.x2 + right, self.y2 + down)
 
 
+def box_within(sides: Iterable[float], size: tuple[int, int]) -> Box | None:
+    """The box of these sides in whole pixels, as far as a picture has them; None if it has none."""
+    x1, y1, x2, y2 = (round(side) for side in sides)
+    x1, y1, x2, y2 = max(0, x1), max(0, y1), min(size[0], x2), min(size[1], y2)
+    return Box(x1, y1, x2, y2) if x1 < x2 and y1 < y2 else None
+
+
 @dataclass(frozen=True)
 class TextLine:
     """A line of text that was read, with how sure the reader is, 0 to 1.
