@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator
 from webagent.agents.reading import (
     NotSeen,
     bids,
-    cells,
     first,
     named,
     nth,
@@ -185,8 +184,8 @@ def solve_for_x(see: Observation) -> Plan:
 
 def read_table(see: Observation) -> Plan:
     (key,) = wanted(see.goal, r"value of (.*) into")
-    row = [node.name for node in cells(see)]
-    value = row[row.index(key) + 1]
+    cells = [node.name for node in see.nodes if node.role in {"cell", "gridcell"}]
+    value = cells[cells.index(key) + 1]
     yield from submit(see, value, f"The table says {key}: {value}.")
 
 

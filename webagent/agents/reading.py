@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webagent.trajectory.axtree import Node, subtree
+from webagent.trajectory.axtree import subtree
 from webagent.trajectory.live import Observation
 
 
@@ -84,8 +84,3 @@ def text_below(see: Observation, index: int) -> str:
 def texts(see: Observation) -> tuple[str, ...]:
     """Every piece of plain text on the page that is not empty."""
     return tuple(node.name for node in see.nodes if node.role == "StaticText" and node.name.strip())
-
-
-def cells(see: Observation) -> tuple[Node, ...]:
-    """The cells of the page's tables, row by row."""
-    return tuple(node for node in see.nodes if node.role in {"cell", "gridcell"})

@@ -52,12 +52,10 @@ def open_ocr(name: str = "rapidocr") -> Ocr:
         ValueError: there is none of that name.
         OcrUnavailable: something of it is not installed, or does not work.
     """
-    try:
-        engine = _ENGINES[name]
-    except KeyError:
+    if name not in _ENGINES:
         known = ", ".join(sorted(_ENGINES))
-        raise ValueError(f"There is no OCR engine {name!r}; there are: {known}.") from None
-    return engine()
+        raise ValueError(f"There is no OCR engine {name!r}; there are: {known}.")
+    return _ENGINES[name]()
 
 
 class RapidOcr:
