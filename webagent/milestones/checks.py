@@ -38,7 +38,11 @@ Optional = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MA
 
 
 class _Check(BaseModel):
-    """All checks answer: is there anything to look at, what does it say, and on what evidence?"""
+    """All checks answer three questions of a look.
+
+    `can_see`: is there anything to look at, such as a page? `finds`: is it so? None where that is
+    not to be seen. `evidence`: what was found, in words.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,6 +50,9 @@ class _Check(BaseModel):
     def can_pass(self) -> bool:
         """Whether a look that shows the contrary takes away what was reached."""
         return False
+
+    def can_see(self, seen: StepView) -> bool:
+        return seen.tree is not None
 
 
 class UrlCheck(_Check):
@@ -58,15 +65,12 @@ class UrlCheck(_Check):
     pattern: Pattern
 
     def can_see(self, seen: StepView) -> bool:
-        """Whether there is an address."""
         return seen.url is not None
 
     def finds(self, seen: StepView) -> bool | None:
-        """Whether the address fits."""
         return fits(_plain_url(self.pattern), _plain_url(seen.url or ""))
 
     def evidence(self, seen: StepView) -> str:
-        """What was found, in words."""
         return f"the address is {(seen.url or '')[:MAX_CHARS]}"
 
 
@@ -79,16 +83,10 @@ class TextCheck(_Check):
     kind: Literal["text"] = "text"
     text: Pattern
 
-    def can_see(self, seen: StepView) -> bool:
-        """Whether there is a page."""
-        return seen.tree is not None
-
     def finds(self, seen: StepView) -> bool | None:
-        """Whether the words are there."""
         return fits(f"*{plain_name(self.text)}*", seen.text)
 
     def evidence(self, seen: StepView) -> str:
-        """What was found, in words."""
         return f"the page says “{self.text}”"
 
 
@@ -121,10 +119,6 @@ class ElementCheck(_Check):
         """A state passes; having been there does not."""
         return self.state != "present"
 
-    def can_see(self, seen: StepView) -> bool:
-        """Whether there is a page."""
-        return seen.tree is not None
-
     def finds(self, seen: StepView) -> bool | None:
         """Whether the element is so; None where a page does not show it at all.
 
@@ -136,7 +130,6 @@ class ElementCheck(_Check):
         return any(self._is_so(node) for node in found) if found else None
 
     def evidence(self, seen: StepView) -> str:
-        """What was found, in words."""
         node = next(node for node in seen.nodes if self._is_meant(node) and self._is_so(node))
         called = f"{node.role} “{node.name[:MAX_CHARS]}”"
         if self.state == "value":
@@ -181,15 +174,12 @@ class ActionCheck(_Check):
         return self
 
     def can_see(self, seen: StepView) -> bool:
-        """Whether an action is known."""
         return bool(seen.actions)
 
     def finds(self, seen: StepView) -> bool | None:
-        """Whether the agent did it."""
         return any(self._is_meant(action) for action in seen.actions)
 
     def evidence(self, seen: StepView) -> str:
-        """What was found, in words."""
         action = next(action for action in seen.actions if self._is_meant(action))
         called = action.target.text if action.target else None
         return f"{action.name} on “{called[:MAX_CHARS]}”" if called else f"{action.name}"
@@ -220,15 +210,12 @@ class ReportedCheck(_Check):
         return True
 
     def can_see(self, seen: StepView) -> bool:
-        """Whether the environment said anything of this milestone."""
         return self.name in seen.reported
 
     def finds(self, seen: StepView) -> bool | None:
-        """What the environment said."""
         return seen.reported.get(self.name)
 
     def evidence(self, seen: StepView) -> str:
-        """What was found, in words."""
         return "the environment reported it"
 
 

@@ -37,7 +37,6 @@ class Definition(BaseModel):
 
 
 def weights_of(milestones: Sequence[Definition]) -> dict[str, float]:
-    """Weight by name."""
     return {milestone.name: milestone.weight for milestone in milestones}
 
 

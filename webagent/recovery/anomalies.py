@@ -59,15 +59,17 @@ def repeating_period(actions: Sequence[Hashable]) -> int | None:
     return None
 
 
-def loop_at_end(actions: Sequence[Hashable], settings: LoopSettings) -> Span | None:
+def loop_at_end(
+    actions: Sequence[Hashable], settings: LoopSettings, end: int | None = None
+) -> Span | None:
     """The longest window at the end of the history that is a loop; None if there is none.
 
     This is the live detector: ask it after every step.
+
+    Args:
+        end: how many of the actions the history has; all where None.
     """
-    return _loop_before(len(actions), actions, settings)
-
-
-def _loop_before(end: int, actions: Sequence[Hashable], settings: LoopSettings) -> Span | None:
+    end = len(actions) if end is None else end
     for length in range(min(settings.longest, end), settings.shortest - 1, -1):
         period = repeating_period(actions[end - length : end])
         if period is not None:
@@ -82,7 +84,7 @@ def find_loops(
     settings = settings or LoopSettings()
     found: list[Span] = []
     for end in range(settings.shortest, len(actions) + 1):
-        span = _loop_before(end, actions, settings)
+        span = loop_at_end(actions, settings, end)
         if span is None:
             continue
         if found and span.first <= found[-1].last + 1:
@@ -167,14 +169,11 @@ def _differ_by_a_caret(one: Image.Image, other: Image.Image) -> bool:
     return right - left <= CARET_WIDTH and bottom - top <= CARET_HEIGHT
 
 
-AnomalyKind = Literal["loop", "false_completion"]
-
-
 @dataclass(frozen=True, slots=True)
 class Anomaly:
     """Steps `first`..`last`, by the numbers they were seen with. `period` is the block's length."""
 
-    kind: AnomalyKind
+    kind: Literal["loop", "false_completion"]
     first: int
     last: int
     period: int

@@ -54,7 +54,11 @@ class Fallback(StrEnum):
     GO_ON = "go_on"
 
 
-class RecoveryPolicy(BaseModel):
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecoveryPolicy(_Part):
     """When an agent counts as stuck, and what is done about it. The numbers are the source's.
 
     Attributes:
@@ -72,8 +76,6 @@ class RecoveryPolicy(BaseModel):
         settle_tries: so often a page that differs in the replay is looked at again,
         settle_ms: each time after so many milliseconds.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     on_loop: AnomalyResponse = AnomalyResponse.RECOVER
     loop_shortest: int = Field(15, ge=2, le=1000)
@@ -104,6 +106,11 @@ class RecoveryPolicy(BaseModel):
             self.on_false_completion,
         )
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether there are steps for another agent."""
+        return self.may_recover and self.other_steps > 0
+
 
 MAX_RULES = 12
 WORTH_RETRYING = tuple(sorted(fault for fault in Fault if fault.may_pass))
@@ -122,10 +129,6 @@ Dollars = Annotated[Decimal, Field(gt=0, le=1_000_000, decimal_places=6), AfterV
 Faults = Annotated[tuple[Fault, ...], AfterValidator(_sorted)]
 Count = Annotated[int, Field(ge=1, le=10**12)]
 Seconds = Annotated[int, Field(ge=1, le=10**8)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class AgentChoice(_Part):
@@ -273,21 +276,14 @@ class PolicyBody(_Part):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if self.other_agent is not None and not self.takes_over:
+        if self.other_agent and not (self.recovery and self.recovery.takes_over):
             raise ValueError("other_agent acts only in a recovery with other_steps above 0")
         if len({rule.key for rule in self.reruns}) < len(self.reruns):
             raise ValueError("two of the reruns are the same rule")
         return self
 
     @property
-    def takes_over(self) -> bool:
-        """Whether there are steps for another agent."""
-        policy = self.recovery
-        return policy is not None and policy.may_recover and policy.other_steps > 0
-
-    @property
     def agents(self) -> tuple[AgentChoice, ...]:
-        """Every agent that it names."""
         named = [self.other_agent, *(rule.agent for rule in self.reruns)]
         return tuple(agent for agent in named if agent is not None)
 
