@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from runs.catalogue.agents.choices import SAME_AGENT, OfferedAgents
 from runs.launching.number_fields import AmountField, WholeNumberField, offer
@@ -16,9 +16,11 @@ from runs.launching.policies.rule_forms import RuleFormSet, rule_values
 from runs.models import Run
 from webagent.recovery.retry_policy import (
     WORTH_RETRYING,
+    BatchLimits,
     Infrastructure,
     PolicyBody,
     RecoveryPolicy,
+    RunLimits,
 )
 from webagent.trajectory.records import Json
 
@@ -199,8 +201,6 @@ class PolicyForm(forms.Form):
     RETRY_FIELDS = ("attempts", "backoff_s", "backoff_cap_s")
     LOOK_FIELDS = ("on_loop", "loop_shortest", "loop_longest", "on_false_completion")
     WATCH_FIELDS = tuple(RecoveryPolicy.model_fields)
-    RUN_FIELDS = ("run_steps", "run_tokens", "run_dollars", "run_seconds")
-    BATCH_FIELDS = ("batch_runs", "batch_tokens", "batch_dollars", "batch_seconds")
 
     def __init__(
         self, *args: Any, agents: OfferedAgents, rules: RuleFormSet, is_new: bool, **options: Any
@@ -254,8 +254,9 @@ class PolicyForm(forms.Form):
 
     def _document(self, cleaned: dict[str, Any]) -> Json:
         document: Json = {
-            "run": _limits(cleaned, self.RUN_FIELDS),
-            "batch": _limits(cleaned, self.BATCH_FIELDS),
+            # Money stays a decimal: as a float it would change on the way.
+            "run": {name: cleaned[f"run_{name}"] for name in RunLimits.model_fields},
+            "batch": {name: cleaned[f"batch_{name}"] for name in BatchLimits.model_fields},
             "reruns": [rule_values(rule, self.agents) for rule in self.rules.kept()],
         }
         if cleaned["retries"] == Retries.OWN:
@@ -268,7 +269,7 @@ class PolicyForm(forms.Form):
             other = self.agents.get(cleaned["other_agent"])
             recovery = RecoveryPolicy.model_validate(document["recovery"])
             # The other agent matters only where it can take over.
-            if other is not None and recovery.may_recover and recovery.other_steps:
+            if other is not None and recovery.takes_over:
                 document["other_agent"] = other.model_dump(mode="json")
         return document
 
@@ -295,8 +296,3 @@ def initial_of(body: PolicyBody, agents: OfferedAgents) -> dict[str, Any]:
     for prefix, limits in (("run", body.run), ("batch", body.batch)):
         values |= {f"{prefix}_{name}": value for name, value in limits}
     return values
-
-
-def _limits(cleaned: dict[str, Any], names: tuple[str, ...]) -> JsonValue:
-    # Money stays a decimal: as a float it would change on the way.
-    return {name.partition("_")[2]: cleaned[name] for name in names}

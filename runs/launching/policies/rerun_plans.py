@@ -6,14 +6,14 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, TextChoices
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from runs.catalogue.agents.runnable import (
     DEFAULT_MAX_STEPS,
@@ -22,6 +22,8 @@ from runs.catalogue.agents.runnable import (
     policy_problem,
     problem_of,
 )
+from runs.interface.listing import labelled
+from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import MAX_NEW_RUNS, RerunError
 from runs.models import Event, RetryPolicy, Run, RunStatus, User
 from runs.models.extension import RunVerdicts, extension
@@ -37,22 +39,19 @@ MOST_RUNS = 2000
 """So many runs are looked at in one dry run."""
 
 
-class PlanOutcome(StrEnum):
+class PlanOutcome(TextChoices):
     """What becomes of a run under the policy."""
 
-    RERUN = "rerun"
-    USED_UP = "used_up"
-    NO_RULE = "no_rule"
-    NO_VERDICT = "no_verdict"
-    HIDDEN = "hidden"
-    """The person judges it, so nothing is said of it."""
-    MOVING = "moving"
+    RERUN = "rerun", gettext_lazy("would be rerun")
+    USED_UP = "used_up", gettext_lazy("rerun limit of the rule reached")
+    NO_RULE = "no_rule", gettext_lazy("no rule applies")
+    NO_VERDICT = "no_verdict", gettext_lazy("required verdict missing")
+    HIDDEN = "hidden", gettext_lazy("still judged by you")
+    MOVING = "moving", gettext_lazy("already queued or running")
     """It, or a rerun that a rule made of it, has not ended."""
-    REPLACED = "replaced"
-    """A later attempt stands in its place."""
-    ELSEWHERE = "elsewhere"
-    """The rerun that a rule made of it is among the runs itself."""
-    CANNOT = "cannot"
+    REPLACED = "replaced", gettext_lazy("replaced by a later attempt")
+    ELSEWHERE = "elsewhere", gettext_lazy("its rerun is in this list")
+    CANNOT = "cannot", gettext_lazy("cannot run here")
     """A rule fits, but it cannot run here."""
 
 
@@ -72,6 +71,14 @@ class Planned:
     made: int = 0
     why: str = ""
 
+    @property
+    def words(self) -> str:
+        return labelled(self.answer.label, self.why) if self.why else str(self.answer.label)
+
+    @property
+    def rule_words(self) -> str:
+        return rule_in_words(self.rule) if self.rule else ""
+
 
 @dataclass(frozen=True, slots=True)
 class RerunPlan:
@@ -83,13 +90,7 @@ class RerunPlan:
 
     @property
     def reruns(self) -> list[Planned]:
-        """The rows whose rule fires."""
         return [row for row in self.rows if row.answer is PlanOutcome.RERUN]
-
-    @property
-    def counts(self) -> Counter[PlanOutcome]:
-        """How many rows have each answer."""
-        return Counter(row.answer for row in self.rows)
 
 
 def plan_reruns(policy: RetryPolicy, runs: QuerySet[Run], user: User | None) -> RerunPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from collections import Counter
 from typing import Any
 from uuid import UUID
 
@@ -18,20 +18,17 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from runs.catalogue.agents.runnable import agent_record_for
-from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest
 from runs.launching.experiments.estimates import Estimate, estimate
 from runs.launching.experiments.plans import Plan
 from runs.launching.number_fields import offer
 from runs.launching.policies.rerun_plans import (
     MOST_RUNS,
-    Planned,
     PlanOutcome,
     RerunPlan,
     launch_by_policy,
     plan_reruns,
 )
-from runs.launching.policies.words import rule_in_words
 from runs.launching.reruns.services import RerunError
 from runs.launching.reruns.views import may_rerun
 from runs.models import Experiment, RetryPolicy, Run, Task, User
@@ -84,6 +81,7 @@ class DryRunForm(forms.Form):
         self.initial = {"policy": data.get("policy"), "source": data.get("source")}
         self._user = user
         self._policies = {str(row.pk): row for row in with_rules}
+        self.has_policies = bool(with_rules)
         offer(self, "policy", [(pk, row.label) for pk, row in self._policies.items()])
         sources = self._sources(data.get("source", ""))
         self.has_runs = any(offered for _key, offered in sources)
@@ -98,20 +96,12 @@ class DryRunForm(forms.Form):
         return bool(value) and not field.valid_value(value)
 
     @property
-    def has_policies(self) -> bool:
-        """Whether there is any with rules of reruns."""
-        return bool(self._policies)
-
-    @property
     def asked(self) -> RetryPolicy:
         """What was chosen; the form must be valid."""
         return self._policies[self.cleaned_data["policy"]]
 
-    @property
-    def runs(self) -> QuerySet[Run]:
-        """The runs that are meant; the form must be valid."""
-        runs: QuerySet[Run] = self.cleaned_data["runs"]
-        return runs
+    runs: QuerySet[Run]
+    """The runs that are meant; set where the form is valid."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -128,7 +118,7 @@ class DryRunForm(forms.Form):
         if runs is None:
             raise forms.ValidationError(GONE)
         # A rerun by a rule is looked at through the run that it came from.
-        cleaned["runs"] = runs.filter(superseded=False)
+        self.runs = runs.filter(superseded=False)
         return cleaned
 
     def _sources(self, asked: str) -> list[tuple[str, Any]]:
@@ -179,57 +169,22 @@ def estimate_reruns(plan: RerunPlan, user: User | None) -> Estimate | None:
     )
 
 
-WORDS = {
-    PlanOutcome.RERUN: gettext_lazy("would be rerun"),
-    PlanOutcome.USED_UP: gettext_lazy("rerun limit of the rule reached"),
-    PlanOutcome.NO_RULE: gettext_lazy("no rule applies"),
-    PlanOutcome.NO_VERDICT: gettext_lazy("required verdict missing"),
-    PlanOutcome.HIDDEN: gettext_lazy("still judged by you"),
-    PlanOutcome.MOVING: gettext_lazy("already queued or running"),
-    PlanOutcome.REPLACED: gettext_lazy("replaced by a later attempt"),
-    PlanOutcome.ELSEWHERE: gettext_lazy("its rerun is in this list"),
-    PlanOutcome.CANNOT: gettext_lazy("cannot run here"),
-}
-"""What becomes of a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class DryRunRow:
-    """One run with words for what becomes of it."""
-
-    run: Run
-    planned: Planned
-    words: str
-    rule: str
-
-    @property
-    def is_rerun(self) -> bool:
-        return self.planned.answer is PlanOutcome.RERUN
-
-
 def dry_run_context(form: DryRunForm, user: User) -> dict[str, Any]:
     """The dry run of a valid form."""
     plan = plan_reruns(form.asked, form.runs, user)
     n_runs = len(plan.rows)
+    counts = Counter(row.answer for row in plan.rows)
     limit = plan.body.batch.runs
     return {
         "policy": form.asked,
-        "rows": sorted(map(row_in_words, plan.rows), key=lambda row: not row.is_rerun),
+        "rows": sorted(plan.rows, key=lambda row: row.answer is not PlanOutcome.RERUN),
         "n_runs": n_runs,
         "n_reruns": len(plan.reruns),
-        "counts": [(WORDS[answer], n) for answer, n in plan.counts.most_common()],
+        "counts": [(answer.label, n) for answer, n in counts.most_common()],
         "estimate": estimate_reruns(plan, user),
         "most_that_start": limit if limit is not None and limit < len(plan.reruns) else None,
         "is_cut": n_runs == MOST_RUNS,
     }
-
-
-def row_in_words(row: Planned) -> DryRunRow:
-    """A row of the table."""
-    words = str(WORDS[row.answer])
-    if row.answer is PlanOutcome.CANNOT:
-        words = labelled(words, row.why)
-    return DryRunRow(row.run, row, words, rule_in_words(row.rule) if row.rule else "")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -150,7 +150,6 @@ def rule_values(cleaned: dict[str, Any], agents: OfferedAgents) -> Json:
 
 
 def rule_initial(rule: RerunRule, agents: OfferedAgents) -> dict[str, Any]:
-    """The form's values for a rule."""
     return {
         "when": rule.when.value,
         "evaluator": rule.subject if rule.when is RerunWhen.FAILED_EVALUATOR else "",

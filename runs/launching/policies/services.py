@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
@@ -27,17 +29,14 @@ def save_policy(
     Raises:
         PolicyError: `is_new`, and the name is taken by another policy.
     """
-    for tries_left in reversed(range(TRIES)):
-        try:
-            with transaction.atomic():
-                return _save(name.strip(), body, description.strip(), user, is_new=is_new)
-        except IntegrityError:
-            # Somebody saved the same version in this very moment.
-            if not tries_left:
-                raise
-    raise AssertionError("the last try returns or raises")
+    name, description = name.strip(), description.strip()
+    for _try in range(TRIES - 1):
+        with suppress(IntegrityError):  # somebody saved the same version in this very moment
+            return _save(name, body, description, user, is_new=is_new)
+    return _save(name, body, description, user, is_new=is_new)
 
 
+@transaction.atomic
 def _save(
     name: str, body: PolicyBody, description: str, user: User | None, *, is_new: bool
 ) -> RetryPolicy:

@@ -33,39 +33,6 @@ MOST_RUNS = 50
 MOST_COUNTED = 5000
 
 
-def listed_policies(user: User) -> list[dict[str, Any]]:
-    """Every policy by its name, in words, without the parts that it leaves to the settings."""
-    runs = _shown_runs(visibility_of(user))
-    versions = defaultdict[str, list[int]](list)
-    for pk, name in RetryPolicy.objects.values_list("pk", "name"):
-        versions[name].append(pk)
-    return [
-        {
-            "policy": policy,
-            "parts": [part for part in in_words(body_of(policy)) if part.acts],
-            "n_runs": count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
-        }
-        for policy in RetryPolicy.objects.latest_versions().select_related("created_by")
-    ]
-
-
-def policy_context(policy: RetryPolicy, user: User) -> dict[str, Any]:
-    """What the page of one version shows."""
-    body = body_of(policy)
-    visibility = visibility_of(user)
-    runs = _shown_runs(visibility).filter(policy=policy)
-    return {
-        "policy": policy,
-        "parts": in_words(body),
-        "body": body.model_dump_json(indent=2),
-        "versions": versions_of(policy.name),
-        "never_noticed": suites_that_end() if watches_for_completion(body) else [],
-        "runs": runs.named(visibility).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
-        "usage": _usage(runs.ended()),
-        "has_rules": bool(body.reruns),
-    }
-
-
 def versions_of(name: str) -> list[dict[str, Any]]:
     """All versions, newest first, with the lines that differ from the version before."""
     rows = list(RetryPolicy.objects.filter(name=name).select_related("created_by"))
@@ -82,16 +49,14 @@ def versions_of(name: str) -> list[dict[str, Any]]:
     ][::-1]
 
 
-def watches_for_completion(body: PolicyBody) -> bool:
-    """Whether the policy answers to completion that is declared again and again."""
-    return (
-        body.recovery is not None
-        and body.recovery.on_false_completion is not AnomalyResponse.IGNORE
-    )
+def _never_noticed(body: PolicyBody) -> list[str]:
+    """Suites and benchmarks where the policy looks for repeated completion in vain.
 
-
-def suites_that_end() -> list[str]:
-    """Suites and benchmarks whose runs end with the agent's first message."""
+    Their runs end with the agent's first message. None where it does not look for that.
+    """
+    recovery = body.recovery
+    if recovery is None or recovery.on_false_completion is AnomalyResponse.IGNORE:
+        return []
     here = [name for name in suites() if ends_at_first_message(f"{name}.")]
     known = [name for name, benchmark in SITE_BENCHMARKS.items() if benchmark.ends_at_message]
     return sorted({*here, *known})
@@ -150,10 +115,20 @@ def _usage(runs: QuerySet[Any]) -> dict[str, Any]:
 @require_safe
 @may_rerun
 def policy_list(request: AppRequest) -> HttpResponse:
-    """The last version of every policy, in words."""
-    return render(
-        request, "runs/launching/policy_list.html", {"policies": listed_policies(request.user)}
-    )
+    """The last version of every policy, in words, without what it leaves to the settings."""
+    runs = _shown_runs(visibility_of(request.user))
+    versions = defaultdict[str, list[int]](list)
+    for pk, name in RetryPolicy.objects.values_list("pk", "name"):
+        versions[name].append(pk)
+    policies = [
+        {
+            "policy": policy,
+            "parts": [part for part in in_words(body_of(policy)) if part.acts],
+            "n_runs": count_rows(runs.filter(policy__in=versions[policy.name]), most=MOST_COUNTED),
+        }
+        for policy in RetryPolicy.objects.latest_versions().select_related("created_by")
+    ]
+    return render(request, "runs/launching/policy_list.html", {"policies": policies})
 
 
 @require_safe
@@ -161,9 +136,20 @@ def policy_list(request: AppRequest) -> HttpResponse:
 def policy_detail(request: AppRequest, pk: int) -> HttpResponse:
     """One version: in words, its document, the runs under it, and the other versions."""
     policy = get_object_or_404(RetryPolicy.objects.select_related("created_by"), pk=pk)
-    return render(
-        request, "runs/launching/policy_detail.html", policy_context(policy, request.user)
-    )
+    body = body_of(policy)
+    visibility = visibility_of(request.user)
+    runs = _shown_runs(visibility).filter(policy=policy)
+    context = {
+        "policy": policy,
+        "parts": in_words(body),
+        "body": body.model_dump_json(indent=2),
+        "versions": versions_of(policy.name),
+        "never_noticed": _never_noticed(body),
+        "runs": runs.named(visibility).for_list().order_by("-created_at", "-pk")[:MOST_RUNS],
+        "usage": _usage(runs.ended()),
+        "has_rules": bool(body.reruns),
+    }
+    return render(request, "runs/launching/policy_detail.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -192,7 +178,7 @@ def policy_preview(request: AppRequest) -> HttpResponse:
     context: dict[str, object] = {"is_valid": form.is_valid(), "form": form}
     if form.is_valid() and form.body is not None:
         context["parts"] = in_words(form.body)
-        context["never_noticed"] = suites_that_end() if watches_for_completion(form.body) else []
+        context["never_noticed"] = _never_noticed(form.body)
     return render(request, "runs/launching/_policy_words.html", context)
 
 

@@ -67,7 +67,6 @@ def lines(body: PolicyBody) -> list[str]:
 
 
 def rule_in_words(rule: RerunRule) -> str:
-    """One rule of reruns."""
     subject = rule.subject
     if rule.when is RerunWhen.MARKED:
         subject = dict(extension().judgements.causes()).get(subject, subject)
@@ -155,9 +154,9 @@ class Saving:
         return Saving(self.steps + other.steps, sum(known, Decimal(0)) if known else None)
 
 
-def saving_of(run: Run) -> Saving | None:
-    """What the early stop of the run saved; None where it was not stopped, or is hidden."""
-    if hides_something(run) or run.end_reason != Run.EndReason.HARNESS_LOOP_STOP:
+def _saving_of(run: Run) -> Saving | None:
+    """What the early stop of the run saved; None where it was not stopped."""
+    if run.end_reason != Run.EndReason.HARNESS_LOOP_STOP:
         return None
     extra = run.record.get("extra")
     recovery = extra.get("recovery") if isinstance(extra, dict) else None
@@ -185,7 +184,7 @@ def policy_facts(run: Run) -> dict[str, Any]:
     return {
         "policy": run.policy,
         "rerun_rule": _rule_of(run),
-        "saving": saving_of(run),
+        "saving": _saving_of(run),
     }
 
 
@@ -193,5 +192,4 @@ def _rule_of(run: Run) -> str:
     if run.policy is None or not run.rerun_rule:
         return ""
     rules = {rule.key: rule for rule in body_of(run.policy).reruns}
-    rule = rules.get(run.rerun_rule)
-    return rule_in_words(rule) if rule else ""
+    return rule_in_words(rules[run.rerun_rule]) if run.rerun_rule in rules else ""

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from runs.interface.terminal import experiment_named
-from runs.launching.policies.rerun_plans import RerunPlan, launch_by_policy, plan_reruns
-from runs.launching.policies.rerun_views import DryRunRow, estimate_reruns, row_in_words
+from runs.launching.policies.rerun_plans import Planned, RerunPlan, launch_by_policy, plan_reruns
+from runs.launching.policies.rerun_views import estimate_reruns
 from runs.launching.reruns.services import RerunError
 from runs.models import RetryPolicy, Run
 from runs.models.extension import extension
@@ -49,15 +49,15 @@ class Command(BaseCommand):
         if as_json:
             said = {
                 "policy": str(plan.policy),
-                "runs": [_summary(row) for row in map(row_in_words, plan.rows)],
+                "runs": [_summary(row) for row in plan.rows],
                 "reruns": len(plan.reruns),
                 "estimate": expected.to_json() if expected else None,
             }
             self.stdout.write(json.dumps(said, indent=2))
             return
-        for row in map(row_in_words, plan.rows):
+        for row in plan.rows:
             line = f"{row.run.pk}  {row.run.task.external_id}  {row.words}"
-            self.stdout.write(f"{line}: {row.rule}" if row.rule else line)
+            self.stdout.write(f"{line}: {row.rule_words}" if row.rule else line)
         self.stdout.write(f"{len(plan.reruns)} of {len(plan.rows)} runs would be rerun.")
         if expected is not None and expected.wall_seconds is not None:
             cost = "unknown" if expected.cost is None else f"${expected.cost:.2f}"
@@ -98,11 +98,11 @@ def _chosen(options: dict[str, Any]) -> QuerySet[Run]:
     return found
 
 
-def _summary(row: DryRunRow) -> dict[str, Any]:
+def _summary(row: Planned) -> dict[str, Any]:
     return {
         "run": str(row.run.pk),
         "task": row.run.task.external_id,
-        "answer": row.planned.answer.value,
-        "rule": row.rule or None,
-        "reruns_so_far": row.planned.made,
+        "answer": row.answer.value,
+        "rule": row.rule_words or None,
+        "reruns_so_far": row.made,
     }
