@@ -72,6 +72,9 @@ class RerunRequest:
     max_steps: int | None = None
     experiment: str = ""
 
+    def policy_for(self, run: Run) -> RetryPolicy | None:
+        return run.policy if self.own_policy else self.policy
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -94,38 +97,26 @@ def launch_reruns(*, runs: Iterable[Run], rerun_request: RerunRequest, user: Use
             _("At most %(max)d runs at once; these are %(n)d.")
             % {"n": len(sources) * rerun_request.trials, "max": MAX_NEW_RUNS}
         )
-    refused = [
-        (run, why)
-        for run in sources
-        if (
-            why := why_not_runnable(run, rerun_request.agent)
-            or _policy_problem(_policy_for(run, rerun_request))
-        )
-    ]
-    hopeless = {run.pk for run, _why in refused}
     experiment = _experiment(rerun_request.experiment, user)
+    refused: list[tuple[Run, str]] = []
+    wanted: list[Run] = []
+    for run in sources:
+        policy = rerun_request.policy_for(run)
+        if why := why_not_runnable(run, rerun_request.agent) or _policy_problem(policy):
+            refused.append((run, why))
+            continue
+        agent = agent_for(run, rerun_request.agent)
+        trials = range(1, rerun_request.trials + 1)
+        wanted += [_rerun(run, trial, rerun_request, agent, user) for trial in trials]
     is_by_hand = len(sources) * rerun_request.trials <= MOST_BY_HAND
-    priority = Run.Priority.BY_HAND if is_by_hand else Run.Priority.EXPERIMENT
-    wanted = [
-        _rerun(
-            run,
-            trial,
-            rerun_request=rerun_request,
-            agent=agent,
-            experiment=experiment,
-            user=user,
-            priority=priority,
-        )
-        for run in sources
-        if run.pk not in hopeless
-        for agent in (agent_for(run, rerun_request.agent),)
-        for trial in range(1, rerun_request.trials + 1)
-    ]
+    for rerun in wanted:
+        rerun.experiment = experiment
+        rerun.priority = Run.Priority.BY_HAND if is_by_hand else Run.Priority.EXPERIMENT
     if not wanted:
         raise RerunError(refused[0][1] if refused else _("Select at least one run."))
-    _demand_room(experiment, [run.pk for run in wanted])
-    Run.objects.bulk_create(wanted, ignore_conflicts=True)
     ids = [run.pk for run in wanted]
+    _demand_room(experiment, ids)
+    Run.objects.bulk_create(wanted, ignore_conflicts=True)
     transaction.on_commit(wake_workers)
     return Launch(list(Run.objects.filter(pk__in=ids)), refused)
 
@@ -220,14 +211,7 @@ def retry_run(*, run: Run, user: User) -> Run:
 
 
 def _rerun(
-    run: Run,
-    trial: int,
-    *,
-    rerun_request: RerunRequest,
-    agent: AgentConfiguration,
-    experiment: Experiment | None,
-    user: User,
-    priority: int,
+    run: Run, trial: int, rerun_request: RerunRequest, agent: AgentConfiguration, user: User
 ) -> Run:
     """A new row whose id follows from the request, so that the same request makes the same row."""
     pk = uuid.uuid5(rerun_request.token, f"{user.pk} {run.pk} {trial} {rerun_request}")
@@ -240,24 +224,18 @@ def _rerun(
         pk=pk,
         task=run.task,
         agent=agent,
-        experiment=experiment,
         goal=run.goal if seed == run.seed else "",
         seed=seed,
         trial=trial,
         max_steps=rerun_request.max_steps or run.max_steps or DEFAULT_MAX_STEPS,
-        policy=_policy_for(run, rerun_request),
+        policy=rerun_request.policy_for(run),
         launch=uuid.uuid5(rerun_request.token, str(user.pk)),
         source_format=OUR_FORMAT,
         rerun_of=run,
         family=run.root,
         created_by=user,
-        priority=priority,
         queued_at=Now(),
     )
-
-
-def _policy_for(run: Run, rerun_request: RerunRequest) -> RetryPolicy | None:
-    return run.policy if rerun_request.own_policy else rerun_request.policy
 
 
 def _policy_problem(policy: RetryPolicy | None) -> str | None:

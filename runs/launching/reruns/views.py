@@ -55,7 +55,7 @@ class RerunRow:
     """One run on the live page. Lengths are in seconds; None is unknown or hidden."""
 
     run: Run
-    status: str
+    status: RunStatus
     thumbnail: str | None
     elapsed: float | None
     left: float | None
@@ -67,10 +67,6 @@ class RerunRow:
     """Beside the run that it repeats."""
     is_there: bool = False
     """Whether the page that asks again has the row already as it is: an ended run moves no more."""
-
-    @property
-    def status_words(self) -> str:
-        return str(RunStatus(self.status).label)
 
 
 def rerun_list_of(user: User) -> OrderedParts[Run]:
@@ -142,7 +138,7 @@ def _row(run: Run, usual: float | None, against: RerunResult | None, now: dateti
     return RerunRow(
         run=run,
         # That a run broke is its outcome, which a blind person does not see.
-        status=RunStatus.FINISHED if run.is_blind and ended_badly else run.status,
+        status=RunStatus.FINISHED if run.is_blind and ended_badly else RunStatus(run.status),
         thumbnail=run.last_picture,  # type: ignore[attr-defined]  # annotated by the query above
         elapsed=elapsed,
         left=left,
