@@ -15,7 +15,7 @@ from django.db import transaction
 from runs.catalogue.agents.runnable import (
     DEFAULT_MAX_STEPS,
     NotRunnableError,
-    chosen_agent,
+    live_agent,
     task_name,
 )
 from runs.catalogue.tasks.rows import task_record
@@ -61,7 +61,7 @@ def terms_of(run: Run) -> dict[str, Any]:
     longest = float(settings.ENV.RUN_TIME_LIMIT_S)
     return {
         "policy": body.recovery,
-        "other_agent": None if body.other_agent is None else chosen_agent(body.other_agent),
+        "other_agent": None if body.other_agent is None else live_agent(body.other_agent),
         "max_steps": min(asked, limits.steps or asked),
         "time_limit_s": min(longest, limits.seconds or longest),
         "max_tokens": limits.tokens,

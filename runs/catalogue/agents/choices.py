@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from pydantic import BaseModel, JsonValue
 
-from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, chosen_agent
+from runs.catalogue.agents.runnable import NotRunnableError, agent_choices, live_agent
 from runs.interface.listing import labelled, listed
 from runs.interface.stored_sentences import worded
 from runs.models import AgentConfiguration, HintLevel, HintRelatedness, Run, User
@@ -243,7 +243,6 @@ class OfferedAgents:
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """Values with their words."""
         return list(self._words.items())
 
     def get(self, value: str) -> AgentChoice | None:
@@ -274,23 +273,17 @@ def _value(agent: AgentChoice) -> str:
 
 def _stored_for(user: User) -> Iterator[AgentChoice]:
     plain = {kind.name: kind for kind in agent_kinds() if not kind.needs_config}
-    for row in _visible_configurations(user).order_by("-pk")[:MOST_STORED]:
+    rows = AgentConfiguration.objects.filter(name__in=[kind.name for kind in agent_kinds()])
+    if (hidden := run_policy().anonymous(user)) is not None:
+        shown = Run.objects.filter(agent=OuterRef("pk")).exclude(hidden)
+        rows = rows.filter(Exists(shown))
+    for row in rows.order_by("-pk")[:MOST_STORED]:
         agent = AgentChoice(name=row.name, config=row.config)
         try:
-            made = chosen_agent(agent)
+            made = live_agent(agent)
         except NotRunnableError:
             continue
         kind = plain.get(row.name)
         # A kind as it is without a configuration is offered by its name.
         if kind is None or kind.make().describe() != made.describe():
             yield agent
-
-
-def _visible_configurations(user: User) -> QuerySet[AgentConfiguration]:
-    known = [kind.name for kind in agent_kinds()]
-    rows = AgentConfiguration.objects.filter(name__in=known)
-    hidden = run_policy().anonymous(user)
-    if hidden is None:
-        return rows
-    its_runs = Run.objects.filter(agent=OuterRef("pk"))
-    return rows.filter(Exists(its_runs.exclude(hidden)))

@@ -126,30 +126,17 @@ def agent_for(run: Run, agent: str | AgentChoice | None) -> AgentConfiguration:
 
 
 def agent_record_for(run: Run, agent: str | AgentChoice | None) -> AgentRecord:
-    """The same, without storing anything.
-
-    Raises:
-        NotRunnableError: there is no such agent here.
-    """
+    """The same, without storing anything."""
     return _agent_for(run, agent).describe()
 
 
-def live_agent(agent: AgentConfiguration) -> Agent:
-    """A new agent of this configuration, for one run.
+def live_agent(agent: AgentConfiguration | AgentChoice) -> Agent:
+    """A new agent of this configuration, or as a policy names it, for one run.
 
     Raises:
         NotRunnableError: it cannot run here.
     """
     return _make(agent.name, agent.config)
-
-
-def chosen_agent(choice: AgentChoice) -> Agent:
-    """A new agent as a policy names it, for one run.
-
-    Raises:
-        NotRunnableError: it cannot run here.
-    """
-    return _make(choice.name, choice.config)
 
 
 def task_name(task: Task) -> str:
@@ -208,10 +195,8 @@ def rerun_offer(runs: Sequence[Run]) -> Offer:
         for run in runs
         if (why := why_not_runnable(run, None if run in tasks_can_run else "do_nothing"))
     )
-    names = sorted({run.agent.name for run in same})
-    words = None
-    if same:
-        words = labelled(_("as before"), listed(names))
+    names = listed(sorted({run.agent.name for run in same}))
+    words = labelled(_("as before"), names) if same else None
     return Offer(words, list(problems), bool(tasks_can_run))
 
 
@@ -219,7 +204,7 @@ def policy_problem(body: PolicyBody) -> str | None:
     """Why the agent that takes over in a recovery cannot run here; None if it can."""
     try:
         if body.other_agent is not None:
-            chosen_agent(body.other_agent)
+            live_agent(body.other_agent)
     except NotRunnableError as error:
         return str(error)
     return None
@@ -228,18 +213,11 @@ def policy_problem(body: PolicyBody) -> str | None:
 def _agent_for(run: Run, agent: str | AgentChoice | None) -> Agent:
     if agent is None:
         return live_agent(run.agent)
-    if isinstance(agent, str):
-        return _make(agent, _config_for(run, agent))
-    # A replayer without actions of its own repeats those of the run.
-    config = agent.config or _config_for(run, agent.name)
-    return _make(agent.name, config)
-
-
-def _config_for(run: Run, name: str) -> Json:
-    if name != REPLAYER:
-        return {}
-    steps = run.steps.filter(state=Step.State.LIVE).exclude(action="").order_by("index")
-    return {"actions": list(steps.values_list("action", flat=True))}
+    name, config = (agent, {}) if isinstance(agent, str) else (agent.name, agent.config)
+    if name == REPLAYER and not config:  # without actions of its own it repeats those of the run
+        steps = run.steps.filter(state=Step.State.LIVE).exclude(action="").order_by("index")
+        config = {"actions": list(steps.values_list("action", flat=True))}
+    return _make(name, config)
 
 
 def _make(name: str, config: Json) -> Agent:

@@ -59,10 +59,7 @@ def with_arms(
         PlanError: no agent has web knowledge, or one takes no step limit.
     """
     if budgets and not any(map(_has_knowledge, agents)):
-        raise PlanError(
-            _("None of the agents has web knowledge."),
-            "budgets",
-        )
+        raise PlanError(_("None of the agents has web knowledge."), "budgets")
     limits: Sequence[int | None] = step_limits if len(step_limits) > 1 else (None,)
     return tuple(
         _arm(agent, limit, budget)
@@ -81,9 +78,8 @@ def _arm(agent: AgentRecord, limit: int | None, budget: object) -> AgentRecord:
     try:
         return make_agent(agent.name, (agent.config or {}) | changed).describe()
     except BadAgentConfig as error:
-        raise PlanError(
-            worded(str(error)), "max_steps" if limit is not None else "budgets"
-        ) from None
+        field = "budgets" if limit is None else "max_steps"
+        raise PlanError(worded(str(error)), field) from None
 
 
 def _has_knowledge(agent: AgentRecord) -> bool:

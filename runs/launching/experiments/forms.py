@@ -164,19 +164,16 @@ class ExperimentForm(forms.Form):
         self.plan = self._plan(cleaned)
         return cleaned
 
-    def refuse(self, error: PlanError) -> None:
-        """Say beside the field that it is about, if there is one, why it cannot be planned."""
-        self.add_error(error.field if error.field in self.fields else None, str(error))
+    def refuse(self, error: PlanError, field: str | None = None) -> None:
+        """Say beside the field that it is about, or else this one, why it cannot be planned."""
+        self.add_error(error.field if error.field in self.fields else field, str(error))
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
         there = Experiment.objects.filter(name=name).first()
         # The same form, sent twice, made it.
         if there is not None and str(there.token) != self.data.get("token"):
-            raise forms.ValidationError(
-                _("This name is taken."),
-                params={"name": name},
-            )
+            raise forms.ValidationError(_("This name is taken."))
         return name
 
     plan: Plan | None = None
@@ -198,7 +195,6 @@ class ExperimentForm(forms.Form):
         arms = self._read("budgets", lambda: with_arms(agents, step_limits=limits, budgets=budgets))
         if arms is None:
             return None
-        as_asked = {name: asked[name] for name in AS_ASKED}
         return Plan(
             name=asked.get("name", ""),
             tasks=tasks,
@@ -206,7 +202,7 @@ class ExperimentForm(forms.Form):
             seeds=seeds,
             max_steps=limits[0] if len(limits) == 1 else None,
             has_limits=len(limits) > 1,
-            **as_asked,
+            **{name: asked[name] for name in AS_ASKED},
         )
 
     def _read(self, field: str, read: Callable[[], Read]) -> Read | None:
@@ -214,7 +210,7 @@ class ExperimentForm(forms.Form):
         try:
             return read()
         except PlanError as error:
-            self.add_error(error.field if error.field in self.fields else field, str(error))
+            self.refuse(error, field)
             return None
 
     def _in_set(self) -> tuple[Task, ...]:
@@ -239,8 +235,7 @@ class ExperimentForm(forms.Form):
     def launch(self) -> tuple[Experiment, int]:
         """Queue the plan of the valid form; the experiment, and how many runs it is to have.
 
-        Raises:
-            PlanError: it cannot run here, its name is taken, or a site is not ready.
+        Raises PlanError as `launch_experiment` does.
         """
         assert self.plan is not None  # noqa: S101 (mypy; a valid form has one)
         token = self.cleaned_data["token"]

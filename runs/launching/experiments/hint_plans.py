@@ -113,11 +113,6 @@ class HintPool:
         self._keys = sorted(self._hints)
         self._sources = Sources([described(self._tasks[key]) for key in self._keys])
 
-    @property
-    def n_tasks(self) -> int:
-        """Source tasks with a hint of every level."""
-        return len(self._keys)
-
     def find(self, tasks: Sequence[Task], relatednesses: Sequence[Relatedness]) -> FoundHint:
         """The sources of these tasks. A task that lacks one anywhere is compared nowhere."""
         chosen = {

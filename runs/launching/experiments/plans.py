@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,13 +13,7 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.choices import agent_in_words, for_task_set, model_agents
-from runs.catalogue.agents.runnable import (
-    REPLAYER,
-    NotRunnableError,
-    agent_choices,
-    chosen_agent,
-    live_agent,
-)
+from runs.catalogue.agents.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
 from runs.interface.listing import labelled
 from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.lookup import without_hints
@@ -115,18 +109,13 @@ class Plan:
 
 
 def demand_size(plan: Plan) -> None:
-    """Return if the plan is neither empty nor too large.
-
-    Raises:
-        PlanError: it is.
-    """
+    """Raises PlanError if the plan is empty or too large."""
     if not plan.tasks:
         raise PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
     if not plan.agents:
         raise PlanError(_("Choose an agent."), "agents")
     if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
-        words = _("An agent is chosen twice with the same configuration.")
-        raise PlanError(words, "agents")
+        raise PlanError(_("An agent is chosen twice with the same configuration."), "agents")
     if plan.n_runs > MAX_RUNS:
         raise PlanError(
             _("At most %(max)d runs at once; these are %(n)d.")
@@ -167,8 +156,7 @@ def seed_list(words: str) -> Seeds:
     """
     seeds = tuple(_listed(words.replace(" ", "")))
     if len(set(seeds)) < len(seeds) or len(seeds) > MAX_TRIALS:
-        words = _("Enter at most %(most)d values, each once.") % {"most": MAX_TRIALS}
-        raise PlanError(words)
+        raise PlanError(_("Enter at most %(most)d values, each once.") % {"most": MAX_TRIALS})
     return read_seeds(",".join(map(str, seeds)), len(seeds))
 
 
@@ -192,34 +180,32 @@ STORED, MODEL = "stored:", "model:"
 def experiment_agent_choices(user: User) -> list[tuple[str, str]]:
     """Agents for a form: by model, by kind, and by the number of a stored configuration."""
     kinds = [(name, words) for name, words in agent_choices() if name != REPLAYER]
-    plain = {_key(read_agent(name)) for name, _words in kinds}
-    stored = [
-        (f"{STORED}{row.pk}", _words_of(row))
-        for row in _stored_rows(user)
-        if (record := _runnable(row)) and _key(record) not in plain
-    ]
-    return [*map(_model_choice, model_agents().items()), *kinds, *stored]
+    plain = {read_agent(name).model_dump_json() for name, _words in kinds}
+    stored = {
+        value: AgentChoice(name=row.name, config=row.config)
+        for value, row in _stored_rows(user).items()
+        if (record := _runnable(row)) and record.model_dump_json() not in plain
+    }
+    return [*_in_words(_by_model()), *kinds, *_in_words(stored)]
 
 
 def hint_agent_choices(user: User) -> list[tuple[str, str]]:
     """Those of them that can be given hints and have none: by model, and stored configurations."""
-    return [
-        *(
-            _model_choice((name, agent))
-            for name, agent in model_agents().items()
-            if _takes_hints(agent)
-        ),
-        *(
-            (f"{STORED}{row.pk}", _words_of(row))
-            for row in _stored_rows(user)
-            if not row.config.get("tips") and _takes_hints(_choice(row))
-        ),
-    ]
+    stored = {
+        value: AgentChoice(name=row.name, config=row.config)
+        for value, row in _stored_rows(user).items()
+        if not row.config.get("tips")
+    }
+    agents = _by_model() | stored
+    return _in_words({value: agent for value, agent in agents.items() if _takes_hints(agent)})
 
 
-def _model_choice(named: tuple[str, AgentChoice]) -> tuple[str, str]:
-    name, agent = named
-    return f"{MODEL}{name}", agent_in_words(agent)
+def _in_words(agents: Mapping[str, AgentChoice]) -> list[tuple[str, str]]:
+    return [(value, agent_in_words(agent)) for value, agent in agents.items()]
+
+
+def _by_model() -> dict[str, AgentChoice]:
+    return {f"{MODEL}{name}": agent for name, agent in model_agents().items()}
 
 
 def chosen_agents(
@@ -232,8 +218,7 @@ def chosen_agents(
     Raises:
         PlanError: one of them cannot run here; the message names it.
     """
-    rows = {f"{STORED}{row.pk}": row for row in _stored_rows(user)}
-    models = {f"{MODEL}{name}": agent for name, agent in model_agents().items()}
+    rows, models = _stored_rows(user), _by_model()
     asking = [for_task_set(models[value], task_set) for value in values if value in models]
     named = [value for value in values if value not in rows and value not in models]
     found = [record for value in values if value in rows if (record := _runnable(rows[value]))]
@@ -255,8 +240,7 @@ def read_agent(words: str) -> AgentRecord:
         why = _("Invalid JSON: %(why)s.") % {"why": error}
         raise PlanError(labelled(words, why)) from None
     if not isinstance(config, dict):
-        why = _("not a JSON object")
-        raise PlanError(labelled(words, why))
+        raise PlanError(labelled(words, _("not a JSON object")))
     return _made(name.strip(), config)
 
 
@@ -267,12 +251,13 @@ def _made(name: str, config: Json) -> AgentRecord:
         raise PlanError(worded(str(error))) from None
 
 
-def _stored_rows(user: User) -> Iterator[AgentConfiguration]:
+def _stored_rows(user: User) -> dict[str, AgentConfiguration]:
     """Configurations of runs that do not hide their agent from the person, newest first."""
     open_runs = Run.objects.visible_with(visibility_of(user)).not_anonymous().order_by()
     acted = open_runs.filter(agent=OuterRef("pk"))
     rows = AgentConfiguration.objects.filter(without_hints(), Exists(acted))
-    yield from rows.order_by("-created_at", "-pk")[:MOST_STORED]
+    newest = rows.order_by("-created_at", "-pk")[:MOST_STORED]
+    return {f"{STORED}{row.pk}": row for row in newest}
 
 
 def _runnable(row: AgentConfiguration) -> AgentRecord | None:
@@ -286,18 +271,6 @@ def _runnable(row: AgentConfiguration) -> AgentRecord | None:
 
 def _takes_hints(agent: AgentChoice) -> bool:
     try:
-        return isinstance(chosen_agent(agent), Advisable)
+        return isinstance(live_agent(agent), Advisable)
     except NotRunnableError:
         return False
-
-
-def _key(record: AgentRecord) -> str:
-    return record.model_dump_json()
-
-
-def _words_of(row: AgentConfiguration) -> str:
-    return agent_in_words(_choice(row))
-
-
-def _choice(row: AgentConfiguration) -> AgentChoice:
-    return AgentChoice(name=row.name, config=row.config)

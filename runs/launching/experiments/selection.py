@@ -50,10 +50,10 @@ def tasks_of(selection: Selection, user: User | None) -> tuple[Task, ...]:
     Raises:
         PlanError: there is no such task set, or no task that was picked.
     """
-    rows = _rows_of(selection, user)
-    if selection.picked:
-        rows = _picked(rows, selection)
-    return tuple(rows)
+    name = selection.task_set.strip()
+    every = _of_suite(name, user) if name in suites() else _of_set(name, user)
+    rows = [row for row in every if _fits(row, selection)]
+    return tuple(_picked(rows, selection) if selection.picked else rows)
 
 
 def read_names(words: str) -> list[str]:
@@ -61,19 +61,11 @@ def read_names(words: str) -> list[str]:
     return [name for name in dict.fromkeys(_BETWEEN.split(words)) if name]
 
 
-def _rows_of(selection: Selection, user: User | None) -> list[Task]:
-    name = selection.task_set.strip()
-    rows = _of_suite(name, user) if name in suites() else _of_set(name, user)
-    return [row for row in rows if _fits(row, selection)]
-
-
 def _of_set(name: str, user: User | None) -> list[Task]:
-    """Every task of a stored set.
-
-    Raises:
-        PlanError: there is none of that name.
-    """
-    row = _stored_set(name)
+    """Every task of a stored set. Raises PlanError if there is none of that name."""
+    newest_first = TaskSet.objects.order_by("-created_at", "-pk")
+    row = next((row for row in newest_first if str(row) == name), None)
+    row = row or newest_first.filter(name=name).first()
     if row is None:
         known = listed(task_set_choices())
         raise PlanError(
@@ -130,11 +122,4 @@ def _picked(rows: list[Task], selection: Selection) -> list[Task]:
                 "names": listed(unknown[:MAX_NAMED]) + (" …" if unknown[MAX_NAMED:] else ""),
             }
         )
-    chosen = {row.external_id: row for row in map(by_name.__getitem__, selection.picked)}
-    return list(chosen.values())
-
-
-def _stored_set(words: str) -> TaskSet | None:
-    newest_first = TaskSet.objects.order_by("-created_at", "-pk")
-    found = next((row for row in newest_first if str(row) == words), None)
-    return found or newest_first.filter(name=words).first()
+    return list({by_name[name].external_id: by_name[name] for name in selection.picked}.values())

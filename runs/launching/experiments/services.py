@@ -68,7 +68,7 @@ def launch_experiment(*, plan: Plan, token: UUID, user: User | None) -> Launched
         # The second click of two came while the first one was at work.
         if there := Experiment.objects.filter(token=token).first():
             return Launched(there, is_new=False)
-        raise PlanError(_("This name is taken.") % {"name": plan.name}) from None
+        raise PlanError(_("This name is taken.")) from None
     return Launched(experiment, is_new=True)
 
 
@@ -175,10 +175,8 @@ def stored_task(task: Task) -> Task:
 
 
 def _change(experiment: Experiment, among: Iterable[str], state: ExperimentState) -> bool:
-    changed = Experiment.objects.filter(pk=experiment.pk, state__in=among).update(
-        state=state, waits_because=""
-    )
-    return bool(changed)
+    rows = Experiment.objects.filter(pk=experiment.pk, state__in=among)
+    return bool(rows.update(state=state, waits_because=""))
 
 
 POLL_S = 1.0
@@ -194,7 +192,6 @@ def carry_out_experiment(
     takes_part: bool = True,
     should_stop: Callable[[], bool],
     on_change: Watcher,
-    wait: Callable[[float], None] = time.sleep,
 ) -> bool:
     """Until no run of it is to come, one run after the other; False if it was stopped before.
 
@@ -213,13 +210,12 @@ def carry_out_experiment(
             return False
         if not takes_part or not _some(_due(experiment), should_stop, on_change):
             sweep_runs()
-            wait(POLL_S)
+            time.sleep(POLL_S)
     on_change()
     return not active_runs(experiment).exists()
 
 
 def active_runs(experiment: Experiment) -> QuerySet[Run]:
-    """Its runs that are still to end."""
     return Run.objects.filter(experiment=experiment, status__in=RunStatus.active())
 
 
