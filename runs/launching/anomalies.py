@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -41,14 +41,6 @@ class _Seen(NamedTuple):
     picture: str | None
     tree: str | None
 
-    @property
-    def is_idle(self) -> bool:
-        return self.kind in IDLE_KINDS
-
-    @property
-    def is_scroll(self) -> bool:
-        return self.kind == ActionKind.SCROLL
-
     def did(self, pages: Mapping[int, str], screens: Mapping[int, Hashable]) -> Hashable:
         """Equal for steps that did the same on the same page, as `what_was_done` has it."""
         page = self.fingerprint or pages.get(self.number, self.url)
@@ -73,9 +65,9 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
     found: list[Event] = []
     loops = dict.fromkeys(run_ids, Loop.NONE)
     for (run_id, _branch), steps in _branches_of(run_ids).items():
-        looked = _look(steps, LoopSettings())
-        loops[run_id] = max(loops[run_id], looked.loop)
-        found += _events(run_id, steps, looked)
+        loop, spans = _look(steps, LoopSettings())
+        loops[run_id] = max(loops[run_id], loop)
+        found += _events(run_id, steps, spans)
     stored = list(Event.objects.filter(run__in=run_ids, detector__in=("", DETECTOR)))
     told = [event for event in stored if not event.detector]
     if len(told) < len(stored):
@@ -94,7 +86,7 @@ def mark_anomalies(*, run_ids: Sequence[UUID]) -> int:
 def loop_of(run_id: UUID, settings: LoopSettings) -> Run.Loop:
     """The strictest comparison under which the run has a loop in these windows; not stored."""
     branches = _branches_of([run_id]).values()
-    return max((_look(steps, settings).loop for steps in branches), default=Loop.NONE)
+    return max((_look(steps, settings)[0] for steps in branches), default=Loop.NONE)
 
 
 def _branches_of(run_ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], list[_Seen]]:
@@ -111,27 +103,32 @@ def _branches_of(run_ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], list[_See
     return branches
 
 
-class _Looked(NamedTuple):
-    """What the detector of loops found in a branch: `spans` are those on equal pages."""
+def _look(steps: list[_Seen], settings: LoopSettings) -> tuple[Run.Loop, tuple[Span, ...]]:
+    """Under which comparison a branch has a loop, and those that it has on equal pages.
 
-    loop: Run.Loop
-    spans: tuple[Span, ...]
-
-
-def _look(steps: list[_Seen], settings: LoopSettings) -> _Looked:
-    """Steps that are equal on equal pages are equal on any: most runs need no further look."""
+    Steps that are equal on equal pages are equal on any: most runs need no further look.
+    """
     if not find_loops([step.action for step in steps], settings):
-        return _Looked(Loop.NONE, ())
+        return Loop.NONE, ()
     spans = _loops(steps, settings)
-    return _Looked(Loop.ACTIONS_AND_PAGE if spans else Loop.ACTIONS, spans)
+    return Loop.ACTIONS_AND_PAGE if spans else Loop.ACTIONS, spans
 
 
-def _events(run_id: UUID, steps: list[_Seen], looked: _Looked) -> Iterator[Event]:
-    indices = [step.number for step in steps]
-    for span in looked.spans:
-        yield _event(run_id, Event.Kind.LOOP, span, indices)
-    for span in find_false_completions([step.is_idle for step in steps]):
-        yield _event(run_id, Event.Kind.FALSE_COMPLETION, span, indices)
+def _events(run_id: UUID, steps: list[_Seen], loops: tuple[Span, ...]) -> list[Event]:
+    idle = find_false_completions([step.kind in IDLE_KINDS for step in steps])
+    found = [(Event.Kind.LOOP, span) for span in loops]
+    found += [(Event.Kind.FALSE_COMPLETION, span) for span in idle]
+    return [
+        Event(
+            run_id=run_id,
+            kind=kind,
+            first_step=steps[span.first].number,
+            last_step=steps[span.last].number,
+            detector=DETECTOR,
+            detail={"period": span.period},
+        )
+        for kind, span in found
+    ]
 
 
 def _loops(steps: list[_Seen], settings: LoopSettings) -> tuple[Span, ...]:
@@ -139,7 +136,7 @@ def _loops(steps: list[_Seen], settings: LoopSettings) -> tuple[Span, ...]:
     loops = find_loops([step.did({}, {}) for step in steps], settings)
     seen = [step for span in loops for step in steps[span.first : span.last + 1]]
     bare = [step for step in seen if step.fingerprint is None and step.tree is not None]
-    scrolls = [step for step in seen if step.is_scroll]
+    scrolls = [step for step in seen if step.kind == ActionKind.SCROLL]
     if not bare and not scrolls:
         return loops
     pages = {step.number: page for step in bare if (page := _page(step)) is not None}
@@ -177,15 +174,4 @@ def _meet(one: Event, other: Event) -> bool:
         and one.kind == other.kind
         and one.first_step <= other.last_step
         and other.first_step <= one.last_step
-    )
-
-
-def _event(run_id: UUID, kind: str, span: Span, indices: list[int]) -> Event:
-    return Event(
-        run_id=run_id,
-        kind=kind,
-        first_step=indices[span.first],
-        last_step=indices[span.last],
-        detector=DETECTOR,
-        detail={"period": span.period},
     )

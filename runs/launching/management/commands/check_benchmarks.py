@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from webagent.environment.interface import UnknownTask
-from webagent.environment.probing import SiteState, probe_sites
+from webagent.environment.probing import probe_sites
 from webagent.environment.registry import SITE_BENCHMARKS, SiteBenchmark, task_names
 
 
@@ -75,7 +75,10 @@ def _found(benchmark: SiteBenchmark) -> Found:
         package=benchmark.package,
         version=benchmark.version,
         missing=list(benchmark.missing()),
-        sites={state.site: _why(state) for state in probe_sites(benchmark.addresses())},
+        sites={
+            state.site: "" if state.is_ready else f"{state.url}: {state.why}"
+            for state in probe_sites(benchmark.addresses())
+        },
     )
     if not found.missing:
         try:
@@ -83,7 +86,3 @@ def _found(benchmark: SiteBenchmark) -> Found:
         except UnknownTask as problem:
             found.problem = str(problem)
     return found
-
-
-def _why(state: SiteState) -> str:
-    return "" if state.is_ready else f"{state.url}: {state.why}"
