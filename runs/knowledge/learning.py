@@ -85,15 +85,7 @@ def carry_out(job_id: UUID, *, language_model: LanguageModel | None = None) -> b
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """One item with what came of it."""
-
-    item: LearningItem
-    learned: Learned
-
-
-class _Learner(Worker[LearningJob, LearningItem, _Done]):
+class _Learner(Worker[LearningJob, LearningItem, LearningItem]):
     """One learning job under way."""
 
     def choose(self) -> int:
@@ -113,7 +105,7 @@ class _Learner(Worker[LearningJob, LearningItem, _Done]):
     def items(self) -> Iterator[LearningItem]:
         return iter(self.work.items.filter(is_done=False).order_by("position"))
 
-    def do(self, item: LearningItem) -> _Done:
+    def do(self, item: LearningItem) -> LearningItem:
         try:
             learned = self._learning.learn(self.work, item.key, self._model)
         except ModelFailure as failure:
@@ -123,16 +115,12 @@ class _Learner(Worker[LearningJob, LearningItem, _Done]):
         except Exception as error:
             logger.exception("Item %s of learning job %s broke.", item.key, self.work.pk)
             learned = Learned(problem=f"{type(error).__name__}: {error}"[:500])
-        return _Done(item, learned)
+        item.is_done, item.result, item.problem = True, dict(learned.result), learned.problem
+        return item
 
-    def store(self, done: list[_Done]) -> dict[str, int]:
-        for one in done:
-            one.item.is_done = True
-            one.item.result = dict(one.learned.result)
-            one.item.problem = one.learned.problem
-        items = [one.item for one in done]
-        LearningItem.objects.bulk_update(items, ["is_done", "result", "problem"])
-        self._learning.keep(self.work, [item for item in items if not item.problem])
+    def store(self, done: list[LearningItem]) -> dict[str, int]:
+        LearningItem.objects.bulk_update(done, ["is_done", "result", "problem"])
+        self._learning.keep(self.work, [item for item in done if not item.problem])
         through = self.work.items.filter(is_done=True)
         return {"n_done": through.count(), "n_problems": through.exclude(problem="").count()}
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Generic, Self, TypeVar
 
 from django.db import connection
 
-from webagent.llm.budget import Budget
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request, Usage
 
 HOPELESS = frozenset(
@@ -24,63 +21,27 @@ LONGEST_STREAK = 20
 """So many failures without a reply between them: the provider is away, not this one request."""
 
 
-@dataclass(slots=True)
-class MeteredModel:
-    """What became of the requests for one piece of work, such as one run."""
-
-    is_void: bool = False
-    """It was not worked on at all, so that what was found means nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Tokens as providers count them."""
-
-    input: int = 0
-    output: int = 0
-
-    def plus(self, usage: Usage) -> Tokens:
-        return Tokens(self.input + usage.input_tokens, self.output + usage.output_tokens)
-
-
 class Meter:
     """Passes requests on, and notes what becomes of them. Safe under threads.
 
-    Args:
-        budget: the one that the model itself keeps to; None where prices are unknown.
+    Attributes:
+        unpriced: replies whose price is unknown.
+        input_tokens, output_tokens: as providers count them, in failures too as far as they tell;
+            not in kept replies.
+        is_out_of_budget: a request was refused for its costs.
     """
 
-    def __init__(self, model: LanguageModel, budget: Budget | None) -> None:
+    def __init__(self, model: LanguageModel) -> None:
+        self.unpriced = 0
+        self.input_tokens = 0
+        self.output_tokens = 0
+        self.is_out_of_budget = False
         self._model = model
-        self._budget = budget
         self._lock = threading.Lock()
         self._here = threading.local()
-        self._unpriced = 0
-        self._tokens = Tokens()
         self._streak = 0
         self._last_failure = ""
-        self._is_out_of_budget = False
         self._hopeless = ""
-
-    @property
-    def spent(self) -> Decimal | None:
-        """US dollars, what the batch spent before included; None where prices are unknown."""
-        return None if self._budget is None else self._budget.spent
-
-    @property
-    def unpriced(self) -> int:
-        """Replies whose price is unknown."""
-        return self._unpriced
-
-    @property
-    def tokens(self) -> Tokens:
-        """What was read and said, in failures too as far as providers tell; not in kept replies."""
-        return self._tokens
-
-    @property
-    def is_out_of_budget(self) -> bool:
-        """Whether a request was refused for its costs."""
-        return self._is_out_of_budget
 
     @property
     def breakdown(self) -> str:
@@ -89,14 +50,14 @@ class Meter:
             return self._hopeless
         return self._last_failure if self._streak >= LONGEST_STREAK else ""
 
-    @contextmanager
-    def asking(self) -> Iterator[MeteredModel]:
-        """What becomes of this thread's requests meanwhile."""
-        self._here.asking = asking = MeteredModel()
-        try:
-            yield asking
-        finally:
-            self._here.asking = None
+    def start_item(self) -> None:
+        """This thread asks for another piece of work from now on, such as one run."""
+        self._here.is_void = False
+
+    @property
+    def is_item_void(self) -> bool:
+        """Whether it was not worked on at all, so that what was found means nothing."""
+        return bool(self._here.is_void)
 
     def complete(self, request: Request) -> Reply:
         """The reply of the model.
@@ -111,25 +72,28 @@ class Meter:
             raise
         with self._lock:
             self._streak = 0
-            self._unpriced += reply.cost is None
+            self.unpriced += reply.cost is None
             if not reply.is_cached:
-                self._tokens = self._tokens.plus(reply.usage)
+                self._count(reply.usage)
         return reply
 
     def _note_failure(self, failure: ModelFailure) -> None:
-        asking: MeteredModel | None = getattr(self._here, "asking", None)
         is_refused = failure.kind is FailureKind.OUT_OF_BUDGET
         is_hopeless = failure.kind in HOPELESS
-        if asking is not None and (is_refused or is_hopeless):
-            asking.is_void = True
+        if is_refused or is_hopeless:
+            self._here.is_void = True
         with self._lock:
-            self._tokens = self._tokens.plus(failure.usage)
-            self._is_out_of_budget |= is_refused
+            self._count(failure.usage)
+            self.is_out_of_budget |= is_refused
             if is_hopeless:
                 self._hopeless = str(failure)
             elif failure.kind.is_temporary:
                 self._streak += 1
                 self._last_failure = str(failure)
+
+    def _count(self, usage: Usage) -> None:
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
 
 
 Work = TypeVar("Work")
@@ -174,7 +138,6 @@ class InTurn(Generic[Work, Result]):
         self._waiting.append(work)
 
     def results(self, wait_s: float) -> list[Result]:
-        """All results."""
         waiting, self._waiting = self._waiting, []
         return [self._do(work) for work in waiting]
 
@@ -213,7 +176,6 @@ class AtOnce(Generic[Work, Result]):
 
     @property
     def room(self) -> int:
-        """How many more it takes."""
         return 3 * self._size - self._under_way
 
     @property
@@ -227,14 +189,12 @@ class AtOnce(Generic[Work, Result]):
         return self._under_way <= 2 * self._size
 
     def drop_waiting(self) -> None:
-        """Forget what has not begun."""
         with suppress(queue.Empty):
             while True:
                 self._todo.get_nowait()
                 self._under_way -= 1
 
     def submit(self, work: Work) -> None:
-        """Take up one more."""
         self._under_way += 1
         self._todo.put(work)
 

@@ -112,7 +112,6 @@ class WorkProgress:
 
 
 def progress_of(work: LeasedWork) -> WorkProgress:
-    """How far the work is."""
     rate = _rate(work)
     n_left = None if work.n_total is None else max(0, work.n_total - work.n_done)
     elapsed = None
@@ -130,7 +129,6 @@ def progress_of(work: LeasedWork) -> WorkProgress:
 
 
 def cost_in_words(work: PaidWork) -> str:
-    """What the work has cost so far."""
     spent = _("%(cost)s spent") % {"cost": money(work.spent)}
     if not work.n_unpriced:
         return spent

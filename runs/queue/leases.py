@@ -30,33 +30,24 @@ class LeaseLostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to write to a run, until its token is stale."""
+    """The right to write to a run, until its token is stale.
+
+    Its writes raise LeaseLostError where it is, and have written nothing then.
+    """
 
     run_id: UUID
     token: int
 
     def start(self) -> None:
-        """leased -> running.
-
-        Raises:
-            LeaseLostError: the run is no longer ours.
-        """
+        """leased -> running."""
         self._demand(Run.objects.start(self.run_id, self.token))
 
     def put_off(self, delay_s: float) -> None:
-        """leased -> queued, not to be claimed before so many seconds.
-
-        Raises:
-            LeaseLostError: the run is no longer ours.
-        """
+        """leased -> queued, not to be claimed before so many seconds."""
         self._demand(Run.objects.put_off(self.run_id, self.token, delay_s=delay_s))
 
     def renew(self, **changes: Any) -> bool:
-        """Keep the run, writing `changes` to it; whether somebody asked to cancel it.
-
-        Raises:
-            LeaseLostError: the run is no longer ours; nothing was written.
-        """
+        """Keep the run, writing `changes` to it; whether somebody asked to cancel it."""
         kept = Run.objects.beat(self.run_id, self.token, lease_s=settings.ENV.LEASE_S, **changes)
         self._demand(kept)
         return self.is_to_cancel()
@@ -66,11 +57,6 @@ class Lease:
         return Run.objects.filter(pk=self.run_id, cancel_requested_at__isnull=False).exists()
 
     def end(self, status: str, **changes: Any) -> None:
-        """End the run.
-
-        Raises:
-            LeaseLostError: the run is no longer ours; nothing was written.
-        """
         self._demand(Run.objects.end(self.run_id, self.token, status=status, **changes))
 
     def _demand(self, held: bool) -> None:
@@ -191,11 +177,9 @@ class WorkLease:
         self._demand(self._rows.renew(*self._claim, lease_s=lease_s, **changes))
 
     def end(self, state: WorkState, **changes: Any) -> None:
-        """End the work."""
         self._demand(self._rows.end(*self._claim, state=state, **changes))
 
     def hand_back(self) -> None:
-        """Put the work back for the next worker."""
         self._demand(self._rows.hand_back(*self._claim))
 
     def lay_down(self, *, problem: str) -> None:
@@ -206,7 +190,6 @@ class WorkLease:
         self.renew(problem=problem)
 
     def is_to_cancel(self) -> bool:
-        """Whether somebody asked to cancel the work."""
         return self._rows.filter(pk=self._work.pk, cancel_requested_at__isnull=False).exists()
 
     @property

@@ -14,14 +14,10 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from django.db import DatabaseError, transaction
 
-from runs.catalogue.agents.choices import (
-    ModelUnavailableError,
-    model_registry,
-    usable_entry,
-)
+from runs.catalogue.agents.choices import ModelUnavailableError, model_registry, usable_entry
 from runs.models import PaidWork
 from runs.models.leased_work import WorkState as State
-from runs.queue.concurrency import AtOnce, InTurn, Meter, MeteredModel
+from runs.queue.concurrency import AtOnce, InTurn, Meter
 from runs.queue.leases import WorkLease, WorkLostError
 from runs.queue.steps import retry_write
 from runs.queue.workers import is_stopping
@@ -62,15 +58,8 @@ class Watcher(Generic[WorkT]):
     is_interrupted: Callable[[], bool] = lambda: False
 
 
-@dataclass(frozen=True, slots=True)
-class _Result(Generic[Done]):
-    """What came of one item, and what became of its requests to the model."""
-
-    done: Done
-    asking: MeteredModel
-
-
-Crew: TypeAlias = InTurn[Item, _Result[Done]] | AtOnce[Item, _Result[Done]]
+Crew: TypeAlias = InTurn[Item, Done | None] | AtOnce[Item, Done | None]
+"""Gives None for an item that the model was not asked about."""
 
 
 class Worker(ABC, Generic[WorkT, Item, Done]):
@@ -95,7 +84,8 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         self._watcher = watcher or Watcher()
         self._hold = WorkLease(work)
         self._meter: Meter | None = None
-        self._at_a_time = 0
+        self._budget: Budget | None = None
+        self._at_a_time = self.at_once_without_model
         self._before = (work.n_unpriced, work.input_tokens, work.output_tokens)
         self._looked_at = 0.0
         self._is_cancelled = False
@@ -194,11 +184,12 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         if self._given is not None or not work.model:
             yield self._given
             return
-        entry, budget = self.entry(), None
+        entry = self.entry()
         if entry.prices is not None or work.max_cost is not None:
-            budget = Budget(UNLIMITED if work.max_cost is None else work.max_cost, work.spent)
-        with Client(model_registry(), budget=budget, cache=self.replies()) as client:
-            self._meter, self._at_a_time = Meter(client, budget), entry.max_concurrency
+            limit = UNLIMITED if work.max_cost is None else work.max_cost
+            self._budget = Budget(limit, work.spent)
+        with Client(model_registry(), budget=self._budget, cache=self.replies()) as client:
+            self._meter, self._at_a_time = Meter(client), entry.max_concurrency
             yield self._meter
 
     def _do_items(self) -> Stop | None:
@@ -220,23 +211,21 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         return stop
 
     def _crew(self) -> AbstractContextManager[Crew[Item, Done]]:
-        if self._meter is None:
-            return InTurn(self._do, at_a_time=self.at_once_without_model)
-        if self._at_a_time == 1:
-            return InTurn(self._do, at_a_time=1)
+        if self._meter is None or self._at_a_time == 1:
+            return InTurn(self._do, at_a_time=self._at_a_time)
         return AtOnce(self._do, size=self._at_a_time)
 
-    def _do(self, item: Item) -> _Result[Done]:
+    def _do(self, item: Item) -> Done | None:
         if self._meter is None:
-            return _Result(self.do(item), MeteredModel())
-        with self._meter.asking() as asking:
-            done = self.do(item)
-        return _Result(done, asking)
+            return self.do(item)
+        self._meter.start_item()
+        done = self.do(item)
+        return None if self._meter.is_item_void else done
 
-    def _gather(self, crew: Crew[Item, Done]) -> list[_Result[Done]]:
+    def _gather(self, crew: Crew[Item, Done]) -> list[Done | None]:
         """What comes in a quarter of a second, so that a transaction holds more than one item."""
         until = time.monotonic() + STORE_EVERY_S
-        gathered: list[_Result[Done]] = []
+        gathered: list[Done | None] = []
         while crew.under_way and (left := until - time.monotonic()) > 0:
             gathered += crew.results(left)
             if crew.is_short:
@@ -261,8 +250,8 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         self._is_cancelled = self._hold.is_to_cancel()
         self._looked_at = time.monotonic()
 
-    def _keep(self, results: list[_Result[Done]]) -> None:
-        done = [each.done for each in results if not each.asking.is_void]
+    def _keep(self, results: list[Done | None]) -> None:
+        done = [each for each in results if each is not None]
         if done:
             retry_write(lambda: self._store(done))
             self._watcher.on_progress(self.work)
@@ -286,9 +275,9 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         unpriced, given, said = self._before
         costs: dict[str, object] = {
             "n_unpriced": unpriced + self._meter.unpriced,
-            "input_tokens": given + self._meter.tokens.input,
-            "output_tokens": said + self._meter.tokens.output,
+            "input_tokens": given + self._meter.input_tokens,
+            "output_tokens": said + self._meter.output_tokens,
         }
-        if self._meter.spent is not None:
-            costs["spent"] = self._meter.spent
+        if self._budget is not None:
+            costs["spent"] = self._budget.spent
         return costs

@@ -65,9 +65,6 @@ def limit_to_resume(
     return limit
 
 
-MOST_DOLLARS = Decimal(100_000)
-
-
 class CostLimitField(forms.DecimalField):
     """A limit of costs; None where it is left empty."""
 
@@ -76,7 +73,7 @@ class CostLimitField(forms.DecimalField):
             "label": gettext_lazy("Cost limit in US dollars"),
             "required": False,
             "min_value": Decimal("0.01"),
-            "max_value": MOST_DOLLARS,
+            "max_value": Decimal(100_000),
             "decimal_places": 2,
         }
         super().__init__(**usual | options)
@@ -85,7 +82,7 @@ class CostLimitField(forms.DecimalField):
 class ResumeForm(forms.Form):
     """The cost limit for all of the work; as before where it is left empty."""
 
-    max_cost = CostLimitField(label=gettext_lazy("Cost limit in US dollars"))
+    max_cost = CostLimitField()
 
     def __init__(self, *args: Any, work: PaidWork, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -64,7 +64,9 @@ class StepStore:
 
     def foresee(self, blobs: Mapping[str, bytes], media_types: Mapping[str, str]) -> None:
         """Begin to write what the next step will name."""
-        self._write(blobs, media_types)
+        # A page that did not change, and a prompt's fixed parts, are there already.
+        for sha256 in blobs.keys() - self._stored - self._writing.begun:
+            self._writing.begin(sha256, blobs[sha256], media_types.get(sha256, UNKNOWN_TYPE))
 
     @property
     def n_screenshots(self) -> int:
@@ -82,7 +84,7 @@ class StepStore:
             self.steps[record.index] = record
             retry_write(lambda: self._restate(record))
             return
-        self._write(blobs, {blob.sha256: blob.media_type for blob in blobs_of(record)})
+        self.foresee(blobs, {blob.sha256: blob.media_type for blob in blobs_of(record)})
         writing, self._writing = self._writing, Writing()
         batch = writing.finished()
         self.steps.append(record)
@@ -90,11 +92,6 @@ class StepStore:
         self._stored |= writing.begun
         if self._on_step is not None:
             self._on_step(record)
-
-    def _write(self, blobs: Mapping[str, bytes], media_types: Mapping[str, str]) -> None:
-        # A page that did not change, and a prompt's fixed parts, are there already.
-        for sha256 in blobs.keys() - self._stored - self._writing.begun:
-            self._writing.begin(sha256, blobs[sha256], media_types.get(sha256, UNKNOWN_TYPE))
 
     @transaction.atomic
     def _store(self, record: StepRecord, batch: BlobBatch) -> None:

@@ -59,17 +59,13 @@ def follow_up(
         at_least_s: no attempt before so many seconds, whatever the policy says.
     """
     wait_s = wait_before_next(run, fault, may_pass=may_pass)
-    if wait_s is None or _is_called_off(run):
+    if wait_s is None:
         return None
+    if run.experiment_id is not None:
+        cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
+        if cancelled.filter(pk=run.experiment_id).exists():  # meanwhile
+            return None
     return next_attempt(run, delay_s=max(wait_s, at_least_s))
-
-
-def _is_called_off(run: Run) -> bool:
-    """Whether its experiment was cancelled meanwhile."""
-    if run.experiment_id is None:
-        return False
-    cancelled = Experiment.objects.filter(state=ExperimentState.CANCELLED)
-    return cancelled.filter(pk=run.experiment_id).exists()
 
 
 def next_attempt(run: Run, *, delay_s: float = 0, created_by: User | None = None) -> Run:

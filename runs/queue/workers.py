@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
 from runs.models import LeasedWork, Run, WorkerBeat
-from runs.models.leased_work import MOST_TOLD_AGAIN
+from runs.models.leased_work import DEFAULT, MOST_TOLD_AGAIN
 from runs.models.workers import from_now
 from webagent.environment.registry import prepare_browser
 
@@ -123,7 +123,6 @@ def _living() -> QuerySet[WorkerBeat]:
 
 
 def is_stopping() -> bool:
-    """Whether this process was asked to stop."""
     return _stopping.is_set()
 
 
@@ -133,7 +132,6 @@ def stop_soon() -> None:
 
 
 def mark_as_worker() -> None:
-    """Say that this process is a worker's."""
     _is_worker.set()
 
 
@@ -160,25 +158,21 @@ def wake_workers(most: int = MOST_MESSAGES) -> None:
         return
     due = Run.objects.due_somewhere(min(most, max(idle, 1)))
     for number in range(due):
-        try:
-            # One that is late has been sent again by then.
-            void_after_s = settings.ENV.LEASE_S + settings.CLOCKS_DIFFER_S
-            current_app.send_task(EXECUTE_NEXT, queue="browser", retry=False, expires=void_after_s)
-        except OperationalError:
+        if not ask_for(EXECUTE_NEXT, queue=BROWSER):
             logger.warning(
                 "The broker cannot be reached; %d runs wait for the next sweep.", due - number
             )
             return
 
 
-def ask_for(task: str) -> bool:
+def ask_for(task: str, *, queue: str = DEFAULT) -> bool:
     """Have the task carried out soon; False without a broker.
 
     One that no worker took meanwhile is void, for the next one has been sent by then.
     """
     void_after_s = settings.ENV.LEASE_S + settings.CLOCKS_DIFFER_S
     try:
-        current_app.send_task(task, queue="default", retry=False, expires=void_after_s)
+        current_app.send_task(task, queue=queue, retry=False, expires=void_after_s)
     except OperationalError:
         return False
     return True
