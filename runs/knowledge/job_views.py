@@ -46,19 +46,6 @@ def resumed(request: AppRequest, job: LearningJob) -> HttpResponse:
     return redirect(job)
 
 
-def learning_context(job: LearningJob, user: User) -> dict[str, Any]:
-    """How far the job is, what it takes, and what came of it."""
-    raw = job.params.get("set") if job.kind == LearningJob.Kind.SUMMARISE else None
-    return {
-        **job_context(job),
-        "sets": sorted(
-            KnowledgeSet.objects.filter(job=job).order_by(), key=lambda made: made.place
-        ),
-        "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
-        "problems": _problems(job, user),
-    }
-
-
 def _problems(job: LearningJob, user: User) -> list[dict[str, Any]]:
     """Those about runs that the person judges are left out."""
     items = list(job.items.exclude(problem="")[:PROBLEMS_SHOWN])
@@ -82,9 +69,16 @@ may_add = needs("runs.view_knowledgeset", "runs.add_knowledgeset")
 @may_view
 def learning_job(request: AppRequest, job_id: UUID) -> HttpResponse:
     """One job, live: how far it is, what it costs, what came of it."""
-    return render(
-        request, "runs/knowledge/learning_job.html", learning_context(_job(job_id), request.user)
-    )
+    job = _job(job_id)
+    made = KnowledgeSet.objects.filter(job=job).order_by()
+    raw = job.params.get("set") if job.kind == LearningJob.Kind.SUMMARISE else None
+    context = {
+        **job_context(job),
+        "sets": sorted(made, key=lambda each: each.place),
+        "raw": KnowledgeSet.objects.filter(pk=raw).first() if raw else None,
+        "problems": _problems(job, request.user),
+    }
+    return render(request, "runs/knowledge/learning_job.html", context)
 
 
 @require_POST

@@ -20,16 +20,7 @@ from runs.interface.requests import AppRequest, needs
 from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.job_views import cancelled, job_context, resumed
-from runs.models import (
-    Experiment,
-    Hint,
-    HintChoice,
-    HintLevel,
-    LearningJob,
-    Run,
-    Task,
-    User,
-)
+from runs.models import Experiment, Hint, HintChoice, HintLevel, LearningJob, Run, Task, User
 from runs.models.runs.run import hides_something
 from runs.queue.jobs import cost_in_words, progress_of
 from webagent.knowledge.hints import HintWords, load_wording
@@ -48,7 +39,9 @@ def open_jobs(jobs: Sequence[LearningJob], user: User) -> list[LearningJob]:
     """Those of the jobs without a source that hides something from the person."""
     sources = {job.pk: runs_of_job(job) for job in jobs}
     all_sources = set[UUID]().union(*sources.values())
-    hidden = all_sources - _open_sources(all_sources, user)
+    runs = Run.objects.visible_to(user, all_sources).not_blind().not_anonymous().order_by()
+    open_runs = runs.exclude(Task.objects.is_sealed(user, "task"))
+    hidden = all_sources - set(open_runs.values_list("pk", flat=True))
     return [job for job in jobs if not hidden & sources[job.pk]]
 
 
@@ -182,12 +175,6 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
         )
         choice = choices.filter(hint_set__key=key, task=run.task_id).first()
     return {"hint_choice": choice, "hints_from_run": list(shown.filter(source=run).order_by("pk"))}
-
-
-def _open_sources(run_ids: set[UUID], user: User) -> set[UUID]:
-    runs = Run.objects.visible_to(user, run_ids).not_blind().not_anonymous().order_by()
-    open_runs = runs.exclude(Task.objects.is_sealed(user, "task"))
-    return set(open_runs.values_list("pk", flat=True))
 
 
 may_view = needs("runs.view_hint")

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -43,10 +42,6 @@ class HintParams(BaseModel):
     wording: HintWords | None = None
     """Other words than ours to ask with."""
 
-    @property
-    def all_runs(self) -> set[UUID]:
-        return {*self.runs, *(run for more in self.further.values() for run in more)}
-
 
 def runs_of_job(job: LearningJob) -> set[UUID]:
     """Every run that the job's hints come from, and by which it is hidden."""
@@ -67,7 +62,6 @@ class HintWriting(Learning):
         return list(dict.fromkeys(keys))
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
-        """One hint, or why there is none."""
         run_id, level = key.split()
         params = HintParams.model_validate(job.params)
         wanted = [UUID(run_id), *params.further.get(UUID(run_id), ())]
@@ -111,7 +105,6 @@ class HintWriting(Learning):
         )
 
     def finish(self, job: LearningJob) -> Mapping[str, JsonValue]:
-        """How many there are."""
         return {"hints": job.hints.count(), "refused": job.items.exclude(problem="").count()}
 
 
@@ -220,6 +213,7 @@ def store_hints(run: Run, bundle: RunBundle) -> list[Problem]:
 
 def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
     job, params = hint.job, hint.job.params
+    own = HintParams.model_validate(params).wording
     return HintRecord(
         id=f"{job.pk}/{hint.source_id}/{hint.level}",
         run_id=str(hint.source_id),
@@ -231,7 +225,7 @@ def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
             verdict=params.get("verdict", ""),
             verdict_name=params.get("verdict_name", ""),
             verdict_rule=params.get("verdict_rule", ""),
-            wording=_own_parts(job),
+            wording=None if own is None else {"name": own.name, **own.parts},
         ),
         further_runs=tuple(further),
         model=hint.model,
@@ -245,11 +239,6 @@ def _record(hint: Hint, further: Sequence[str]) -> HintRecord:
         seconds=hint.seconds,
         at=hint.created_at,
     )
-
-
-def _own_parts(job: LearningJob) -> dict[str, str] | None:
-    own = HintParams.model_validate(job.params).wording
-    return None if own is None else {"name": own.name, **own.parts}
 
 
 def _store(run: Run, record: HintRecord) -> str:
@@ -329,7 +318,7 @@ def _count(job: LearningJob, run: Run, record: HintRecord) -> None:
     for name, value in (("runs", str(run.pk)), ("levels", record.level)):
         if value not in row.params[name]:
             row.params[name].append(value)
-    n = row.hints.aggregate(n=Count("pk"))["n"]
+    n = row.hints.count()
     LearningJob.objects.filter(pk=job.pk).update(
         params=row.params, n_total=n, n_done=n, report={"hints": n, "refused": 0}
     )

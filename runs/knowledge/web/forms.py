@@ -13,7 +13,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from runs.catalogue.agents.choices import ModelOffer
-from runs.knowledge.web.sets import runs_to_learn_from
 from runs.models import Experiment, Run, TaskSet, User
 from runs.queue.paid_work_services import CostLimitField
 from webagent.knowledge.entries import LONGEST_TEXT, Entry
@@ -82,7 +81,7 @@ class ExtractForm(LearnForm):
 
     def _open_runs(self) -> QuerySet[Run]:
         """Whoever judges a run is not to read what a model makes of it."""
-        return runs_to_learn_from(Run.objects.visible_to(self._user).not_blind().not_anonymous())
+        return Run.objects.visible_to(self._user).not_blind().not_anonymous().judgeable()
 
     def _sources(self) -> list[tuple[Any, Any]]:
         experiments = Experiment.objects.visible_to(self._user).order_by("-created_at")[

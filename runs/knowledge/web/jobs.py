@@ -12,11 +12,10 @@ from uuid import UUID
 
 from django.db.models import Max
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from pydantic import JsonValue
 
 from runs.knowledge.learning import Learned, Learning, learns
-from runs.knowledge.web.sets import NewEntry, entry_of, fill, logs_of, runs_to_learn_from
+from runs.knowledge.web.sets import NewEntry, entry_of, fill, logs_of
 from runs.models import KnowledgeSet, KnowledgeSource, LearningJob, Run
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge.entries import Entry, SummarisedEntry
@@ -26,8 +25,6 @@ from webagent.knowledge.summarising import groups_of, leaks_of, merged, summaris
 from webagent.llm.interface import LanguageModel
 
 Kind = KnowledgeSet.Kind
-NO_RUNS = gettext_noop("None of these runs has ended and has steps.")
-NO_ENTRIES = gettext_noop("There are no raw entries to summarise.")
 
 
 class Extraction(Learning):
@@ -35,10 +32,10 @@ class Extraction(Learning):
 
     def keys(self, job: LearningJob) -> Sequence[str]:
         wanted = Run.objects.filter(pk__in=job.params["runs"])
-        known = set(runs_to_learn_from(wanted).order_by().values_list("pk", flat=True))
+        known = set(wanted.judgeable().order_by().values_list("pk", flat=True))
         keys = [run_id for run_id in job.params["runs"] if UUID(run_id) in known]
         if not keys:
-            raise WorkRefusedError(_(NO_RUNS))
+            raise WorkRefusedError(_("None of these runs has ended and has steps."))
         return keys
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -83,7 +80,7 @@ class Summary(Learning):
     def keys(self, job: LearningJob) -> Sequence[str]:
         groups = _notes_of(job).groups
         if not groups:
-            raise WorkRefusedError(_(NO_ENTRIES))
+            raise WorkRefusedError(_("There are no raw entries to summarise."))
         return [str(number) for number in range(len(groups))]
 
     def learn(self, job: LearningJob, key: str, model: LanguageModel) -> Learned:
@@ -139,15 +136,14 @@ def in_words(leaks: Sequence[Leak]) -> str:
     return "; ".join(map(str, leaks))
 
 
-def literals_for(knowledge_set: KnowledgeSet) -> Literals:
-    """What entries of the set must not tell: values of the runs that any of them came from."""
-    runs = KnowledgeSource.objects.filter(entry__knowledge_set=knowledge_set)
-    return _literals(tuple(sorted(set(runs.values_list("run", flat=True)))))
-
-
 def leaks_in(knowledge_set: KnowledgeSet, entry: Entry) -> list[Leak]:
-    """What an entry of a summarised set tells that it must not; raw ones may tell anything."""
-    return [] if knowledge_set.is_raw else leaks_of(entry, literals_for(knowledge_set))
+    """What an entry of a summarised set tells that it must not; raw ones may tell anything.
+
+    It must not tell values of the runs that any entry of the set came from.
+    """
+    if knowledge_set.is_raw:
+        return []
+    return leaks_of(entry, _literals(_sources_in(knowledge_set)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +166,7 @@ def _notes(set_id: int, content_hash: str) -> _Notes:  # noqa: ARG001 (tells con
     """Kept for the groups that follow."""
     raw = KnowledgeSet.objects.get(pk=set_id)
     entries = tuple(entry_of(row) for row in raw.entries.for_agents())
-    runs = KnowledgeSource.objects.filter(entry__knowledge_set=raw).values_list("run", flat=True)
-    logs = list(logs_of(sorted(set(runs))))
+    logs = list(logs_of(_sources_in(raw)))
     return _Notes(
         site=raw.site,
         entries=entries,
@@ -184,6 +179,12 @@ def _notes(set_id: int, content_hash: str) -> _Notes:  # noqa: ARG001 (tells con
 def _literals(run_ids: tuple[UUID, ...]) -> Literals:
     """Kept, since ended runs never change."""
     return literals_of(list(logs_of(run_ids)))
+
+
+def _sources_in(knowledge_set: KnowledgeSet) -> tuple[UUID, ...]:
+    """The runs that entries of the set came from."""
+    sources = KnowledgeSource.objects.filter(entry__knowledge_set=knowledge_set)
+    return tuple(sorted(set(sources.values_list("run", flat=True))))
 
 
 def _raw_set(job: LearningJob, site: str, entries: Sequence[Mapping[str, Any]]) -> KnowledgeSet:
@@ -225,7 +226,6 @@ def _new_set(
 
 
 def next_version(name: str, site: str, kind: str) -> int:
-    """The number of the next version."""
     same = KnowledgeSet.objects.filter(name=name, site=site, kind=kind)
     newest: int | None = same.aggregate(newest=Max("version"))["newest"]
     return (newest or 0) + 1

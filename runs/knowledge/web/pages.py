@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
@@ -28,6 +27,7 @@ from runs.models import (
 )
 from runs.models.experiments import HINTS_KEY as HINTS
 from runs.models.experiments import KNOWLEDGE_KEY
+from runs.models.parsing import ids_of
 from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from webagent.agents.generic.agent import NAME as GENERIC
@@ -127,7 +127,7 @@ def knowledge_context(knowledge_set: KnowledgeSet, user: User, query: Any) -> di
     words = without_nul(query.get("q")).strip()
     mine = knowledge_set.entries.visible_to(user)
     found = mine.holding(words) if words else mine
-    if run_id := _id(query.get("run", "")):
+    if run_id := next(iter(ids_of([query.get("run", "")])), None):
         found = found.filter(sources__run=run_id)
     at = query.get("at", "")
     number = query.get("page")
@@ -334,10 +334,3 @@ def _had(runs: Any) -> frozenset[str]:
         **{f"config__{KNOWLEDGE_KEY}__isnull": False},
     )
     return frozenset(known for each in agents if (known := each.knowledge_hash))
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -13,15 +13,7 @@ from django.utils.translation import gettext as _
 from runs.catalogue.agents.choices import ModelUnavailableError, usable_entry
 from runs.knowledge.learning import start_learning
 from runs.knowledge.web.jobs import in_words, leaks_in, next_version
-from runs.knowledge.web.sets import (
-    NewEntry,
-    UnfitEntryError,
-    entry_of,
-    fill,
-    logs_of,
-    recount,
-    runs_to_learn_from,
-)
+from runs.knowledge.web.sets import NewEntry, UnfitEntryError, entry_of, fill, logs_of, recount
 from runs.models import KnowledgeEntry, KnowledgeSet, LearningJob, Run, User
 from runs.queue.paid_work import WorkRefusedError
 from webagent.knowledge import extraction, summarising
@@ -67,7 +59,7 @@ def estimate_extraction(*, runs: Sequence[UUID], model: str) -> Estimate:
     """
     entry = usable_entry(model)
     wanted = Run.objects.filter(pk__among=runs)
-    ids = list(runs_to_learn_from(wanted).order_by("pk").values_list("pk", flat=True))
+    ids = list(wanted.judgeable().order_by("pk").values_list("pk", flat=True))
     sample = ids if len(ids) <= SAMPLE else ids[:: len(ids) // SAMPLE][:SAMPLE]
     wording = load_wording()
     requests = [extraction.extraction_request(model, log, wording) for log in logs_of(sample)]
@@ -113,7 +105,7 @@ def start_extraction(
             _("At most %(max)d runs at once; these are %(n)d.") % {"n": len(runs), "max": MOST_RUNS}
         )
     wanted = Run.objects.filter(pk__in=runs)
-    ids = list(runs_to_learn_from(wanted).order_by("created_at", "pk").values_list("pk", flat=True))
+    ids = list(wanted.judgeable().order_by("created_at", "pk").values_list("pk", flat=True))
     if not ids:
         raise WorkRefusedError(_("None of these runs has ended and has steps."))
     try:

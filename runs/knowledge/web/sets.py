@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -21,7 +21,6 @@ from runs.models import (
     User,
 )
 from runs.models.experiments import KNOWLEDGE_KEY
-from runs.models.runs.queries import RunQuerySet
 from webagent.agents.generic.knowledge import framed
 from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
@@ -30,52 +29,34 @@ from webagent.llm.budget import count_tokens
 RUNS_AT_A_TIME = 50
 
 
-def runs_to_learn_from(runs: RunQuerySet[Run]) -> RunQuerySet[Run]:
-    """Those that have ended and did something, whatever came of them; replaced attempts too."""
-    return runs.judgeable()
-
-
 def logs_of(run_ids: Sequence[UUID]) -> Iterator[RunLog]:
     """The logs of these runs, in their order; runs that are gone are left out."""
     for start in range(0, len(run_ids), RUNS_AT_A_TIME):
         part = run_ids[start : start + RUNS_AT_A_TIME]
         # Only what a log is made of: outcome, reward and evidence are not even read.
+        of_task = ("goal", "site", "sites", "external_id", "task_set__name")
         runs = Run.objects.select_related("task__task_set").only(
-            "goal",
-            *(
-                f"task__{name}"
-                for name in ("goal", "site", "sites", "external_id", "task_set__name")
-            ),
+            "goal", *(f"task__{name}" for name in of_task)
         )
         found = runs.in_bulk(part)
-        steps = _steps_of(found)
+        steps: dict[UUID, list[Step]] = defaultdict(list)
+        rows = Step.objects.filter(run__in=list(found)).only("run", "index", "record")
+        for step in rows.order_by("run", "index"):
+            steps[step.run_id].append(step)
         for run_id in part:
             if run_id in found:
                 yield _log(found[run_id], steps[run_id])
 
 
-def site_of(run: Run) -> str:
-    """The site that the run's task is on, several joined by +; its task set where it names none."""
-    sites = [str(site) for site in run.task.sites]
-    return "+".join(sites) or run.task.site or run.task.task_set.name
-
-
 def _log(run: Run, steps: Sequence[Step]) -> RunLog:
+    task = run.task
     return log_of(
         str(run.pk),
-        f"{run.task.task_set_id} {run.task.external_id}",
-        run.goal or run.task.goal,
+        f"{task.task_set_id} {task.external_id}",
+        run.goal or task.goal,
         [step.to_record() for step in steps],
-        site=site_of(run),
+        site="+".join(map(str, task.sites)) or task.site or task.task_set.name,
     )
-
-
-def _steps_of(run_ids: Iterable[UUID]) -> dict[UUID, list[Step]]:
-    steps: dict[UUID, list[Step]] = defaultdict(list)
-    rows = Step.objects.filter(run__in=list(run_ids)).only("run", "index", "record")
-    for step in rows.order_by("run", "index"):
-        steps[step.run_id].append(step)
-    return steps
 
 
 BUDGET = int(AgentSettings.model_fields["knowledge_tokens"].default)

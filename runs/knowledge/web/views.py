@@ -100,13 +100,10 @@ def _entry(request: AppRequest, pk: int) -> KnowledgeEntry:
 
 
 def _run(request: AppRequest) -> Run | None:
-    if "run" not in request.GET:
+    ids = ids_of([request.GET.get("run", "")])
+    if not ids:
         return None
-    try:
-        run_id = UUID(request.GET["run"])
-    except ValueError:
-        return None
-    return get_object_or_404(Run.objects.visible_to(request.user, [run_id]).select_related("task"))
+    return get_object_or_404(Run.objects.visible_to(request.user, ids).select_related("task"))
 
 
 def _experiment(request: AppRequest) -> Experiment | None:
