@@ -21,13 +21,6 @@ Place = tuple[int | str, ...]
 LONGEST_NAME = 60
 
 
-def first_fault(error: ValidationError, content: bytes) -> str:
-    """The place of the first fault as a person counts, and what is wrong there."""
-    fault = error.errors(include_url=False)[0]
-    place = _place(fault["loc"], content)
-    return f"{place}: {_reason(fault)}" if place else _reason(fault)
-
-
 def _place(path: Place, content: bytes) -> str:
     """Such as `task 7, milestone 2 “The cart is open”, weight`; empty for the file as a whole."""
     if path[:1] != ("tasks",) or len(path) < 2:
@@ -128,9 +121,7 @@ class TaskMilestones(BaseModel):
 
     @model_validator(mode="after")
     def _named_once(self) -> TaskMilestones:
-        names = [one.name for one in self.milestones]
-        if (twice := first_repeated(names)) is not None:
-            raise ValueError(_("“%(name)s” appears twice.") % {"name": twice})
+        _demand_once(one.name for one in self.milestones)
         return self
 
 
@@ -147,22 +138,18 @@ class MilestoneFile(BaseModel):
     @field_validator("tasks")
     @classmethod
     def _told_once(cls, tasks: tuple[TaskMilestones, ...]) -> tuple[TaskMilestones, ...]:
-        ids = [entry.task for entry in tasks]
-        if (twice := first_repeated(ids)) is not None:
-            raise ValueError(_("“%(name)s” appears twice.") % {"name": twice})
+        _demand_once(entry.task for entry in tasks)
         return tasks
+
+
+def _demand_once(names: Iterable[str]) -> None:
+    if (twice := first_repeated(names)) is not None:
+        raise ValueError(_("“%(name)s” appears twice.") % {"name": twice})
 
 
 def definition_of(row: Milestone) -> Definition:
     """The milestone as it is written down; placeholders of sites stay."""
-    return Definition.model_validate(
-        {
-            "name": row.name,
-            "weight": row.weight,
-            "is_ordered": row.is_ordered,
-            "rule": row.rule,
-        }
-    )
+    return Definition(name=row.name, weight=row.weight, is_ordered=row.is_ordered, rule=row.rule)
 
 
 def definitions_of(task: Task) -> tuple[Definition, ...]:
@@ -212,4 +199,6 @@ def read_file(content: bytes) -> MilestoneFile:
     try:
         return MilestoneFile.model_validate_json(content)
     except ValidationError as error:
-        raise MilestoneFileError(first_fault(error, content)) from None
+        fault = error.errors(include_url=False)[0]
+        place, reason = _place(fault["loc"], content), _reason(fault)
+        raise MilestoneFileError(f"{place}: {reason}" if place else reason) from None

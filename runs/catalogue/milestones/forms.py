@@ -223,7 +223,6 @@ class MilestoneFormSet(_FormSet):
         return sorted(self.forms, key=place)
 
     def definitions(self) -> list[Definition]:
-        """The milestones that the valid forms state."""
         return [form.definition for form in self.kept() if form.definition is not None]
 
 
@@ -259,7 +258,6 @@ def one_more_row(data: QueryDict) -> QueryDict:
 
 
 def _initial(milestone: Definition) -> dict[str, Any]:
-    """The form's values for a milestone."""
     values: dict[str, Any] = {
         "name": milestone.name,
         "weight": milestone.weight,

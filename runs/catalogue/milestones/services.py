@@ -126,20 +126,10 @@ def import_milestones(
 def inherit_milestones(tasks: Sequence[Task]) -> None:
     """Give fresh versions of tasks the milestones of those that they were made from."""
     version = {task.original_id: task for task in tasks}
-    inherited = Milestone.objects.in_force().filter(task__in=version.keys())
-    Milestone.objects.bulk_create(
-        Milestone(
-            task=version[row.task_id],
-            position=row.position,
-            name=row.name,
-            weight=row.weight,
-            is_ordered=row.is_ordered,
-            rule=row.rule,
-            origin=row.origin,
-            added_by_id=row.added_by_id,
-        )
-        for row in inherited
-    )
+    inherited = list(Milestone.objects.in_force().filter(task__in=version.keys()))
+    for row in inherited:
+        row.pk, row.task = None, version[row.task_id]
+    Milestone.objects.bulk_create(inherited)
 
 
 def milestone_records(task: Task) -> tuple[MilestoneRecord, ...] | None:

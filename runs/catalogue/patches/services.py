@@ -67,10 +67,7 @@ class _Content(BaseModel):
     infeasible_reason: StrictStr
 
 
-class _DryRunError(Exception):
-    """Rolls back what was only tried."""
-
-
+@transaction.atomic
 def apply_patch(
     *,
     patch: TaskPatch,
@@ -94,27 +91,24 @@ def apply_patch(
     """
     head = patch.head
     base, name = from_version or head.from_version, to_version or head.to_version
-    try:
-        with transaction.atomic():
-            parent = TaskSet.objects.filter(name=head.task_set, version=base).first()
-            if parent is None:
-                raise TaskPatchError(
-                    f"there is no task set {head.task_set} {base}; import it first with"
-                    f" manage.py import_tasks FILE --set {head.task_set} --version {base}"
-                )
-            there = TaskSet.objects.filter(name=head.task_set, version=name).first()
-            if there is not None:
-                return _already(there, parent, patch)
-            report = _derive(parent, name, patch, skip_missing)
-            after = f"{name}, {report.patched} tasks patched"
-            record_entry(TASKS_PATCHED, about=parent, words=parent.name, before=base, after=after)
-            if is_dry_run:
-                raise _DryRunError
-    except _DryRunError:
-        pass
+    parent = TaskSet.objects.filter(name=head.task_set, version=base).first()
+    if parent is None:
+        raise TaskPatchError(
+            f"there is no task set {head.task_set} {base}; import it first with"
+            f" manage.py import_tasks FILE --set {head.task_set} --version {base}"
+        )
+    there = TaskSet.objects.filter(name=head.task_set, version=name).first()
+    if there is not None:
+        return _already(there, parent, patch)
+    report = _derive(parent, name, patch, skip_missing)
+    after = f"{name}, {report.patched} tasks patched"
+    record_entry(TASKS_PATCHED, about=parent, words=parent.name, before=base, after=after)
+    if is_dry_run:
+        transaction.set_rollback(True)
     return report
 
 
+@transaction.atomic
 def take_back_patch(
     *, patch: TaskPatch, to_version: str | None = None, is_dry_run: bool = False
 ) -> PatchReport:
@@ -127,14 +121,10 @@ def take_back_patch(
         TaskPatchError: there is no such version, another patch made it, or something uses it.
     """
     name = to_version or patch.head.to_version
-    try:
-        with transaction.atomic():
-            report = _remove(patch, name)
-            record_entry(PATCH_TAKEN_BACK, words=patch.head.task_set, before=name)
-            if is_dry_run:
-                raise _DryRunError
-    except _DryRunError:
-        pass
+    report = _remove(patch, name)
+    record_entry(PATCH_TAKEN_BACK, words=patch.head.task_set, before=name)
+    if is_dry_run:
+        transaction.set_rollback(True)
     return report
 
 

@@ -16,7 +16,7 @@ from runs.catalogue.milestones.forms import KINDS, STATES
 from runs.catalogue.patches.changes import ChangeError, value_at
 from runs.catalogue.tasks.rows import task_content
 from runs.interface.listing import labelled
-from runs.models import Milestone, Task, TaskRevision
+from runs.models import Task, TaskRevision
 from webagent.environment.placeholders import resolve_text, sites_named
 from webagent.measures import sequence_matching
 from webagent.measures.sequence_matching import Compared
@@ -30,26 +30,21 @@ from webagent.milestones.checks import (
 )
 
 
-class MilestoneRow(NamedTuple):
-    """One milestone as a table shows it."""
-
-    milestone: Milestone
-    share: float
-    """Of the whole weight, in percent."""
-    reached: str
-    lost: str
-
-
-def milestone_rows(task: Task) -> list[MilestoneRow]:
-    """The task's milestones in force, in order. One query."""
+def milestone_rows(task: Task) -> list[dict[str, Any]]:
+    """The task's milestones in force, in order, with their share of the weight. One query."""
     rows = list(task.milestones.in_force())
     whole = sum(row.weight for row in rows)
     made = []
     for row in rows:
         rule = definition_of(row).rule
-        lost = check_in_words(rule.lost_when) if rule and rule.lost_when else ""
-        reached = check_in_words(rule.reached_when) if rule else ""
-        made.append(MilestoneRow(row, 100 * row.weight / whole, reached, lost))
+        made.append(
+            {
+                "milestone": row,
+                "share": 100 * row.weight / whole,  # in percent
+                "reached": check_in_words(rule.reached_when) if rule else "",
+                "lost": check_in_words(rule.lost_when) if rule and rule.lost_when else "",
+            }
+        )
     return made
 
 
@@ -166,13 +161,6 @@ class Difference(NamedTuple):
     """Whether all was compared; else what is left counts as different."""
 
 
-class Address(NamedTuple):
-    """A start URL as stored, and where it leads on this deployment."""
-
-    stored: str
-    resolved: str
-
-
 def expectations(spec: object) -> list[Expectation]:
     """WebArena's specification in words; empty for other benchmarks'."""
     if not isinstance(spec, Mapping) or not isinstance(spec.get("eval_types"), list):
@@ -208,9 +196,10 @@ def differences(before: Task, after: Task, revision: TaskRevision) -> list[Diffe
     return found
 
 
-def start_addresses(task: Task, hosts: Mapping[str, str]) -> list[Address]:
-    """Where the task starts."""
-    return [Address(url, resolve_text(url, hosts)) for url in map(str, task.start_urls)]
+def start_addresses(task: Task, hosts: Mapping[str, str]) -> list[dict[str, str]]:
+    """The task's start URLs as stored, and where they lead on this deployment."""
+    urls = map(str, task.start_urls)
+    return [{"stored": url, "resolved": resolve_text(url, hosts)} for url in urls]
 
 
 def sites_without_host(task: Task, hosts: Mapping[str, str]) -> list[str]:
@@ -234,12 +223,8 @@ def _answers(spec: Mapping[str, Any]) -> Iterator[Expectation]:
 
 def _address(spec: Mapping[str, Any]) -> Iterator[Expectation]:
     urls = str(spec.get("reference_url") or "").split(ALTERNATIVES)
-    what = (
-        gettext_lazy("last page is one of")
-        if len(urls) > 1
-        else gettext_lazy("last page begins with")
-    )
-    yield Expectation(str(what), urls)
+    what = _("last page is one of") if len(urls) > 1 else _("last page begins with")
+    yield Expectation(what, urls)
 
 
 def _pages(spec: Mapping[str, Any]) -> Iterator[Expectation]:
@@ -248,7 +233,7 @@ def _pages(spec: Mapping[str, Any]) -> Iterator[Expectation]:
         if not isinstance(target, Mapping):
             continue
         url = target.get("url")
-        place = str(gettext_lazy("the last page")) if url == "last" else str(url)
+        place = _("the last page") if url == "last" else str(url)
         locator = target.get("locator") or ""
         required = target.get("required_contents")
         for check, values in (required if isinstance(required, Mapping) else {}).items():

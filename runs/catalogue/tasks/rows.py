@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -104,7 +104,8 @@ def forget_named_only(task: Task, known: Task) -> None:
 
 def differs(task: Task, record: TaskRecord) -> bool:
     """Whether the row's own record says something else of the task than this one."""
-    return _without_id(task_record(task)) != _without_id(record)
+    same_id = task_record(task).model_copy(update={"id": record.id})
+    return plain_json(same_id) != plain_json(record)
 
 
 def task_record(task: Task) -> TaskRecord:
@@ -172,12 +173,6 @@ def evaluation_kind(spec: object) -> str:
     return "+".join(dict.fromkeys(str(name) for name in named if name))[:200]
 
 
-def _without_id(record: TaskRecord) -> dict[str, Any]:
-    stored = plain_json(record)
-    del stored["id"]
-    return stored
-
-
 BATCH = 500
 SHOWN_DIFFERENCES = 10
 COMPARED = ("sites", "goal", "start_urls", "intent_template", "spec", "extra")
@@ -227,7 +222,8 @@ def import_tasks(
         row, _ = TaskSet.objects.get_or_create(name=task_set.name, version=task_set.version)
         if row.parent_id:
             raise TaskSetError(f"{row} was made by a patch; tasks are imported into {row.parent}")
-        for batch in _batches(records):
+        rest = iter(records)
+        while batch := list(itertools.islice(rest, BATCH)):
             differences += _store(batch, row, hosts, report)
             if len(differences) > SHOWN_DIFFERENCES:
                 break
@@ -237,12 +233,6 @@ def import_tasks(
             after = f"{report.new} new, {report.filled} filled"
             record_entry(TASKS_IMPORTED, about=row, words=str(row), after=after)
     return report
-
-
-def _batches(records: Iterable[TaskRecord]) -> Iterator[list[TaskRecord]]:
-    rest = iter(records)
-    while batch := list(itertools.islice(rest, BATCH)):
-        yield batch
 
 
 def _store(
@@ -262,14 +252,8 @@ def _store(
         report.by_kind[columns["evaluation_kind"] or "-"] += 1
         task = there.get(record.external_id)
         if task is None:
-            new.append(
-                Task(
-                    task_set=task_set,
-                    external_id=record.external_id,
-                    **columns,
-                    record=plain_json(record),
-                )
-            )
+            columns |= {"external_id": record.external_id, "record": plain_json(record)}
+            new.append(Task(task_set=task_set, **columns))
         elif task.spec is None and not _clashes(task, columns, hosts):
             # Under the id that its runs know it by.
             same_id = record.model_copy(update={"external_id": task.external_id})
@@ -330,15 +314,11 @@ def _short(value: object) -> str:
 
 
 def _differences_text(differences: list[str], task_set: TaskSet) -> str:
-    shown = differences[:SHOWN_DIFFERENCES]
-    more = len(differences) - len(shown)
-    return "\n".join(
-        [
-            f"{task_set} is stored with another content; import the file as another version:",
-            *(f"  {line}" for line in shown),
-            *(["  and more"] if more > 0 else []),
-        ]
-    )
+    lines = [f"{task_set} is stored with another content; import the file as another version:"]
+    lines += [f"  {line}" for line in differences[:SHOWN_DIFFERENCES]]
+    if len(differences) > SHOWN_DIFFERENCES:
+        lines.append("  and more")
+    return "\n".join(lines)
 
 
 def task_set_choices() -> list[str]:

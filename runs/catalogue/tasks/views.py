@@ -19,7 +19,6 @@ from django_tables2 import RequestConfig
 
 from runs.catalogue.tasks.filters import TaskFilter
 from runs.catalogue.tasks.reading import (
-    Difference,
     differences,
     expectations,
     milestone_rows,
@@ -39,15 +38,6 @@ REVISIONS_PER_PAGE = 25
 MOST_VERSIONS = 50
 
 
-class PatchedTask(NamedTuple):
-    """One patched task with what changed; without differences where it is sealed."""
-
-    task: Task
-    category: str
-    why: str
-    differences: list[Difference]
-
-
 class CountedShare(NamedTuple):
     """A share of the tasks of a set, and the filter that shows them."""
 
@@ -56,12 +46,8 @@ class CountedShare(NamedTuple):
     query: str
 
 
-def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) -> dict[str, Any]:
-    """Everything on a task's page. The number of queries does not depend on its runs.
-
-    Args:
-        task: with its set, its original and that one's set, from `visible_to(user)`.
-    """
+def task_context(task: Task, user: User, page: str) -> dict[str, Any]:
+    """Everything on a task's page. The number of queries does not depend on its runs."""
     family = [
         row
         for row in Task.objects.filter(_family(task)).select_related("task_set").order_by("pk")
@@ -76,8 +62,8 @@ def task_context(task: Task, user: User, hosts: Mapping[str, str], page: str) ->
     context = {
         "task": task,
         "versions": family,
-        "starts": start_addresses(task, hosts),
-        "sites_without_host": sites_without_host(task, hosts),
+        "starts": start_addresses(task, settings.SITE_HOSTS),
+        "sites_without_host": sites_without_host(task, settings.SITE_HOSTS),
         "runs_page": Paginator(runs, RUNS_PER_PAGE).get_page(page),
     }
     return context | (_unsealed(task) if not getattr(task, "is_sealed", True) else {})
@@ -161,16 +147,16 @@ def _site_counts(tasks: Any, task_set: TaskSet) -> list[CountedShare]:
 
 
 def _revisions(patched: Any, page: str) -> Any:
-    """A page of the patched tasks that are not sealed, by id: `PatchedTask` each."""
+    """A page of the patched tasks that are not sealed, by id, each with what changed."""
     rows = patched.select_related("revision", "original", "task_set").in_order()
     shown: Any = Paginator(rows, REVISIONS_PER_PAGE).get_page(page)
     shown.object_list = [
-        PatchedTask(
-            task,
-            str(task.revision.get_category_display()),
-            task.revision.why,
-            differences(task.original, task, task.revision) if task.original else [],
-        )
+        {
+            "task": task,
+            "category": task.revision.get_category_display(),
+            "why": task.revision.why,
+            "differences": differences(task.original, task, task.revision) if task.original else [],
+        }
         for task in shown.object_list
     ]
     return shown
@@ -228,8 +214,7 @@ def task_detail(request: AppRequest, task_id: int) -> HttpResponse:
     """One task: what it asks and expects, what a patch changed, and its runs."""
     tasks = Task.objects.visible_to(request.user).select_related("task_set", "original__task_set")
     task = get_object_or_404(tasks, pk=task_id)
-    page = request.GET.get("page", "1")
-    context = task_context(task, request.user, settings.SITE_HOSTS, page)
+    context = task_context(task, request.user, request.GET.get("page", "1"))
     return render(request, "runs/catalogue/task_detail.html", context)
 
 
