@@ -104,12 +104,14 @@ def plan_reruns(policy: RetryPolicy, runs: QuerySet[Run], user: User | None) -> 
     chosen = list(_shown(runs, user)[:MOST_RUNS])
     open_ones = [run for run in chosen if not _is_hidden(run, user) and not run.superseded]
     last = _last_of(open_ones, user)
-    known = _Known.of(last.values(), body, user)
+    facts, made = _facts_of(last.values(), user), _made(run.root for run in last.values())
     own = {run.pk for run in chosen}
     taken: set[UUID] = set()
     plan = RerunPlan(policy, body)
     for run in chosen:
-        row = _row(run, last.get(run.pk), body, known, own | taken, user)
+        row = Planned(run, PlanOutcome.HIDDEN)
+        if not _is_hidden(run, user):
+            row = _row(run, last.get(run.pk), body, facts, made, own | taken)
         if row.last is not None:
             taken.add(row.last.pk)
         plan.rows.append(row)
@@ -120,63 +122,48 @@ def _row(
     run: Run,
     last: Run | None,
     body: PolicyBody,
-    known: _Known,
+    facts: Mapping[UUID, RunFacts],
+    made: Mapping[UUID, Counter[str]],
     elsewhere: set[UUID],
-    user: User | None,
 ) -> Planned:
-    if _is_hidden(run, user):
-        return Planned(run, PlanOutcome.HIDDEN)
     if last is None:
         return Planned(run, PlanOutcome.REPLACED)
     if last.pk != run.pk and last.pk in elsewhere:
         return Planned(run, PlanOutcome.ELSEWHERE)
     if last.is_active:
         return Planned(run, PlanOutcome.MOVING, last)
-    made = known.made.get(last.root, Counter())
-    decision = decide(body.reruns, known.facts(last), made)
-    rule = decision.rule
-    row = Planned(
-        run, PlanOutcome(decision.answer.value), last, rule, made[rule.key] if rule else 0
-    )
+    of_family = made.get(last.root, Counter())
+    decision = decide(body.reruns, facts[last.pk], of_family)
+    rule, answer = decision.rule, PlanOutcome(decision.answer.value)
+    row = Planned(run, answer, last, rule, of_family[rule.key] if rule else 0)
     if row.answer is not PlanOutcome.RERUN or rule is None:
         return row
     why = problem_of(last, rule.agent) or policy_problem(body)
     return Planned(run, PlanOutcome.CANNOT, last, rule, row.made, why) if why else row
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What the rules may ask of some runs, read in a few queries."""
+def _facts_of(runs: Iterable[Run], user: User | None) -> dict[UUID, RunFacts]:
+    """What the rules may ask of those of the runs that have ended, read in a few queries."""
+    ended = [run for run in runs if not run.is_active]
+    ids = [run.pk for run in ended]
+    kinds: dict[UUID, set[str]] = defaultdict(set)
+    for run_id, kind in Event.objects.filter(run__in=ids).values_list("run", "kind"):
+        kinds[run_id].add(kind)
+    judged = extension().judgements.of(ids, user)
+    return {run.pk: _facts(run, kinds[run.pk], judged.get(run.pk, RunVerdicts())) for run in ended}
 
-    anomalies: Mapping[UUID, set[str]]
-    judged: Mapping[UUID, RunVerdicts]
-    made: Mapping[UUID, Counter[str]]
-    """Reruns by family and rule. What was cancelled is no rerun."""
 
-    @classmethod
-    def of(cls, runs: Iterable[Run], body: PolicyBody, user: User | None) -> _Known:
-        runs = list(runs)
-        ids = [run.pk for run in runs]
-        anomalies: dict[UUID, set[str]] = defaultdict(set)
-        for run_id, kind in Event.objects.filter(run__in=ids).values_list("run", "kind"):
-            anomalies[run_id].add(kind)
-        return cls(
-            anomalies, extension().judgements.of(ids, user), _made([run.root for run in runs])
-        )
-
-    def facts(self, run: Run) -> RunFacts:
-        judged = self.judged.get(run.pk, RunVerdicts())
-        kinds = self.anomalies.get(run.pk, set())
-        return RunFacts(
-            outcome=Outcome(run.outcome),
-            end_reason=EndReason(run.end_reason),
-            fault=Fault(run.fault) if run.fault else None,
-            looped=Event.Kind.LOOP in kinds,
-            declared_too_early=Event.Kind.FALSE_COMPLETION in kinds,
-            reference=judged.reference,
-            evaluators=judged.evaluators,
-            causes=judged.causes,
-        )
+def _facts(run: Run, anomalies: set[str], judged: RunVerdicts) -> RunFacts:
+    return RunFacts(
+        outcome=Outcome(run.outcome),
+        end_reason=EndReason(run.end_reason),
+        fault=Fault(run.fault) if run.fault else None,
+        looped=Event.Kind.LOOP in anomalies,
+        declared_too_early=Event.Kind.FALSE_COMPLETION in anomalies,
+        reference=judged.reference,
+        evaluators=judged.evaluators,
+        causes=judged.causes,
+    )
 
 
 def _shown(runs: QuerySet[Run], user: User | None) -> QuerySet[Any]:
@@ -208,6 +195,7 @@ def _last_of(runs: Sequence[Run], user: User | None) -> dict[UUID, Run]:
 
 
 def _made(families: Iterable[UUID]) -> dict[UUID, Counter[str]]:
+    """Reruns by family and rule. What was cancelled is no rerun."""
     made: dict[UUID, Counter[str]] = defaultdict(Counter)
     reruns = Run.objects.filter(family__in=set(families), superseded=False)
     counted = reruns.exclude(rerun_rule="").exclude(status=RunStatus.CANCELLED)
