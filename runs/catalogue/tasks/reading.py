@@ -70,14 +70,10 @@ def _labelled(kind: str, value: str) -> str:
 
 def _element(check: ElementCheck) -> str:
     called = " ".join(filter(None, (check.role, f"“{check.name}”" if check.name else "")))
-    state = str(dict(STATES)[check.state])
+    said = {"element": called, "state": str(dict(STATES)[check.state]), "value": check.value}
     if check.state == "value":
-        return _("%(element)s is %(state)s “%(value)s”") % {
-            "element": called,
-            "state": state,
-            "value": check.value,
-        }
-    return _("%(element)s is %(state)s") % {"element": called, "state": state}
+        return _("%(element)s is %(state)s “%(value)s”") % said
+    return _("%(element)s is %(state)s") % said
 
 
 def _action(check: ActionCheck) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -36,14 +36,6 @@ from runs.models import Run, Task, TaskRevision, TaskSet, User
 RUNS_PER_PAGE = 50
 REVISIONS_PER_PAGE = 25
 MOST_VERSIONS = 50
-
-
-class CountedShare(NamedTuple):
-    """A share of the tasks of a set, and the filter that shows them."""
-
-    words: str
-    n: int
-    query: str
 
 
 def task_context(task: Task, user: User, page: str) -> dict[str, Any]:
@@ -117,7 +109,7 @@ def _unsealed(task: Task) -> dict[str, Any]:
 
 def _counts(
     tasks: Any, field: str, task_set: TaskSet, name: str, words: Mapping[str, Any]
-) -> list[CountedShare]:
+) -> list[dict[str, Any]]:
     rows = (
         tasks.order_by()
         .exclude(Q(**{field: None}) | Q(**{field: ""}))
@@ -126,24 +118,24 @@ def _counts(
         .order_by("-n", field)
     )
     return [
-        CountedShare(
-            str(words.get(value, value)), n, urlencode({"task_set": task_set.pk, name: value})
-        )
+        _share(str(words.get(value, value)), n, task_set, {name: value})
         for value, n in rows[:MOST_VERSIONS]
     ]
 
 
-def _site_counts(tasks: Any, task_set: TaskSet) -> list[CountedShare]:
+def _site_counts(tasks: Any, task_set: TaskSet) -> list[dict[str, Any]]:
     """How many tasks go to each site; one that goes to several counts at each."""
     found: Counter[str] = Counter()
     for first, sites, n in tasks.order_by().values_list("site", "sites").annotate(n=Count("pk")):
         for site in {*sites, first} - {""}:
             found[site] += n
     most = sorted(found.items(), key=lambda row: (-row[1], row[0]))[:MOST_VERSIONS]
-    return [
-        CountedShare(site, n, urlencode({"task_set": task_set.pk, "site": site}))
-        for site, n in most
-    ]
+    return [_share(site, n, task_set, {"site": site}) for site, n in most]
+
+
+def _share(words: str, n: int, task_set: TaskSet, choice: Mapping[str, str]) -> dict[str, Any]:
+    """A share of the tasks of a set, and the filter that shows them."""
+    return {"words": words, "n": n, "query": urlencode({"task_set": task_set.pk, **choice})}
 
 
 def _revisions(patched: Any, page: str) -> Any:

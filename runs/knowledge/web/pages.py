@@ -42,23 +42,6 @@ LOOKED_AT = 500
 KINDS = (LearningJob.Kind.EXTRACT, LearningJob.Kind.SUMMARISE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedSet:
-    """One set with what follows from it for the reader."""
-
-    knowledge_set: KnowledgeSet
-    n_runs: int
-    """Runs that its entries came from, as far as the reader sees the entries."""
-    n_used: int
-    """Runs whose agents had it."""
-    was_had: bool = False
-    """An agent of the run or the experiment that the page is about had it."""
-
-    @property
-    def is_over_budget(self) -> bool:
-        return self.knowledge_set.n_tokens > BUDGET
-
-
 def knowledge_list_context(
     user: User, *, run: Run | None, experiment: Experiment | None, query: Any
 ) -> dict[str, Any]:
@@ -95,8 +78,8 @@ def _newest_jobs() -> list[LearningJob]:
 
 
 def listed_sets(
-    sets: Iterable[KnowledgeSet], user: User, had: frozenset[str] = frozenset()
-) -> list[ListedSet]:
+    sets: Iterable[KnowledgeSet], user: User, had: frozenset[str]
+) -> list[dict[str, Any]]:
     """The rows for these sets, in a fixed number of queries.
 
     Args:
@@ -112,12 +95,14 @@ def listed_sets(
     )
     used = _used(rows, user)
     return [
-        ListedSet(
-            knowledge_set=row,
-            n_runs=n_runs.get(row.pk, 0),
-            n_used=used.get(row.content_hash, 0),
-            was_had=row.content_hash in had,
-        )
+        {
+            "knowledge_set": row,
+            "is_over_budget": row.n_tokens > BUDGET,
+            # That its entries came from, as far as the reader sees the entries.
+            "n_runs": n_runs.get(row.pk, 0),
+            "n_used": used.get(row.content_hash, 0),  # runs whose agents had it
+            "was_had": row.content_hash in had,
+        }
         for row in rows
     ]
 

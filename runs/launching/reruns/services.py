@@ -173,11 +173,6 @@ def cancel_run(*, run: Run) -> bool:
     return asked
 
 
-def cancel_own(*, user: User) -> int:
-    """Stop all that `RunQuerySet.launched_by_hand` finds; of how many that is new."""
-    return cancel_runs(runs=Run.objects.launched_by_hand(user.pk))
-
-
 def cancel_runs(*, runs: RunQuerySet[Run]) -> int:
     """Stop those of the runs that have not ended; of how many that is new.
 

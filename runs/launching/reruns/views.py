@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -25,13 +24,13 @@ from runs.catalogue.agents.runnable import rerun_offer
 from runs.interface.paging import OrderedParts
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 from runs.launching.reruns.forms import RerunForm
-from runs.launching.reruns.results import RerunResult, results_of
+from runs.launching.reruns.results import results_of
 from runs.launching.reruns.services import (
     MAX_NEW_RUNS,
     Launch,
     RerunError,
-    cancel_own,
     cancel_run,
+    cancel_runs,
     launch_reruns,
     retry_run,
 )
@@ -48,25 +47,6 @@ MOST_LISTED = 1_000
 QUEUED_HERE = Q(queued_at__isnull=False) | (Q(lease_token__gt=0) & ~Q(source_format=PUSH_FORMAT))
 """Ended runs that went through this installation's queue. Imported ones never did, whoever made
 them, and pushed ones are listed only while they go on. Found by the index `run_made_here`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RerunRow:
-    """One run on the live page. Lengths are in seconds; None is unknown or hidden."""
-
-    run: Run
-    status: RunStatus
-    thumbnail: str | None
-    elapsed: float | None
-    left: float | None
-    waits: float | None
-    """How long until a run that waits for its next attempt may start."""
-    can_cancel: bool
-    can_retry: bool
-    against: RerunResult | None
-    """Beside the run that it repeats."""
-    is_there: bool = False
-    """Whether the page that asks again has the row already as it is: an ended run moves no more."""
 
 
 def rerun_list_of(user: User) -> OrderedParts[Run]:
@@ -96,20 +76,23 @@ def rerun_list_of(user: User) -> OrderedParts[Run]:
     )
 
 
-def rerun_rows(runs: Iterable[Run], user: User, *, has_ended: bool = False) -> list[RerunRow]:
+def rerun_rows(runs: Iterable[Run], user: User, *, has_ended: bool) -> list[dict[str, Any]]:
     """The rows of one page of `rerun_list_of`.
 
     Args:
-        has_ended: the page has those of ended runs already.
+        has_ended: the page has those of ended runs already, which move no more.
     """
     found = list(runs)
     lengths = _usual_lengths(run for run in found if run.is_active)
     results, now = {} if has_ended else results_of(found, user), timezone.now()
-    rows = (
-        _row(run, lengths.get((run.task_id, run.agent_id)), results.get(run.pk), now)
+    return [
+        {
+            **_row(run, lengths.get((run.task_id, run.agent_id)), now),
+            "against": results.get(run.pk),  # beside the run that it repeats
+            "is_there": has_ended and not run.is_active,
+        }
         for run in found
-    )
-    return [replace(row, is_there=has_ended and not row.run.is_active) for row in rows]
+    ]
 
 
 def counts_of(user: User) -> dict[str, int]:
@@ -123,7 +106,8 @@ def counts_of(user: User) -> dict[str, int]:
     return counts
 
 
-def _row(run: Run, usual: float | None, against: RerunResult | None, now: datetime) -> RerunRow:
+def _row(run: Run, usual: float | None, now: datetime) -> dict[str, Any]:
+    """One run on the live page. Lengths are in seconds; None is unknown or hidden."""
     elapsed = None
     if run.started_at:
         elapsed = ((run.ended_at or now) - run.started_at).total_seconds()
@@ -135,18 +119,17 @@ def _row(run: Run, usual: float | None, against: RerunResult | None, now: dateti
     if run.status == RunStatus.QUEUED and run.not_before and run.not_before > now:
         waits = (run.not_before - now).total_seconds()
     ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
-    return RerunRow(
-        run=run,
+    return {
+        "run": run,
         # That a run broke is its outcome, which a blind person does not see.
-        status=RunStatus.FINISHED if run.is_blind and ended_badly else RunStatus(run.status),
-        thumbnail=run.last_picture,  # type: ignore[attr-defined]  # annotated by the query above
-        elapsed=elapsed,
-        left=left,
-        waits=waits,
-        can_cancel=run.is_active and run.cancel_requested_at is None,
-        can_retry=ended_badly and not run.is_blind,
-        against=against,
-    )
+        "status": RunStatus.FINISHED if run.is_blind and ended_badly else RunStatus(run.status),
+        "thumbnail": run.last_picture,  # type: ignore[attr-defined]  # annotated by the query above
+        "elapsed": elapsed,
+        "left": left,
+        "waits": waits,  # until a run that waits for its next attempt may start
+        "can_cancel": run.is_active and run.cancel_requested_at is None,
+        "can_retry": ended_badly and not run.is_blind,
+    }
 
 
 def _usual_lengths(runs: Iterable[Run]) -> dict[tuple[int, int], float]:
@@ -209,7 +192,7 @@ def run_cancel(request: AppRequest, run_id: UUID) -> HttpResponse:
 @may_rerun
 def rerun_cancel_own(request: AppRequest) -> HttpResponse:
     """Ask all runs to stop that the person launched by hand."""
-    n = cancel_own(user=request.user)
+    n = cancel_runs(runs=Run.objects.launched_by_hand(request.user.pk))
     words = ngettext("%(n)d run is stopping.", "%(n)d runs are stopping.", n) % {"n": n}
     messages.info(request, words)
     return _back(request)
