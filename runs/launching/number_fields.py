@@ -12,7 +12,8 @@ from typing import Any
 
 from django import forms
 from django.utils.formats import number_format
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 
 class _BoundedField(forms.Field):
@@ -20,6 +21,7 @@ class _BoundedField(forms.Field):
 
     widget = forms.TextInput
     input_mode: str
+    words: str | Promise
 
     def __init__(
         self, *, min_value: int | Decimal, max_value: int | Decimal, **options: Any
@@ -36,29 +38,22 @@ class _BoundedField(forms.Field):
             return super().clean(value.replace(",", "") if isinstance(value, str) else value)
         except forms.ValidationError:
             low, high = (number_format(bound, force_grouping=True) for bound in self._bounds)
-            words = self._words() % {"low": low, "high": high}
+            words = str(self.words) % {"low": low, "high": high}
             raise forms.ValidationError(words, code="number") from None
-
-    def _words(self) -> str:
-        raise NotImplementedError
 
 
 class WholeNumberField(_BoundedField, forms.IntegerField):
     """A whole number."""
 
     input_mode = "numeric"
-
-    def _words(self) -> str:
-        return _("Enter a whole number from %(low)s to %(high)s.")
+    words = _("Enter a whole number from %(low)s to %(high)s.")
 
 
 class AmountField(_BoundedField, forms.DecimalField):
     """A number with decimals."""
 
     input_mode = "decimal"
-
-    def _words(self) -> str:
-        return _("Enter a number from %(low)s to %(high)s.")
+    words = _("Enter a number from %(low)s to %(high)s.")
 
 
 def offer(form: forms.Form, name: str, choices: Sequence[Any]) -> None:
