@@ -158,11 +158,14 @@ def verdict(value: str | None) -> SafeString:
     return format_html('<span class="verdict {}">{}</span>', value, VERDICTS.get(value, value))
 
 
+_NO_MARK = format_html("{}", "")
+
+
 @register.filter
 def stub_mark(run: Run) -> SafeString:
     """What marks a run without trajectory wherever runs are listed; empty for all others."""
     if not run.is_stub:
-        return SafeString("")
+        return _NO_MARK
     title = _("Only labels and verdicts of this run are here.")
     return format_html(' <span class="badge stub" title="{}">{}</span>', title, NO_TRAJECTORY)
 
