@@ -1,32 +1,83 @@
-"""The table of studies."""
+"""The list of studies: its filter, whose whole state is the address, and its table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 import django_tables2 as tables
 from django.db.models import QuerySet
+from django.http import QueryDict
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from django_tables2.data import TableQuerysetData
 
 from judging.models import Study, StudyItem, StudyMember
 from judging.studies.access import AUDIT
 from judging.studies.labels.pages import Progress
-from judging.studies.pages import StudyRow, study_rows
+from judging.studies.pages import StudyRow, listed_studies, study_rows
+from runs.interface.filters import AddressFilter, Choices, SearchFilter, WordsFilter
 from runs.interface.lists import ListPage, columns_of, declared, row_address
-from runs.interface.paging import RowCount
+from runs.interface.paging import RowCount, counts_by_choice
 from runs.interface.words import moment, time_left
 from runs.models import User
 
+OPEN, CLOSED = "open", "closed"
+COUNTED = 1_000
+"""Counts are of so many studies, the first that match; where more do, each is "at least"."""
+
+
+class StudyFilter(AddressFilter):
+    """Filters the studies that the person may open."""
+
+    q = SearchFilter(field_name="name", lookup_expr="icontains", label=_("name"))
+    state = WordsFilter(method="filter_state", label=_("state"))
+    part = WordsFilter(method="filter_part", label=_("Your role"))
+
+    class Meta:
+        model = Study
+        fields: tuple[str, ...] = ()
+
+    def __init__(self, data: QueryDict, *, user: User) -> None:
+        self.user = user
+        super().__init__(data, listed_studies(user))
+
+    def filter_state(
+        self, queryset: QuerySet[Study], name: str, value: list[str]
+    ) -> QuerySet[Study]:
+        wanted = [is_open for word, is_open in ((OPEN, True), (CLOSED, False)) if word in value]
+        return queryset.filter(is_open__in=wanted) if value else queryset
+
+    def filter_part(
+        self, queryset: QuerySet[Study], name: str, value: list[str]
+    ) -> QuerySet[Study]:
+        own = self.user.study_parts.filter(left_at=None, part__in=value)
+        return queryset.filter(pk__in=own.values("study")) if value else queryset
+
+    @cached_property
+    def choice_lists(self) -> dict[str, Choices]:
+        states = [(OPEN, pgettext_lazy("a study", "open")), (CLOSED, _("closed"))]
+        return {"state": lambda: states, "part": lambda: StudyMember.Part.choices}
+
+    def counts(self, name: str) -> Callable[[str], str]:
+        """Tells how many of the first studies that match have a value of a filter."""
+        first = list(self.qs.values_list("pk", "is_open")[: COUNTED + 1])
+        shown = dict(first[:COUNTED])
+        if name == "part":
+            own = self.user.study_parts.filter(left_at=None, study__in=list(shown))
+            found = Counter(own.values_list("part", flat=True))
+        else:
+            found = Counter(OPEN if is_open else CLOSED for is_open in shown.values())
+        return counts_by_choice(found, is_more=len(first) > COUNTED)
+
+
 COUNTS = ("total", *StudyItem.Status.values)
 OWN = ("part", "own")
-ORDERS = {"name": ("name",), "created": ("created_at", "pk")}
-"""What each column that sorts is ordered by; an index reads it."""
 
 
 class CountColumn(tables.Column):  # type: ignore[misc]  # the library has no types
@@ -68,13 +119,6 @@ class StudyData(TableQuerysetData):  # type: ignore[misc]  # the library has no 
     def __init__(self, studies: QuerySet[Study], user: User) -> None:
         super().__init__(studies)
         self.user = user
-
-    def order_by(self, aliases: Any) -> None:
-        """By a column that sorts, through open and closed ones."""
-        if aliases:
-            falls = "-" if str(aliases[0]).startswith("-") else ""
-            order = ORDERS[str(aliases[0]).removeprefix("-")]
-            self.data = self.data.order_by(*(falls + name for name in order))
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
@@ -137,19 +181,21 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
 
 
 class StudyListTable(StudyTable):
-    """The page of studies: its columns are chosen, two of them sort."""
+    """The page of studies: its columns are chosen, two of them sort, each by an index."""
 
     name = tables.Column(
         verbose_name=_("study"),
         accessor="study",
         attrs={"td": {"class": "first wide"}},
         orderable=True,
+        order_by=("name",),
     )
     created = tables.Column(
         verbose_name=_("Created"),
         accessor="study__created_at",
         attrs={"td": {"class": "nowrap desk"}},
         orderable=True,
+        order_by=("created_at", "pk"),
     )
 
     class Meta(StudyTable.Meta):

@@ -13,7 +13,6 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.models import Study, StudyItem, StudyMember
-from judging.studies.filters import StudyFilter
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
 from judging.studies.pages import (
@@ -40,7 +39,7 @@ from judging.studies.services import (
     run_filter,
     set_member,
 )
-from judging.studies.tables import STUDIES, StudyListTable
+from judging.studies.tables import STUDIES, StudyFilter, StudyListTable
 from runs.interface.paging import BoundedPaginator, count_rows
 from runs.interface.requests import AppRequest, demand, needs
 from runs.interface.saved_views import default_address, list_context

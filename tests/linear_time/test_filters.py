@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django_filters import FilterSet
 
-from judging.studies.disputes.filters import DisputeFilter
-from judging.studies.filters import StudyFilter
+from judging.studies.disputes.tables import DisputeFilter
+from judging.studies.tables import StudyFilter
 from runs.catalogue.tasks.filters import TaskFilter
 from runs.interface.filters import AddressFilter
 from runs.models import Run, Task, User

@@ -15,7 +15,6 @@ from django.views.decorators.vary import vary_on_headers
 from judging.models import Dispute
 from judging.studies.access import record_unblinding, record_unblindings
 from judging.studies.blinding import disputes_open_to
-from judging.studies.disputes.filters import PER_PAGE, DisputeFilter
 from judging.studies.disputes.pages import (
     DecisionForm,
     MessageForm,
@@ -28,7 +27,7 @@ from judging.studies.disputes.services import (
     add_message,
     decide,
 )
-from judging.studies.disputes.tables import DISPUTES, DisputeTable
+from judging.studies.disputes.tables import DISPUTES, PER_PAGE, DisputeFilter, DisputeTable
 from runs.interface.requests import AppRequest
 from runs.interface.saved_views import default_address, list_context
 from runs.interface.table_rows import menu_of

@@ -28,10 +28,10 @@ from judging.analysis.experiments import sources as experiment_sources
 from judging.analysis.experiments import views as experiment_views
 from judging.analysis.hint_effects import writing as hint_forms
 from judging.portability.label_imports import views as label_import_views
-from judging.studies import filters as study_filters
+from judging.studies import tables as study_tables
 from judging.studies import views as study_views
-from judging.studies.disputes import filters as dispute_filters
 from judging.studies.disputes import pages as dispute_pages
+from judging.studies.disputes import tables as dispute_tables
 from judging.studies.disputes import views as dispute_views
 from runs.accounts import audit_log_pages as acts
 from runs.catalogue.tasks import filters as task_filters
@@ -156,11 +156,11 @@ BOUNDS = (
     (knowledge_forms, "MOST_OFFERED", 40),
     (acts, "DOWNLOADED", 100),
     (rerun_page, "MOST_LISTED", 60),
-    (study_filters, "COUNTED", 20),
+    (study_tables, "COUNTED", 20),
     (study_views, "PER_PAGE", 2),
-    (dispute_filters, "MOST_WAITING", 5),
+    (dispute_tables, "MOST_WAITING", 5),
     (dispute_pages, "LOOKED_THROUGH", 1),
-    (dispute_filters, "PER_PAGE", 20),
+    (dispute_tables, "PER_PAGE", 20),
     (dispute_views, "PER_PAGE", 20),
     (label_import_views, "LOOKED_THROUGH", 40),
     (extension, "MOST_STUDIES", 40),

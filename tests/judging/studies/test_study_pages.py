@@ -232,7 +232,7 @@ def test_choices_count_the_studies_that_the_person_may_open(
     assert menu("eve", "menu=part") == [("annotator", "1"), ("adjudicator", "0")]
     assert menu("ann", "menu=part&state=open") == [("annotator", "1"), ("adjudicator", "0")]
     assert client_of(three[0].members.earliest("pk").user).get(url("study_menu")).status_code == 404
-    monkeypatch.setattr("judging.studies.filters.COUNTED", 1)
+    monkeypatch.setattr("judging.studies.tables.COUNTED", 1)
     assert menu("eve", "menu=state") == [("open", "1+"), ("closed", "")]
 
 
