@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from judging.models import Guideline, Label, MilestoneTick, ReferenceVerdict, StepComment, StudyItem
 from judging.portability.judgements.label_rows import IS_REPEAT, MILESTONES, RECORD, label_records
-from judging.studies.disputes.services import close_if_complete, closing_row
+from judging.studies.disputes.services import closing_row, verdict_row
 from judging.studies.imported import IMPORTED, Places, study_name
 from judging.studies.labels.ticks import read_ticks
 from runs.models import Run
@@ -174,10 +174,13 @@ def settle(run: Run) -> None:
     """Settle or dispute what has been labelled completely in imported studies, as it would have
     been here.
     """
-    items = StudyItem.objects.filter(run=run, study__run_filter__has_key=IMPORTED)
-    for item in items.filter(status=StudyItem.Status.OPEN).select_related("study"):
-        close_if_complete(item=item, needed=item.study.labels_per_run, now=timezone.now())
-        item.save(update_fields=["status"])
+    complete = StudyItem.objects.filter(
+        run=run,
+        study__run_filter__has_key=IMPORTED,
+        status=StudyItem.Status.OPEN,
+        n_labels__gte=F("study__labels_per_run"),
+    )
+    close_items(list(complete))
 
 
 def closed_before(study: str, runs: Collection[UUID]) -> set[UUID]:
@@ -230,23 +233,16 @@ def adjudication_record(row: ReferenceVerdict) -> AdjudicationRecord:
 
 def _store_verdict(item: StudyItem, record: AdjudicationRecord, places: Places) -> None:
     origin = (record.extra or {}).get(ORIGIN)
-    # The run's lock makes two studies that settle it take turns.
-    run = Run.objects.select_for_update(of=("self",)).get(pk=item.run_id)
-    standing = ReferenceVerdict.objects.filter(run=run, is_authoritative=True).exists()
-    ReferenceVerdict.objects.create(
-        id=free_key(ReferenceVerdict, record.id),
+    row = verdict_row(
         item=item,
-        run=run,
         verdict=record.verdict,
-        origin=origin if origin in Origin.values else Origin.IMPORTED,
+        origin=Origin(origin) if origin in Origin.values else Origin.IMPORTED,
+        now=aware(record.at) or timezone.now(),
         decided_by=places.person(record.by) if record.by else None,
         rationale=record.rationale or "",
-        decided_at=aware(record.at) or timezone.now(),
-        is_authoritative=not standing,
-        run_created_at=run.created_at,
-        record=plain_json(record),
     )
-    item.status = StudyItem.Status.SETTLED
+    row.pk, row.record = free_key(ReferenceVerdict, record.id), plain_json(record)
+    row.save(force_insert=True)
     item.save(update_fields=["status"])
 
 

@@ -29,21 +29,6 @@ CLEAR = {Success.SUCCESS, Success.FAILURE}
 Status = StudyItem.Status
 
 
-def close_if_complete(*, item: StudyItem, needed: int, now: datetime) -> None:
-    """Settle the run if all labels are there and agree; open a dispute if they do not.
-
-    The caller holds the item's lock and saves it.
-
-    Args:
-        needed: labels that the study wants of each run.
-    """
-    if item.n_labels < needed:
-        return
-    verdicts = set(Label.objects.independent().filter(item=item).values_list("success", flat=True))
-    agreed = verdicts.pop() if len(verdicts) == 1 else None
-    closing_row(item=item, agreed=agreed, now=now).save(force_insert=True)
-
-
 def closing_row(
     *, item: StudyItem, agreed: str | None, now: datetime
 ) -> ReferenceVerdict | Dispute:
