@@ -38,6 +38,10 @@ in the agent's answer, and nothing was done that nobody asked for.
 """
 
 
+class DemoError(Exception):
+    """The demo cannot be loaded; nothing of it is left half-done but imported runs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One run of the study: how it is made, and what people say of it, where they do.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.db import transaction
 
-from judging.demo import Entry
+from judging.demo import DemoError, Entry
 from judging.demo.lessons import MODEL
 from judging.evaluating.evaluating import evaluate_runs, version_of
 from judging.evaluators.registry import predefined_evaluators
@@ -47,13 +47,10 @@ def n_runs(entries: Iterable[Entry]) -> int:
     return ARMS * sum(entry.teaches == TEACHING for entry in entries)
 
 
-class OtherHintsError(Exception):
-    """The runs were recorded with other hints than those that are written here."""
-
-
 def plan_of(runs: Sequence[tuple[Entry, Run]]) -> HintPlan:
     """What is launched to record the runs, once hints have been written."""
-    hints = _written()
+    written = Hint.objects.filter(job__model=MODEL)
+    hints = list(written.select_related("job", "source__task__task_set"))
     plan = Plan(
         name=NAME,
         tasks=tuple(run.task for entry, run in runs if entry.teaches == TEACHING),
@@ -67,20 +64,15 @@ def complete(runs: Sequence[tuple[Entry, Run]]) -> None:
     """Store the sets of hints that the shipped runs were told, and evaluate these runs.
 
     Raises:
-        OtherHintsError: they were told others than those that are planned here.
+        DemoError: they were told others than those that are planned here.
     """
     shipped = Run.objects.filter(experiment__name=NAME).select_related("task", "agent")
     plan = plan_of(runs)
     told = {run.agent.config.get(HINTS_KEY) for run in shipped} - {None}
     if told != {picked.key for picked in plan.conditions}:
-        raise OtherHintsError("the shipped runs were told other hints: record them anew")
+        raise DemoError("the shipped runs were told other hints: record them anew")
     with transaction.atomic():
         for picked in plan.conditions:
             store_hint_set(picked, plan.plan.tasks, plan.job)
     evaluator = next(each for each in predefined_evaluators() if each.identity.name == EVALUATOR)
     evaluate_runs(shipped, evaluator, version_of(evaluator))
-
-
-def _written() -> list[Hint]:
-    hints = Hint.objects.filter(job__model=MODEL)
-    return list(hints.select_related("job", "source__task__task_set"))

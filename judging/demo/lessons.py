@@ -15,7 +15,7 @@ from django.utils import timezone
 
 import runs.knowledge.web.jobs  # noqa: F401 (declares what extraction and summaries are)
 from judging.analysis.experiments.sources import Source
-from judging.demo import Entry
+from judging.demo import DemoError, Entry
 from judging.demo.stub_judge import OWN_WORDS
 from runs.knowledge.hints.writing import HintParams
 from runs.knowledge.learning import carry_out
@@ -66,15 +66,11 @@ class StubWriter:
         return Reply(text=json.dumps(rule(text)), model=MODEL, cost=Decimal(0))
 
 
-class NotWrittenError(Exception):
-    """A job came to nothing; the message says why."""
-
-
 def write_lessons(runs: Sequence[tuple[Entry, Run]], user: User | None) -> None:
     """Hints of every level from runs that succeeded; knowledge and its summary from the others.
 
     Raises:
-        NotWrittenError: a run gave nothing.
+        DemoError: a run gave nothing.
     """
     source = Source(is_reference=True)
     hints = HintParams(
@@ -105,7 +101,7 @@ def _carry_out(job: LearningJob) -> None:
     carry_out(job.pk, language_model=StubWriter())
     job.refresh_from_db()
     if job.state != LearningJob.State.FINISHED or job.n_problems:
-        raise NotWrittenError(f"{job.get_kind_display()}: {job.problem or job.n_problems}")
+        raise DemoError(f"{job.get_kind_display()}: {job.problem or job.n_problems}")
 
 
 def _deeds(log: str) -> Iterable[tuple[str, str, str]]:

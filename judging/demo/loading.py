@@ -19,7 +19,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from judging.demo.services import SHIPPED, DemoError, is_loaded, load_demo, n_shipped
+from judging.demo import DemoError
+from judging.demo.services import SHIPPED, is_loaded, load_demo, n_shipped
 from runs.accounts.audit_log import record_entry
 from runs.interface.requests import AppRequest, needs, redirect_whole
 from runs.models import AuditEntry, Run

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import tempfile
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -15,6 +13,7 @@ from typing import Any
 
 from PIL import Image
 
+from runs.exports.services import replacing
 from webagent.trajectory.bundles import BlobSource, RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs
@@ -52,10 +51,8 @@ def _replaced(shipped: Iterable[RunBundle], recorded: Iterable[RunBundle]) -> It
 
 
 def _write(out: Path, runs: Iterable[RunBundle]) -> None:
-    with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-        made = Path(folder) / out.name
-        write_zip(made, runs)
-        os.replace(made, out)
+    with replacing(out) as unfinished:
+        write_zip(unfinished, runs)
 
 
 def _readable(source: Iterable[object]) -> Iterator[RunBundle]:

@@ -1,16 +1,14 @@
 """The demo's experiment: two stand-ins for models on six tasks, under a policy that recovers.
 
-Stand-ins for language models that act, for recording the demo alone: fixed rules on two pages.
-
-They answer the generic agent's prompts as models would, by reading goal, page and history in
-them. One of them is careful and cannot reckon; the other one reckons and forgets what it was
-about. Both say in every reply that no model wrote it.
+For recording alone, they answer the generic agent's prompts by fixed rules on goal, page and
+history in them. One of them is careful and cannot reckon; the other one reckons and forgets what
+it was about. Both say in every reply that no model wrote it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -193,14 +191,12 @@ def _was_filled(seen: _Observation, box: _Element) -> bool:
     return any(action.startswith(f"fill({box.bid!r}") for action in seen.done)
 
 
-def _rules() -> Iterator[tuple[str, tuple[_Rule, ...]]]:
-    known = (_press_what_is_named, _log_in, _tick)
-    yield CAREFUL, (*known, _copy_the_sum, _look_further_down)
-    slips = (_lose_the_password, _tick_and_untick, _say_that_it_is_done)
-    yield FORGETFUL, (*slips, *known, _reckon, _look_further_down)
-
-
-_RULES = dict(_rules())
+_KNOWN: tuple[_Rule, ...] = (_press_what_is_named, _log_in, _tick)
+_SLIPS: tuple[_Rule, ...] = (_lose_the_password, _tick_and_untick, _say_that_it_is_done)
+_RULES: Mapping[str, tuple[_Rule, ...]] = {
+    CAREFUL: (*_KNOWN, _copy_the_sum, _look_further_down),
+    FORGETFUL: (*_SLIPS, *_KNOWN, _reckon, _look_further_down),
+}
 
 
 RECOVERY_FILE = Path(__file__).parent / "recovery.zip"

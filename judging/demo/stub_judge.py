@@ -117,13 +117,11 @@ def _rejected(what: str) -> ModelFailure:
 
 
 def _equivalence(texts: _Texts) -> dict[str, object]:
-    ruling = _means_the_same(texts)
-    return _reply(ruling, "equivalent" if ruling.holds else "not_equivalent")
+    return _reply(_means_the_same(texts), "equivalent", "not_equivalent")
 
 
 def _same_reason(texts: _Texts) -> dict[str, object]:
-    ruling = _gives_the_reason(texts)
-    return _reply(ruling, "same" if ruling.holds else "different")
+    return _reply(_gives_the_reason(texts), "same", "different")
 
 
 def _inclusion(texts: _Texts) -> dict[str, object]:
@@ -154,8 +152,7 @@ def _reported(texts: _Texts) -> dict[str, object]:
     says_so = bool(_CANNOT_BE_DONE.search(_folded(texts.answer)))
     words = "says" if says_so else "does not say"
     ruling = _Ruling(says_so, f"the answer {words} in so many words that it cannot be done.")
-    verdict = "included" if says_so else "not_included"
-    return {**_reply(ruling, verdict), "contradicted": False}
+    return {**_reply(ruling, "included", "not_included"), "contradicted": False}
 
 
 _RULES: Mapping[str, Callable[[_Texts], dict[str, object]]] = {
@@ -166,12 +163,12 @@ _RULES: Mapping[str, Callable[[_Texts], dict[str, object]]] = {
 }
 
 
-def _reply(ruling: _Ruling, verdict: str) -> dict[str, object]:
+def _reply(ruling: _Ruling, yes: str, no: str) -> dict[str, object]:
     return {
         "rationale": f"{OWN_WORDS} {ruling.why}",
         "steering": False,
         "control": "",
-        "verdict": verdict,
+        "verdict": yes if ruling.holds else no,
     }
 
 

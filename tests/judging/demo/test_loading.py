@@ -10,8 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.demo import EXPERIMENT, loading
-from judging.demo.services import DemoError
+from judging.demo import EXPERIMENT, DemoError, loading
 from judging.models import Study
 from runs.models import AuditEntry
 from tests.judging.factories import make_study

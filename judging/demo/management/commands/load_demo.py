@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
+from judging.demo import DemoError
 from judging.demo.services import (
     ACCOUNTS,
     SHIPPED,
-    DemoError,
     demo_password,
     is_loaded,
     load_demo,
