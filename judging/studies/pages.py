@@ -14,7 +14,7 @@ from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
-from judging.studies.labels.pages import Progress, progress_of, progress_of_each
+from judging.studies.labels.pages import Progress, progress_of_each
 from runs.interface import paging
 from runs.interface.paging import RowCount
 from runs.models import Milestone, User
@@ -75,11 +75,6 @@ def study_rows(
         StudyRow(study, parts.get(study.pk, ""), own.get(study.pk), counts.get(study.pk))
         for study in studies
     ]
-
-
-def own_progress(study: Study, user: User, part: str) -> Progress | None:
-    """The person's progress, if they annotate."""
-    return progress_of(study=study, user=user) if part == StudyMember.Part.ANNOTATOR else None
 
 
 def item_counts(study: Study) -> dict[str, int]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import nh3
 from django.utils.functional import Promise
@@ -14,6 +12,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from markdown_it import MarkdownIt
+
+from judging.models import Guideline
 
 TYPES_OF_FAILURE = _(
     "wrong or missing filter\n"
@@ -53,13 +53,12 @@ LIVE_WEB_GUIDELINES = _(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A protocol by its key, with the values that the form of a new study begins with."""
 
     key: str
     name: str | Promise
-    initial: Mapping[str, Any] = field(default_factory=dict)
+    initial: Mapping[str, Any]
 
 
 PRESETS = (
@@ -149,7 +148,7 @@ def parse_lines(text: str) -> list[dict[str, str]]:
 
 def _key(name: str, taken: dict[str, str]) -> str:
     """A key for a cause: its name in letters where that is possible, else its number."""
-    key = re.sub(r"-", "_", slugify(name)) or f"cause_{len(taken) + 1}"
+    key = slugify(name).replace("-", "_") or f"cause_{len(taken) + 1}"
     return key if taken.get(key, name) == name else f"{key}_{len(taken) + 1}"
 
 
@@ -174,3 +173,8 @@ def render_markdown(text: str) -> SafeString:
         link_rel="noopener noreferrer nofollow",
     )
     return SafeString(html)  # the one place that says so: nh3 has just cleaned it
+
+
+def guideline_context(newest: Guideline | None) -> dict[str, Any]:
+    """The guidelines that a page shows, and as HTML; empty where the study has none."""
+    return {"guideline": newest, "guideline_html": render_markdown(newest.text) if newest else ""}

@@ -15,18 +15,25 @@ from django_tables2 import RequestConfig
 from judging.models import Study, StudyItem, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
+from judging.studies.labels.pages import progress_of
 from judging.studies.pages import (
     MANAGE,
     item_counts,
     items_page,
     member_rows,
     own_labels,
-    own_progress,
     runs_with_milestones,
     shows_label_times,
     study_rows,
 )
-from judging.studies.protocols import PRESETS, Preset, cause_choices, preset, render_markdown
+from judging.studies.protocols import (
+    PRESETS,
+    Preset,
+    cause_choices,
+    guideline_context,
+    preset,
+    render_markdown,
+)
 from judging.studies.services import (
     MAX_RUNS,
     MemberError,
@@ -78,13 +85,11 @@ def study_menu(request: AppRequest) -> HttpResponse:
 def study_preview(request: AppRequest, study_id: int) -> HttpResponse:
     """What the pane beside the list shows of a study."""
     study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
-    newest = study.newest_guideline
     context = {
         "study": study,
         "row": study_rows(request.user, [study])[0],
         "causes": cause_choices(study.taxonomy),
-        "guideline": newest,
-        "guideline_html": render_markdown(newest.text) if newest else "",
+        **guideline_context(study.newest_guideline),
     }
     return render(request, "judging/studies/_study_preview.html", context)
 
@@ -95,16 +100,16 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
     member = study.members.filter(user=request.user, left_at=None).first()
     part = member.part if member else ""
-    newest = study.guidelines.order_by("-version").first()
     context = {
         "study": study,
         "part": part,
         "is_imported": bool(study.run_filter.get(IMPORTED)),
         "causes": cause_choices(study.taxonomy),
         "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
-        "guideline": newest,
-        "guideline_html": render_markdown(newest.text) if newest else "",
-        "progress": own_progress(study, request.user, part),
+        **guideline_context(study.newest_guideline),
+        "progress": progress_of(study=study, user=request.user)
+        if part == StudyMember.Part.ANNOTATOR
+        else None,
         "labels": Paginator(own_labels(study, request.user), PER_PAGE).get_page(
             request.GET.get("page")
         ),

@@ -36,7 +36,7 @@ from judging.models import (
     Study,
     StudyItem,
 )
-from judging.studies.protocols import cause_choices, named_causes, render_markdown
+from judging.studies.protocols import cause_choices, guideline_context, named_causes
 from runs.models import Step, User
 
 
@@ -206,12 +206,10 @@ def overview(audit: Audit, people: People) -> dict[str, Any]:
     study, pages = audit.study, pages_of(audit)
     agreement = named(agreement_of(study), people)
     by_question = agreement_report(agreement)
-    newest = study.guidelines.order_by("-version").first()
     return {
         "study": study,
         "audit": audit,
-        "guideline": newest,
-        "guideline_html": render_markdown(newest.text) if newest else "",
+        **guideline_context(study.newest_guideline),
         "causes": [name for _key, name in cause_choices(study.taxonomy)],
         "members": [
             (people(member.user.username), member.get_part_display())

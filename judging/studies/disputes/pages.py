@@ -29,7 +29,7 @@ from judging.models.labels import DisputeQuerySet, LabelQuerySet
 from judging.studies.access import AUDIT
 from judging.studies.blinding import disputes_open_to, is_blinded_to
 from judging.studies.disputes.services import is_adjudicator
-from judging.studies.protocols import named_causes, render_markdown
+from judging.studies.protocols import guideline_context, named_causes
 from runs.models import Run, User
 from runs.models.visibility import run_policy
 from runs.viewer.timeline.timeline import timeline_context
@@ -139,18 +139,13 @@ def contributions(dispute: Dispute, sides: Sequence[Side], user: User) -> list[C
     return [
         Contribution(
             message=message,
-            author=_author(message, letters, is_decided=is_decided),
+            author=str(message.author)
+            if is_decided
+            else letters.get(message.author_id) or _("adjudicator"),
             is_own=message.author_id == user.pk,
         )
         for message in dispute.messages.select_related("author")
     ]
-
-
-def _author(message: DisputeMessage, letters: dict[int, str], *, is_decided: bool) -> str:
-    if is_decided:
-        return str(message.author)
-    letter = letters.get(message.author_id)
-    return letter if letter else _("adjudicator")
 
 
 def dispute_context(
@@ -170,7 +165,7 @@ def dispute_context(
     is_labeller = any(side.is_own for side in sides)
     initial = {"version": dispute.version}
     listed = Study.objects.listed_for(user).filter(pk=item.study_id)
-    guideline = Guideline.objects.filter(study__in=listed).order_by("-version").first()
+    newest = Guideline.objects.filter(study__in=listed).order_by("-version").first()
     decision = (decision_form or DecisionForm(initial=initial)) if judges else None
     return {
         "dispute": dispute,
@@ -190,8 +185,7 @@ def dispute_context(
         ]
         if decision
         else [],
-        "guideline": guideline,
-        "guideline_html": render_markdown(guideline.text) if guideline else "",
+        **guideline_context(newest),
         **timeline_context(run, user),
     }
 

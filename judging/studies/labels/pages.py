@@ -23,7 +23,7 @@ from judging.studies.labels.assignment import Offer, repeats_due_by_study
 from judging.studies.labels.forms import LabelForm, SkipForm
 from judging.studies.labels.open_runs import find_open_runs
 from judging.studies.labels.order import OpenRuns
-from judging.studies.protocols import render_markdown
+from judging.studies.protocols import guideline_context
 from runs.models import Attachment, Run, User
 from runs.viewer.timeline.timeline import timeline_context
 
@@ -214,10 +214,9 @@ def annotate_context(
         "form": form,
         "is_change": form["version"].value() not in (None, ""),
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
-        "guideline": form.newest,
+        **guideline_context(form.newest),
         "guideline_is_open": form.newest is not None
         and (len(form.newest.text) <= SHORT or not progress.done),
-        "guideline_html": render_markdown(form.newest.text) if form.newest else "",
         "progress": progress,
         "given": given.just_given,
         "saved_at": assignment.draft_saved_at or given.latest_at,
