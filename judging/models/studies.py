@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
-    """Queries over studies."""
-
     def of(self, user: User, part: str | None = None) -> Self:
         """Studies in which the person has a part now."""
         if part:
@@ -26,14 +24,6 @@ class StudyQuerySet(models.QuerySet["Study"]):
     def listed_for(self, user: User) -> Self:
         """Studies that the person may open: all with the permission, else their own."""
         return self.all() if user.has_perm("judging.view_study") else self.of(user)
-
-
-class StudyItemQuerySet(models.QuerySet["StudyItem"]):
-    """Queries over the runs of a study."""
-
-    def unlabelled_by(self, user: User) -> Self:
-        """Without those that the person has labelled."""
-        return self.exclude(pk__in=user.labels.order_by().values("item"))
 
 
 class Study(models.Model):
@@ -154,8 +144,6 @@ class StudyItem(models.Model):
     run_created_at = models.DateTimeField(null=True, editable=False)
     """The run's own `created_at`, which never changes: the newest runs of somebody who sees only
     those of their studies are found by it. None: stored by an older version."""
-
-    objects = StudyItemQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "position"]

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from judging.models import (
@@ -19,7 +20,7 @@ from judging.models import (
     StudyMember,
     Success,
 )
-from judging.studies.labels.assignment import offer_next
+from judging.studies.labels.assignment import annotated_study, offer_from
 from judging.studies.labels.services import Submission, submit_label
 from judging.studies.services import Protocol, create_study, set_member
 from runs.models import Run, User
@@ -85,7 +86,9 @@ def make_submission(success: str = "success", **fields: Any) -> Submission:
 
 def next_assignment(*, study: Study, user: User) -> Assignment | None:
     """The run that the person is given now."""
-    return offer_next(study=study, user=user).assignment
+    with transaction.atomic():
+        locked = annotated_study(study.pk, user, is_locked=True)
+        return offer_from(locked, user).assignment if locked else None
 
 
 def label_next(study: Study, user: User, success: str = "success", **fields: Any) -> Label:

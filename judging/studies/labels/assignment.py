@@ -51,19 +51,12 @@ class Offer(NamedTuple):
     is_new: bool = False
 
 
-@transaction.atomic
-def offer_next(*, study: Study, user: User) -> Offer:
-    """What to judge now; no assignment when nothing is left.
-
-    Asking again gives the same run until it is submitted or skipped, so a lost session or a
-    second tab loses nothing and takes no second run.
-    """
-    locked = annotated_study(study.pk, user, is_locked=True)
-    return offer_from(locked, user) if locked else Offer(None)
-
-
 def offer_from(study: Study, user: User) -> Offer:
-    """As `offer_next`, of a study that the person annotates and that is locked already."""
+    """What to judge now, of a study that the person annotates and that is locked already.
+
+    No assignment when nothing is left. Asking again gives the same run until it is submitted or
+    skipped, so a lost session or a second tab loses nothing and takes no second run.
+    """
     if not study.is_open:
         return Offer(None)
     now = timezone.now()
@@ -71,7 +64,8 @@ def offer_from(study: Study, user: User) -> Offer:
     waiting = open_runs[study.pk]
     first = waiting.first(Places.for_person(seed=study.sample_seed, user_id=user.pk))
     chosen, is_repeat = first.item_id if first else None, False
-    at_work = next((item for (item, again), one in own.items() if again and _is_leased(one)), None)
+    repeats = (item for (item, again), one in own.items() if again and one.state == State.LEASED)
+    at_work = next(repeats, None)
     if at_work is not None and not (first and first.held):
         chosen, is_repeat = at_work, True
     elif not (first and first.state == State.LEASED):
@@ -87,10 +81,6 @@ def offer_from(study: Study, user: User) -> Offer:
     held.item.study = study
     is_new = held.pk is None
     return Offer(_lease(held, now), waiting, is_new)
-
-
-def _is_leased(assignment: Assignment) -> bool:
-    return assignment.state == State.LEASED
 
 
 def annotated_study(study_id: int, user: User, *, is_locked: bool = False) -> Study | None:
@@ -122,7 +112,7 @@ def reassign(*, study: Study, user: User, item: StudyItem) -> Assignment:
     Raises:
         NotAssignableError: it was never assigned to the person, or enough others label it.
     """
-    if not _may_annotate(study, user):
+    if not lock_study(study.pk).is_open or not is_annotator(study=study, user=user):
         raise NotAssignableError
     now = timezone.now()
     own = Assignment.objects.select_related("item__study")
@@ -184,11 +174,6 @@ def add_active_time(assignment: Assignment, seconds: float | None, now: datetime
     since = max(filter(None, (assignment.opened_at, assignment.draft_saved_at)))
     passed = max(0.0, (now - since).total_seconds())
     assignment.seconds += passed if seconds is None else min(max(0.0, seconds), passed)
-
-
-def _may_annotate(study: Study, user: User) -> bool:
-    """Whether the study is open and the person an annotator of it; locks the study's row."""
-    return lock_study(study.pk).is_open and is_annotator(study=study, user=user)
 
 
 def lock_study(study_id: int) -> Study:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Self, TypeVar
-from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
@@ -19,10 +19,10 @@ from judging.studies.labels.ticks import (
     TickRow,
     clean_ticks,
     drafted_ticks,
+    field_name,
     milestones_asked,
     refuse_unknown_steps,
     tick_fields_of,
-    tick_rows,
 )
 from judging.studies.protocols import cause_choices
 from runs.models import Step
@@ -60,10 +60,9 @@ class LabelForm(forms.Form):
         label=_("Did the agent do what the task asked?"),
         choices=Success.choices,
         widget=forms.RadioSelect(attrs={"form": "label-form"}),
-        error_messages={
-            "required": _("Choose success, failure, unsure or not executable."),
-            "invalid_choice": _("Choose success, failure, unsure or not executable."),
-        },
+        error_messages=dict.fromkeys(
+            ("required", "invalid_choice"), _("Choose success, failure, unsure or not executable.")
+        ),
     )
     causes = forms.MultipleChoiceField(
         label=_("Why it failed"), required=False, widget=forms.CheckboxSelectMultiple
@@ -72,10 +71,7 @@ class LabelForm(forms.Form):
         label=_("Failed at step"),
         required=False,
         min_value=0,
-        error_messages={
-            "invalid": _("This run has no such step."),
-            "min_value": _("This run has no such step."),
-        },
+        error_messages={"invalid": NO_STEP, "min_value": NO_STEP},
     )
     confidence = forms.TypedChoiceField(
         label=_("How sure are you?"),
@@ -129,7 +125,9 @@ class LabelForm(forms.Form):
 
     def tick_rows(self) -> Iterator[TickRow]:
         """The fields of each milestone, for the template."""
-        return tick_rows(self, self.milestones)
+        for milestone in self.milestones:
+            name = field_name(milestone.pk)
+            yield TickRow(milestone, self[name], self[f"{name}_step"], self[f"{name}_lost_step"])
 
     def clean_failure_step(self) -> int | None:
         step: int | None = self.cleaned_data["failure_step"]
@@ -180,31 +178,10 @@ class LabelForm(forms.Form):
 
     def submission(self) -> Submission:
         """What the valid form says."""
-        data = self.cleaned_data
-        return Submission(
-            success=Success(data["success"]),
-            confidence=data["confidence"],
-            causes=data["causes"],
-            failure_step=data["failure_step"],
-            rationale=data["rationale"].strip(),
-            ticks=data.get("ticks", ()),
-            key=data["key"],
-            version=data["version"],
-            seconds=data["seconds"],
-            guideline=data["guideline"],
-            seen=data["seen"],
-        )
-
-
-def existing_step(run_id: UUID, index: int) -> int:
-    """The index again.
-
-    Raises:
-        ValidationError: the run has no step of this index.
-    """
-    if not Step.objects.filter(run=run_id, index=index).exists():
-        raise forms.ValidationError(NO_STEP)
-    return index
+        names = {each.name for each in fields(Submission)}
+        said = {name: value for name, value in self.cleaned_data.items() if name in names}
+        success, rationale = Success(said["success"]), said["rationale"].strip()
+        return Submission(**said | {"success": success, "rationale": rationale})
 
 
 def read_draft(data: QueryDict) -> dict[str, Any]:
@@ -261,4 +238,6 @@ class CommentForm(forms.Form):
 
     def clean_step_index(self) -> int:
         step: int = self.cleaned_data["step_index"]
-        return existing_step(self.run_id, step)
+        if not Step.objects.filter(run=self.run_id, index=step).exists():
+            raise forms.ValidationError(NO_STEP)
+        return step

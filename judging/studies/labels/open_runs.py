@@ -126,7 +126,7 @@ def _rows(
     if for_offer:
         (study,) = studies
         statement += FIRST
-        asked |= Places.for_person(seed=study.sample_seed, user_id=user.pk).as_parameters
+        asked |= Places.for_person(seed=study.sample_seed, user_id=user.pk)._asdict()
     with connection.cursor() as cursor:
         cursor.execute(statement, asked)
         yield from cursor.fetchall()

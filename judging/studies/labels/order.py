@@ -48,11 +48,10 @@ PLACE = (
     f"(((item.id %% {PRIME}) * (item.id %% {PRIME})) %% {PRIME} * %(square)s"
     f" + (item.id %% {PRIME}) * %(line)s + %(start)s) %% {PRIME}"
 )
-"""`Places.of` as the database works it out, for parameters `Places.as_parameters`."""
+"""`Places.of` as the database works it out, for parameters of those names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """One person's order of a study's items, as a number for each: small ones come first.
 
     A polynomial modulo a prime, so that a database finds the first of thousands by itself. Of the
@@ -75,10 +74,6 @@ class Places:
         """Where the item stands."""
         number = item_id % PRIME
         return (number * number % PRIME * self.square + number * self.line + self.start) % PRIME
-
-    @property
-    def as_parameters(self) -> dict[str, int]:
-        return {"square": self.square, "line": self.line, "start": self.start}
 
 
 @dataclass(frozen=True, slots=True)

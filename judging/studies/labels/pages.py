@@ -170,9 +170,9 @@ class OwnLabels:
 
 def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int, datetime]:
     """When the first run that others hold, open to this person, may become free."""
-    waiting = StudyItem.objects.filter(
-        study__in=studies, status=StudyItem.Status.OPEN
-    ).unlabelled_by(user)
+    waiting = StudyItem.objects.filter(study__in=studies, status=StudyItem.Status.OPEN).exclude(
+        pk__in=user.labels.order_by().values("item")
+    )
     held = Assignment.objects.filter(
         item__in=waiting.order_by().values("pk"),
         state=Assignment.State.LEASED,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import groupby
 
 ANSWER, END, NOTHING = "answer", "end", "nothing"
 MAX_SEEN = 5000
@@ -56,15 +57,9 @@ def read_seen(text: str, steps: frozenset[int]) -> str:
 
 def _spans(seen: set[int], steps: frozenset[int]) -> list[str]:
     """Steps that follow one another in the run, from the first to the last of each stretch."""
-    stretches: list[list[int]] = []
-    follows = False
-    for step in sorted(steps):
-        if step not in seen:
-            follows = False
-            continue
-        if follows:
-            stretches[-1][1:] = [step]
-        else:
-            stretches.append([step])
-        follows = True
-    return ["-".join(map(str, stretch)) for stretch in stretches]
+    spans = []
+    for is_seen, stretch in groupby(sorted(steps), key=seen.__contains__):
+        if is_seen:
+            first, *others = stretch
+            spans.append(f"{first}-{others[-1]}" if others else f"{first}")
+    return spans

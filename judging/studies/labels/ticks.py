@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from django import forms
@@ -137,19 +137,10 @@ def tick_fields_of(milestones: Sequence[Milestone]) -> dict[str, forms.Field]:
     return fields
 
 
-def tick_rows(form: forms.Form, milestones: Sequence[Milestone]) -> Iterator[TickRow]:
-    """The bound fields, by milestone."""
-    for milestone in milestones:
-        name = field_name(milestone.pk)
-        yield TickRow(milestone, form[name], form[f"{name}_step"], form[f"{name}_lost_step"])
-
-
 def clean_ticks(
     form: forms.Form, milestones: Sequence[Milestone], cleaned: Mapping[str, Any]
 ) -> tuple[Tick, ...]:
     """What was ticked, with errors added to the form at the field that is wrong."""
-    if not milestones:
-        return ()
     ticks = []
     for milestone in milestones:
         name = field_name(milestone.pk)

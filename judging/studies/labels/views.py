@@ -1,6 +1,7 @@
 """Labelling one run after the other."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import Concatenate, ParamSpec
 from uuid import UUID
@@ -153,8 +154,9 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     return HttpResponseRedirect(request.path)  # this page, with the next run
 
 
-def _keep(request: AppRequest, assignment: Assignment) -> None:
-    save_draft(
+def _keep(request: AppRequest, assignment: Assignment) -> datetime:
+    """Keep what has been filled in so far; when that was."""
+    return save_draft(
         assignment=assignment,
         user=request.user,
         draft=read_draft(request.POST),
@@ -166,12 +168,7 @@ def _keep(request: AppRequest, assignment: Assignment) -> None:
 @for_assigned
 def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
     """Keep what has been filled in so far: {"is_held": whether the person still holds the run}."""
-    now = save_draft(
-        assignment=assignment,
-        user=request.user,
-        draft=read_draft(request.POST),
-        seconds=read_seconds(request.POST),
-    )
+    now = _keep(request, assignment)
     assignment.refresh_from_db()
     is_change = assignment.state == Assignment.State.SUBMITTED
     return JsonResponse({"is_held": is_change or assignment.leased_until > now})

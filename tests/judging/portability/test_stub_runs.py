@@ -24,12 +24,11 @@ from judging.evaluators.registry import predefined_evaluators
 from judging.models import Evaluation, Label, MilestoneTick, ReferenceVerdict, Study, StudyItem
 from judging.portability.judgements.label_files import LabelReport, import_labels
 from judging.portability.study_bundles.services import import_study
-from judging.studies.labels.assignment import offer_next
 from judging.studies.services import matching_runs
 from runs.exports.run_bundles import bundles_of
 from runs.imports.storing import ImportedRun, import_bundle, import_runs
 from runs.models import Attachment, Experiment, Milestone, Run
-from tests.judging.factories import annotators_of, make_study
+from tests.judging.factories import annotators_of, make_study, next_assignment
 from tests.judging.portability.test_study_bundles import bundle_of, wiped
 from tests.runs.factories import client_of, make_user
 from tests.runs.imports.test_stubs import whole
@@ -121,7 +120,7 @@ def test_a_stub_is_never_offered_evaluated_or_drawn_into_a_study():
     stubs = list(Run.objects.filter(is_stub=True))
     study = make_study(runs=stubs, annotators=2)
     (person, _) = annotators_of(study)
-    assert offer_next(study=study, user=person).assignment is None
+    assert next_assignment(study=study, user=person) is None
     assert list(runs_of(study)) == []
     assert runs_to_choose_from(None, [run.pk for run in stubs]) == []
     assert list(matching_runs("", make_user("engineer"))) == []
@@ -131,7 +130,7 @@ def test_a_stub_is_never_offered_evaluated_or_drawn_into_a_study():
                 evaluator.applies_to(run) and evaluator.evaluate(run).verdict in "passed failed"
             )
     import_bundle(whole())
-    offered = offer_next(study=study, user=person).assignment
+    offered = next_assignment(study=study, user=person)
     assert offered is not None
     assert offered.item.run.task.external_id == "webarena.7"
 
