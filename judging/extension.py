@@ -156,7 +156,14 @@ class ReferenceVerdictColumn:
         )
 
     def columns(self) -> list[tuple[str, django_tables2.Column]]:
-        return [("reference", _VerdictColumn())]
+        column = _VerdictColumn(
+            verbose_name=_("reference"),
+            accessor="shown_reference",
+            empty_values=(),
+            orderable=False,
+            attrs={"td": {"data-label": _("reference")}},
+        )
+        return [("reference", column)]
 
     def filters(self) -> dict[str, Filter]:
         return {"reference": _VerdictFilter(label=_("reference"))}
@@ -188,15 +195,6 @@ class _VerdictFilter(WordsFilter):
 
 
 class _VerdictColumn(django_tables2.Column):
-    def __init__(self) -> None:
-        super().__init__(
-            verbose_name=_("reference"),
-            accessor="shown_reference",
-            empty_values=(),
-            orderable=False,
-            attrs={"td": {"data-label": _("reference")}},
-        )
-
     def render(self, value: str | None) -> SafeString | str:
         return "" if value == NO_VERDICT else verdict(value)
 

@@ -113,7 +113,7 @@ def launch_hint_job(request: ApiRequest, asked: HintJobIn) -> Answer:
         job = started(request, _form(request, asked))
     except WorkRefusedError as error:
         raise Problem(409, str(error)) from error
-    return Answer(202, _out(job), location=reverse("api:read_hint_job", args=[job.pk]))
+    return _answer(job)
 
 
 @router.get(
@@ -131,8 +131,11 @@ def read_hint_job(request: ApiRequest, hint_job_id: UUID) -> Any:
 def cancel_hint_job(request: ApiRequest, hint_job_id: UUID) -> Answer:
     """Ask the job to stop; what is written stays."""
     cancel_learning(job=_job(request, hint_job_id))
-    place = reverse("api:read_hint_job", args=[hint_job_id])
-    return Answer(202, _out(_job(request, hint_job_id)), location=place)
+    return _answer(_job(request, hint_job_id))
+
+
+def _answer(job: LearningJob) -> Answer:
+    return Answer(202, _out(job), location=reverse("api:read_hint_job", args=[job.pk]))
 
 
 def _job(request: ApiRequest, hint_job_id: UUID) -> LearningJob:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -19,8 +18,7 @@ DEEPEST = 3
 """Objects within objects that are spelled out."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRow:
+class FieldRow(NamedTuple):
     """A parameter or a field: its dotted name, what it may be, and what it means."""
 
     name: str
@@ -29,35 +27,9 @@ class FieldRow:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRow:
-    """An answer by its status."""
-
-    status: str
-    words: str
-    is_error: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationShown:
-    """One operation as the page shows it."""
-
-    key: str
-    method: str
-    path: str
-    summary: str
-    description: str
-    scope: str
-    permissions: list[str]
-    parameters: list[FieldRow]
-    body: list[FieldRow]
-    answer: list[FieldRow]
-    answers: list[AnswerRow]
-
-
-def operations_by_subject(document: Schema) -> list[tuple[str, list[OperationShown]]]:
+def operations_by_subject(document: Schema) -> list[tuple[str, list[dict[str, Any]]]]:
     """All operations by their subject, in the order in which they are described."""
-    subjects: defaultdict[str, list[OperationShown]] = defaultdict(list)
+    subjects: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for path, methods in document["paths"].items():
         for method, details in methods.items():
             shown = _operation(document, path, method, details)
@@ -65,25 +37,30 @@ def operations_by_subject(document: Schema) -> list[tuple[str, list[OperationSho
     return list(subjects.items())
 
 
-def _operation(document: Schema, path: str, method: str, details: Schema) -> OperationShown:
+def _operation(document: Schema, path: str, method: str, details: Schema) -> dict[str, Any]:
+    """One operation as the page shows it."""
     answers = sorted(details["responses"].items(), key=lambda item: str(item[0]))
     success: Schema = next((each for status, each in answers if str(status)[0] == "2"), {})
-    return OperationShown(
-        key=details["operationId"],
-        method=method.upper(),
-        path=path,
-        summary=details["summary"],
-        description=details.get("description", ""),
-        scope=details.get("x-scope", ""),
-        permissions=details.get("x-permissions", []),
-        parameters=[_parameter(document, each) for each in details["parameters"]],
-        body=list(_content(document, details.get("requestBody", {}))),
-        answer=list(_content(document, success)),
-        answers=[
-            AnswerRow(str(status), each.get("description", ""), not str(status).startswith("2"))
+    return {
+        "key": details["operationId"],
+        "method": method.upper(),
+        "path": path,
+        "summary": details["summary"],
+        "description": details.get("description", ""),
+        "scope": details.get("x-scope", ""),
+        "permissions": details.get("x-permissions", []),
+        "parameters": [_parameter(document, each) for each in details["parameters"]],
+        "body": list(_content(document, details.get("requestBody", {}))),
+        "answer": list(_content(document, success)),
+        "answers": [
+            {
+                "status": status,
+                "words": each.get("description", ""),
+                "is_error": not str(status).startswith("2"),
+            }
             for status, each in answers
         ],
-    )
+    }
 
 
 def _parameter(document: Schema, given: Schema) -> FieldRow:

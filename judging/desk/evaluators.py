@@ -103,11 +103,9 @@ def next_step(audits: Sequence[AuditFacts]) -> NextStep | None:
     unexplained = [
         (cause.untagged.total, cause.audit) for facts in audits for cause in facts.causes
     ]
-    n, evaluator = max(unexplained, key=lambda each: each[0], default=(0, None))
-    return _explain(evaluator, n) if evaluator and n else None
-
-
-def _explain(each: EvaluatorAudit, n: int) -> NextStep:
+    n, each = max(unexplained, key=lambda pair: pair[0], default=(0, None))
+    if each is None or not n:
+        return None
     text = ngettext(
         "Say why %(evaluator)s is wrong on %(n)d run",
         "Say why %(evaluator)s is wrong on %(n)d runs",

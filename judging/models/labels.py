@@ -15,8 +15,6 @@ from judging.models.studies import Guideline, Study, StudyItem
 
 
 class LabelQuerySet(models.QuerySet["Label"]):
-    """Queries over labels."""
-
     def independent(self) -> Self:
         """Without hidden repeats, which only measure how steady one person is."""
         return self.filter(is_repeat=False)
@@ -153,8 +151,6 @@ class MilestoneTick(models.Model):
 
 
 class DisputeQuerySet(models.QuerySet["Dispute"]):
-    """Queries over disputes."""
-
     def waiting(self) -> Self:
         """Not decided yet, in studies that are still open; the longest waiting first."""
         return self.filter(

@@ -58,7 +58,8 @@ def study_downloads(request: AppRequest, study: Study) -> HttpResponse:
         "study": study,
         "rows": rows,
         "moves": any(row.is_active for row in rows),
-        "may_bundle": _may_bundle(request),
+        # It holds labels that are not open yet, and drafts: for who manages studies.
+        "may_bundle": request.user.has_perms([MANAGE, EXPORT]),
         "kept_days": KEPT_DAYS,
     }
     return render(request, "judging/portability/study_downloads.html", context)
@@ -91,11 +92,6 @@ def study_download_cancel(request: AppRequest, study: Study, download_id: UUID) 
 
 def _own(request: AppRequest, study: Study) -> QuerySet[StudyDownload]:
     return StudyDownload.objects.filter(study=study, created_by=request.user)
-
-
-def _may_bundle(request: AppRequest) -> bool:
-    """A bundle holds labels that are not open yet, and drafts: for who manages studies."""
-    return request.user.has_perms([MANAGE, EXPORT])
 
 
 def _bytes(download: StudyDownload) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.forms.boundfield import BoundField, BoundWidget
 from django.utils.translation import gettext_lazy as _
 
@@ -174,12 +174,9 @@ class MemberForm(forms.Form):
         super().__init__(*args, **kwargs)
         people = self.fields["user"]
         assert isinstance(people, forms.ModelChoiceField)  # noqa: S101 - narrows the type
-        people.queryset = self._candidates(study)
-
-    @staticmethod
-    def _candidates(study: Study) -> QuerySet[User]:
         present = study.members.filter(left_at=None).values("user")
-        return User.objects.filter(is_active=True).exclude(pk__in=present).order_by("username")
+        others = User.objects.filter(is_active=True).exclude(pk__in=present)
+        people.queryset = others.order_by("username")
 
 
 class GuidelineForm(forms.Form):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple
@@ -35,17 +35,14 @@ class DataColumn(NamedTuple):
     """Where a run holds it, if not under this name."""
 
 
-def _of(type: Type) -> Callable[..., DataColumn]:
-    return partial(_column, type)
-
-
 def _column(type: Type, name: str, meaning: str, path: str = "") -> DataColumn:
     return DataColumn(name, type, meaning, path or name)
 
 
-_text, _whole, _number = map(_of, (Type.TEXT, Type.WHOLE, Type.NUMBER))
-_yes_no, _time, _json = map(_of, (Type.YES_NO, Type.TIME, Type.JSON))
-_words, _money = map(_of, (Type.WORDS, Type.MONEY))
+# In the order of `Type`.
+_text, _whole, _number, _money, _yes_no, _time, _words, _json = (
+    partial(_column, each) for each in Type
+)
 
 RUN: Sequence[DataColumn] = (
     _text("run_id", "the run", "pk"),

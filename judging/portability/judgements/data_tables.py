@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import chain
@@ -163,9 +163,8 @@ def study_contents_for(user: User, study: Study) -> Contents:
 
     Labels open as they do on pages: not before all of a run are there.
     """
-    whole = everything_of(study)
     labelled = items_with_open_labels(user).filter(study=study)
-    return Contents(runs=whole.runs, items=whole.items, labelled=labelled, study=study)
+    return replace(everything_of(study), labelled=labelled)
 
 
 def run_contents(runs: QuerySet[Run]) -> Contents:

@@ -54,7 +54,15 @@ class KnownEvaluations:
         """The evaluator's row; made if it is new."""
         key = _config_hash(evaluator)
         if key not in self._versions:
-            self._versions[key] = _version(evaluator)
+            columns = {
+                "name": evaluator.name[:100],
+                "kind": evaluator.kind,
+                "version": evaluator.version[:100],
+                "config": _config(evaluator),
+            }
+            self._versions[key], _is_new = EvaluatorVersion.objects.get_or_create(
+                config_hash=key, defaults=columns
+            )
         return self._versions[key]
 
 
@@ -142,18 +150,6 @@ def _columns(record: EvaluationRecord) -> dict[str, Any]:
         "seconds": float(seconds) if isinstance(seconds, int | float) else None,
         "record": stored,
     }
-
-
-def _version(evaluator: EvaluatorRecord) -> EvaluatorVersion:
-    return EvaluatorVersion.objects.get_or_create(
-        config_hash=_config_hash(evaluator),
-        defaults={
-            "name": evaluator.name[:100],
-            "kind": evaluator.kind,
-            "version": evaluator.version[:100],
-            "config": _config(evaluator),
-        },
-    )[0]
 
 
 def _config(evaluator: EvaluatorRecord) -> dict[str, Any]:

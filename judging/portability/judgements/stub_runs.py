@@ -91,16 +91,15 @@ def _names(values: dict[str, Any]) -> StubRecord:
     for name in ("task_set", "task", "agent"):
         if not str(values.get(name, "")).strip():
             raise InputError(name, NEEDED)
-    given = {name: _word(name, values[name]) for name in RUN_PATHS if name in values}
-    given.pop(EXPERIMENT, None)
+    given = {
+        name: values[name] if name in NUMBERS else str(values[name]).strip()
+        for name in RUN_PATHS
+        if name in values and name != EXPERIMENT
+    }
     try:
         return StubRecord.model_validate(given)
     except ValidationError as error:
         raise InputError(*first_field_error(error)) from error
-
-
-def _word(name: str, value: Any) -> Any:
-    return value if name in NUMBERS else str(value).strip()
 
 
 def _known_task(names: StubRecord) -> TaskRecord | None:

@@ -18,17 +18,6 @@ from judging.portability.judgements.columns import DataColumn, Type
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 2000
 
-TYPES: Mapping[Type, pa.DataType] = {
-    Type.TEXT: pa.string(),
-    Type.WHOLE: pa.int64(),
-    Type.NUMBER: pa.float64(),
-    Type.MONEY: pa.decimal128(14, 6),
-    Type.YES_NO: pa.bool_(),
-    Type.TIME: pa.timestamp("us", tz="UTC"),
-    Type.WORDS: pa.list_(pa.string()),
-    Type.JSON: pa.string(),
-}
-
 
 def write_parquet(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[Row]) -> int:
     """All columns may be null; each carries its meaning as metadata. The same rows, the same bytes.
@@ -50,11 +39,12 @@ def write_parquet(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[
 
 
 def _field(column: DataColumn) -> pa.Field:
-    return pa.field(column.name, TYPES[column.type], metadata={"meaning": column.meaning})
+    kind, _read = TYPES[column.type]
+    return pa.field(column.name, kind, metadata={"meaning": column.meaning})
 
 
 def _values(column: DataColumn, rows: Sequence[Row]) -> Iterator[Any]:
-    read = _READERS[column.type]
+    _kind, read = TYPES[column.type]
     for row in rows:
         value = row.get(column.name)
         yield None if value is None else read(value)
@@ -71,13 +61,14 @@ def _money(value: object) -> Decimal:
     return Decimal(str(value)).quantize(Decimal("0.000001"))
 
 
-_READERS: Mapping[Type, Callable[[Any], Any]] = {
-    Type.TEXT: str,
-    Type.WHOLE: int,
-    Type.NUMBER: float,
-    Type.MONEY: _money,
-    Type.YES_NO: bool,
-    Type.TIME: _time,
-    Type.WORDS: list,
-    Type.JSON: partial(json.dumps, ensure_ascii=False),
+TYPES: Mapping[Type, tuple[pa.DataType, Callable[[Any], Any]]] = {
+    Type.TEXT: (pa.string(), str),
+    Type.WHOLE: (pa.int64(), int),
+    Type.NUMBER: (pa.float64(), float),
+    Type.MONEY: (pa.decimal128(14, 6), _money),
+    Type.YES_NO: (pa.bool_(), bool),
+    Type.TIME: (pa.timestamp("us", tz="UTC"), _time),
+    Type.WORDS: (pa.list_(pa.string()), list),
+    Type.JSON: (pa.string(), partial(json.dumps, ensure_ascii=False)),
 }
+"""What a column is there, and what makes a value of it."""

@@ -12,8 +12,6 @@ from judging.studies.access import Role, create_user
 
 
 class Command(BaseCommand):
-    """Makes an account. A password that nobody gave is made up and printed, once."""
-
     help = "Make an account with a role. Prints a generated password, once, unless one is given."
 
     def add_arguments(self, parser: CommandParser) -> None:
