@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from string import Formatter
 from typing import Any
 
 from django.db import models
@@ -37,17 +38,21 @@ DISPUTED_ENDS = (Origin.CONSENSUS, Origin.ADJUDICATED)
 COUNTERS = sum((F(f"n_{verdict}") for verdict in Verdict.values), F("n_already"))
 
 
-def _never(model: type[models.Model], *columns: str) -> Callable[..., Invariant]:
-    """Makes invariants of the rows of a model: of a condition, what is wrong, and columns named."""
-    return lambda condition, why, *more: Invariant(
-        lambda: model._default_manager.filter(condition), why, (*columns, *more)
-    )
+def _none_of(broken: Callable[[], QuerySet[Any]], why: str) -> Invariant:
+    """That there are no such rows; with them is read what the words name in braces."""
+    told = tuple(name for _text, name, *_ in Formatter().parse(why) if name)
+    return Invariant(broken, why, told)
+
+
+def _never(model: type[models.Model]) -> Callable[[Q, str], Invariant]:
+    """Makes invariants of the rows of a model: of a condition, and what is wrong with such rows."""
+    return lambda condition, why: _none_of(lambda: model._default_manager.filter(condition), why)
 
 
 _no_item = _never(StudyItem)
-_no_assignment = _never(Assignment, "state")
-_no_verdict = _never(ReferenceVerdict, "verdict", "origin")
-_no_evaluation = _never(Evaluation, "verdict")
+_no_assignment = _never(Assignment)
+_no_verdict = _never(ReferenceVerdict)
+_no_evaluation = _never(Evaluation)
 
 
 # None where an older version, at work during an upgrade, stored it: lists allow for that.
@@ -58,20 +63,17 @@ NOT_DATED_AS_RUN = "it is not dated as its run is: `migrate` does that anew"
 def items() -> Iterator[Invariant]:
     """What holds of a run in a study. That it is in each once, the database itself keeps."""
     yield _no_item(DATED_OTHERWISE, NOT_DATED_AS_RUN)
-    yield _no_item(~Q(status__in=Status.values), "state {status} is none", "status")
+    yield _no_item(~Q(status__in=Status.values), "state {status} is none")
     first_looks = Label.objects.independent()
-    yield Invariant(
+    yield _none_of(
         lambda: StudyItem.objects.annotate(rows=number_of(first_looks, "item")).exclude(
             rows=F("n_labels")
         ),
         "n_labels is {n_labels}, and it has {rows}",
-        ("n_labels", "rows"),
     )
     yield _no_item(
         Q(n_labels__gt=F("study__labels_per_run")),
         "it has {n_labels} labels of {study__labels_per_run}",
-        "n_labels",
-        "study__labels_per_run",
     )
     # A file may hold verdicts without labels, and labels without verdicts.
     complete = Q(n_labels__gte=F("study__labels_per_run"))
@@ -80,14 +82,10 @@ def items() -> Iterator[Invariant]:
         ours & complete & Q(status=Status.OPEN), "all its labels are there, and it is open"
     )
     yield _no_item(
-        ours & ~complete & ~Q(status=Status.OPEN),
-        "it is {status} before all labels are there",
-        "status",
+        ours & ~complete & ~Q(status=Status.OPEN), "it is {status} before all labels are there"
     )
     yield _no_item(Q(status=Status.SETTLED) & ~HAS_VERDICT, "it is settled without a verdict")
-    yield _no_item(
-        ~Q(status=Status.SETTLED) & HAS_VERDICT, "it is {status} and has a verdict", "status"
-    )
+    yield _no_item(~Q(status=Status.SETTLED) & HAS_VERDICT, "it is {status} and has a verdict")
     yield _no_item(Q(status=Status.DISPUTED) & ~HAS_DISPUTE, "it is disputed without a dispute")
     yield _no_item(Q(status=Status.OPEN) & HAS_DISPUTE, "it is open and has a dispute")
 
@@ -97,25 +95,23 @@ def labels() -> Iterator[Invariant]:
 
     That a person has one of each on a run, and one more as a hidden repeat, the database keeps.
     """
-    yield Invariant(
-        lambda: Label.objects.exclude(success__in=Success.values),
-        "{success} is no verdict",
-        ("success",),
+    yield _none_of(
+        lambda: Label.objects.exclude(success__in=Success.values), "{success} is no verdict"
     )
     # Labels that came with a file were given elsewhere.
     given = Label.objects.exclude(item__study__run_filter__has_key=IMPORTED)
-    yield Invariant(
+    yield _none_of(
         lambda: given.exclude(_same(Assignment.objects.filter(state=State.SUBMITTED), "annotator")),
         "no submitted assignment stands behind it",
     )
     members = StudyMember.objects.filter(study=OuterRef("item__study"), user=OuterRef("annotator"))
-    yield Invariant(
+    yield _none_of(
         lambda: Label.objects.exclude(Exists(members)), "whoever gave it was never in its study"
     )
     first = Label.objects.independent().filter(
         item=OuterRef("item"), annotator=OuterRef("annotator")
     )
-    yield Invariant(
+    yield _none_of(
         lambda: given.filter(is_repeat=True).exclude(Exists(first)), "it repeats no label"
     )
     yield from _assignments()
@@ -186,10 +182,9 @@ def verdicts() -> Iterator[Invariant]:
         output_field=CharField(),
     )
     apart = labels.annotate(proposed=proposed).exclude(proposed=OuterRef("verdict"))
-    yield Invariant(
+    yield _none_of(
         lambda: rows.filter(decided, origin=Origin.CONSENSUS).filter(Exists(apart)),
         "consensus on {verdict}, which is not everybody's last proposal",
-        ("verdict",),
     )
 
 
@@ -216,22 +211,18 @@ def batch_counters() -> Iterator[Invariant]:
     batches = EvaluationBatch.objects.all()
     items = EvaluationBatchItem.objects.all()
     done = number_of(items.filter(is_done=True), "batch")
-    yield Invariant(
+    yield _none_of(
         lambda: batches.exclude(n_done=COUNTERS),
         "n_done is {n_done}, which its counters of verdicts do not add up to",
-        ("n_done",),
     )
-    yield Invariant(
+    yield _none_of(
         lambda: batches.annotate(rows=done).filter(rows__gt=F("n_done")),
         "n_done is {n_done}, and {rows} of its runs are done",
-        ("n_done", "rows"),
     )
-    yield Invariant(
-        lambda: batches.filter(n_total__lt=F("n_done")),
-        "n_done is {n_done} of {n_total}",
-        ("n_done", "n_total"),
+    yield _none_of(
+        lambda: batches.filter(n_total__lt=F("n_done")), "n_done is {n_done} of {n_total}"
     )
-    yield Invariant(
+    yield _none_of(
         lambda: batches.filter(
             state=LeasedWork.State.FINISHED, pk__in=items.filter(is_done=False).values("batch")
         ),
@@ -241,12 +232,11 @@ def batch_counters() -> Iterator[Invariant]:
         counter = f"n_{verdict}"
         found = number_of(Evaluation.objects.filter(verdict=verdict), "batch")
         differs = Q(rows__gt=F(counter)) | ~Q(rows=F(counter)) & Q(done=F("n_done"))
-        yield Invariant(
+        yield _none_of(
             lambda found=found, differs=differs: (  # type: ignore[misc] # bound defaults have no type
                 batches.annotate(rows=found, done=done).filter(differs)
             ),
             f"{counter} is {{{counter}}}, and {{rows}} of its evaluations say so",
-            (counter, "rows"),
         )
 
 
