@@ -135,8 +135,7 @@ class Places:
 
     def forget(self, run: Run) -> None:
         """Forget the places of the run: they were changed elsewhere."""
-        for key in [key for key in self._items if key[1] == run.pk]:
-            del self._items[key]
+        self._items = {key: item for key, item in self._items.items() if key[1] != run.pk}
         self._met = {key for key in self._met if key[1] != run.pk}
 
     def _study(self, name: str) -> Study:

@@ -81,17 +81,16 @@ OWN = ("part", "own")
 
 
 class CountColumn(tables.Column):  # type: ignore[misc]  # the library has no types
-    """How many runs of the study are of one status."""
+    """How many runs of the study are of the status that the column is named as."""
 
-    def __init__(self, words: Any, name: str) -> None:
-        self.counted = name
+    def __init__(self, words: Any) -> None:
         td = {"class": "num", "data-label": words}
         super().__init__(
             verbose_name=words, accessor="counts", attrs={"td": td, "th": {"class": "num"}}
         )
 
-    def render(self, value: dict[str, RowCount]) -> str:
-        return str(value[self.counted])
+    def render(self, value: dict[str, RowCount], bound_column: Any) -> str:
+        return str(value[bound_column.name])
 
 
 class ActionColumn(tables.Column):  # type: ignore[misc]  # the library has no types
@@ -135,10 +134,10 @@ class StudyTable(tables.Table):  # type: ignore[misc]  # the library has no type
     own = tables.Column(
         verbose_name=_("Your progress"), default="—", attrs={"td": {"class": "nowrap"}}
     )
-    total = CountColumn(_("runs"), "total")
-    settled = CountColumn(_("settled"), StudyItem.Status.SETTLED)
-    disputed = CountColumn(_("disputed"), StudyItem.Status.DISPUTED)
-    open = CountColumn(_("open"), StudyItem.Status.OPEN)
+    total = CountColumn(_("runs"))
+    settled = CountColumn(_("settled"))
+    disputed = CountColumn(_("disputed"))
+    open = CountColumn(_("open"))
     action = ActionColumn(accessor="study", attrs={"td": {"class": "fit"}})
 
     class Meta:

@@ -15,7 +15,7 @@ from django_tables2 import RequestConfig
 from judging.models import Study, StudyItem, StudyMember
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
-from judging.studies.labels.pages import progress_of
+from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import (
     MANAGE,
     item_counts,
@@ -100,6 +100,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
     study = get_object_or_404(Study.objects.listed_for(request.user), pk=study_id)
     member = study.members.filter(user=request.user, left_at=None).first()
     part = member.part if member else ""
+    annotated = [study] if part == StudyMember.Part.ANNOTATOR else []
     context = {
         "study": study,
         "part": part,
@@ -107,9 +108,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
         "causes": cause_choices(study.taxonomy),
         "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
         **guideline_context(study.newest_guideline),
-        "progress": progress_of(study=study, user=request.user)
-        if part == StudyMember.Part.ANNOTATOR
-        else None,
+        "progress": progress_of_each(annotated, request.user).get(study.pk),
         "labels": Paginator(own_labels(study, request.user), PER_PAGE).get_page(
             request.GET.get("page")
         ),

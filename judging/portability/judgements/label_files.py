@@ -166,9 +166,8 @@ def _batches(rows: Iterable[T]) -> Iterator[list[T]]:
 def _record_unblindings(study: str, report: LabelReport, user: User) -> None:
     """Record that the sender has seen the file's labels."""
     items = StudyItem.objects.filter(study__name=study)
-    runs = sorted(report.runs)
-    for start in range(0, len(runs), AT_ONCE):
-        seen = items.filter(run__in=runs[start : start + AT_ONCE])
+    for runs in _batches(sorted(report.runs)):
+        seen = items.filter(run__in=runs)
         record_unblindings(user=user, items=seen, reason="import of labels")
 
 
@@ -290,8 +289,7 @@ def _close(study: str, report: LabelReport) -> None:
     """
     items = StudyItem.objects.filter(study__name=study)
     opened = items.filter(status=StudyItem.Status.OPEN, n_labels__gte=F("study__labels_per_run"))
-    pages = _batches(opened.order_by("pk").values_list("pk", flat=True))
-    for keys in pages:
+    for keys in _batches(opened.order_by("pk").values_list("pk", flat=True)):
         close_items(list(StudyItem.objects.filter(pk__in=keys)))
     report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
     report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()

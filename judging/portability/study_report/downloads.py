@@ -109,15 +109,13 @@ def _who_may(download: StudyDownload) -> User:
 def _keep(download: StudyDownload, file: BinaryIO) -> None:
     """The file's bytes in the store of blobs, piece by piece."""
     download.parts.all().delete()
-    position = 0
-    while content := file.read(PART_BYTES):
+    for position, content in enumerate(iter(lambda: file.read(PART_BYTES), b"")):
         batch = BlobBatch()
         batch.add(content, ZIP)
         batch.save()
         StudyDownloadPart.objects.create(
             download=download, position=position, blob_id=hashlib.sha256(content).hexdigest()
         )
-        position += 1
 
 
 MAKE_STUDY_DOWNLOAD = "judging.tasks.make_study_download"

@@ -118,7 +118,8 @@ def add_message(
         DisputeError: one of its kinds, with nothing changed.
     """
     item, dispute = _lock(dispute)
-    labellers = labellers_of(item)
+    labels = Label.objects.independent().filter(item=item)
+    labellers = set(labels.values_list("annotator", flat=True))
     if author.pk not in labellers and not is_adjudicator(item=item, user=author):
         raise NotAdjudicatorError
     _require_open(item)
@@ -156,16 +157,6 @@ def decide(
     return _end(dispute, item, verdict, Origin.ADJUDICATED, adjudicator, rationale)
 
 
-def labellers_of(item: StudyItem) -> list[int]:
-    """Ids of the annotators whose labels are in dispute."""
-    return list(
-        Label.objects.independent()
-        .filter(item=item)
-        .order_by("submitted_at", "pk")
-        .values_list("annotator", flat=True)
-    )
-
-
 def is_adjudicator(*, item: StudyItem, user: User) -> bool:
     """Whether the person is an adjudicator of the item's study now."""
     return StudyMember.objects.filter(
@@ -190,10 +181,8 @@ def _require_open(item: StudyItem) -> None:
         raise ClosedStudyError
 
 
-def _common_proposal(dispute: Dispute, labellers: list[int]) -> str | None:
-    last: dict[int, str] = {}
-    for author, proposal in dispute.messages.exclude(proposal="").values_list("author", "proposal"):
-        last[author] = proposal
+def _common_proposal(dispute: Dispute, labellers: set[int]) -> str | None:
+    last = dict(dispute.messages.exclude(proposal="").values_list("author", "proposal"))
     proposals = {last.get(labeller, "") for labeller in labellers}
     agreed = proposals.pop() if len(proposals) == 1 else ""
     return agreed if agreed in Verdict.values else None

@@ -60,11 +60,6 @@ class Progress:
         return self.done + 1
 
 
-def progress_of(*, study: Study, user: User) -> Progress:
-    """The person's progress now."""
-    return progress_of_each([study], user)[study.pk]
-
-
 def progress_of_each(studies: Sequence[Study], user: User) -> dict[int, Progress]:
     """The person's progress in each of the studies now, by its id; queries do not add up."""
     still_open = [study for study in studies if study.is_open]

@@ -39,7 +39,7 @@ from judging.studies.labels.services import (
 )
 from judging.studies.labels.state import held_assignment, own_assignment
 from runs.interface.requests import AppRequest, wants_partial
-from runs.models.parsing import read_number
+from runs.models.parsing import ids_of, read_number
 
 P = ParamSpec("P")
 View = Callable[..., HttpResponse]
@@ -192,7 +192,8 @@ def label_skip(request: AppRequest, assignment: Assignment) -> HttpResponse:
 @for_annotators
 def label_undo(request: AppRequest, study: Study) -> HttpResponse:
     """Take back the label just given and show its run again."""
-    label = _own_label(request, study)
+    own = Label.objects.filter(annotator=request.user, item__study=study)
+    label = own.filter(pk__in=ids_of([request.POST.get("label", "")])).first()
     if label is None:
         return redirect("judging:annotate", study.pk)
     try:
@@ -254,12 +255,3 @@ def label_examples(request: AppRequest, study: Study, run_id: UUID) -> HttpRespo
         raise Http404
     context = {"examples": examples_beside(first, request.user)}
     return render(request, "judging/studies/_examples.html", context)
-
-
-def _own_label(request: AppRequest, study: Study) -> Label | None:
-    try:
-        given = UUID(request.POST.get("label", ""))
-    except ValueError:
-        return None
-    own = Label.objects.filter(annotator=request.user, item__study=study)
-    return own.filter(pk=given).first()
