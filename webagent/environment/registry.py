@@ -170,6 +170,9 @@ _SUITES = {
     "miniwob": "webagent.environment.miniwob",
 }
 
+# Of benchmarks whose packages and sites may be here or not.
+_SITE_SUITES = "webagent.environment.browsergym_suites"
+
 # Benchmarks that BrowserGym knows, and what it takes to run them.
 _NOT_SET_UP = {
     "webarena_verified": "the package `browsergym-webarena-verified` and the benchmark's sites",
@@ -259,8 +262,7 @@ def _suite(task_name: str) -> Suite:
     if dot and prefix in SITE_BENCHMARKS:
         if lacks := SITE_BENCHMARKS[prefix].missing():
             raise UnknownTask(f"{prefix} cannot run here; it lacks {', '.join(lacks)}.")
-        suites_of_sites = importlib.import_module("webagent.environment.browsergym_suites")
-        return cast("Suite", suites_of_sites.SUITES[prefix])
+        return cast("Suite", importlib.import_module(_SITE_SUITES).SUITES[prefix])
     known = ", ".join(f"{name}.…" for name in suites())
     if prefix in _NOT_SET_UP:
         raise UnknownTask(
