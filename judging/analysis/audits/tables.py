@@ -163,7 +163,7 @@ SHORT_ANSWER = 44
 _JUDGE = EvaluatorVersion.Kind.JUDGE
 
 
-class _VoiceColumn(tables.Column):  # type: ignore[misc]  # the library has no types
+class _VerdictColumn(tables.Column):  # type: ignore[misc]  # the library has no types
     """What one source said; `head` are attributes of the heading."""
 
     keeps_case = True
@@ -175,7 +175,7 @@ class _VoiceColumn(tables.Column):  # type: ignore[misc]  # the library has no t
         )
 
 
-class _LabelColumn(_VoiceColumn):
+class _LabelColumn(_VerdictColumn):
     """The label of one person, or the nth label of a run where many people share a study."""
 
     def __init__(self, name: str, source: VerdictSource | None, number: int) -> None:
@@ -193,7 +193,7 @@ class _LabelColumn(_VoiceColumn):
         return format_html('{} <span class="small muted">{}</span>', given, name)
 
 
-class _SourceColumn(_VoiceColumn):
+class _SourceColumn(_VerdictColumn):
     def __init__(self, source: VerdictSource) -> None:
         name = source.step_name or source.shown
         style = "voice step" if source.step else "voice"
