@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import models
@@ -66,8 +65,11 @@ class ProgressSource:
         return _("Progress is the weight of the milestones that the judge says were reached.")
 
 
-ProgressChoice = tuple[ProgressSource, int]
-"""A source that can be chosen, with how many runs it speaks of."""
+class ProgressChoice(NamedTuple):
+    """A source that can be chosen, with how many runs it speaks of."""
+
+    source: ProgressSource
+    runs: int
 
 
 def read_progress_source(text: str) -> ProgressSource:
@@ -101,15 +103,15 @@ def progress_choices(runs: QuerySet[Any]) -> list[ProgressChoice]:
     )
     spoken = tally(said, "evaluator")
     versions = in_order(EvaluatorVersion.objects.filter(pk__in=spoken))
-    found = [(ProgressSource(each), spoken[each.pk]) for each in versions]
-    return [(ProgressSource(), ticked), *found] if ticked else found
+    found = [ProgressChoice(ProgressSource(each), spoken[each.pk]) for each in versions]
+    return [ProgressChoice(ProgressSource(), ticked), *found] if ticked else found
 
 
 def default_progress_source(choices: Sequence[ProgressChoice]) -> ProgressSource:
     """The evaluator that speaks of most runs, else people's ticks."""
-    of_evaluators = [each for each in choices if each[0].evaluator is not None]
-    source, _runs = max(of_evaluators, key=itemgetter(1), default=(ProgressSource(), 0))
-    return source
+    of_evaluators = [each for each in choices if each.source.evaluator is not None]
+    most = max(of_evaluators, key=lambda each: each.runs, default=None)
+    return most.source if most else ProgressSource()
 
 
 Definitions = Mapping[int, Sequence[Definition]]

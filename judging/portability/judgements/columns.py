@@ -39,10 +39,14 @@ def _column(type: Type, name: str, meaning: str, path: str = "") -> DataColumn:
     return DataColumn(name, type, meaning, path or name)
 
 
-# In the order of `Type`.
-_text, _whole, _number, _money, _yes_no, _time, _words, _json = (
-    partial(_column, each) for each in Type
-)
+_text = partial(_column, Type.TEXT)
+_whole = partial(_column, Type.WHOLE)
+_number = partial(_column, Type.NUMBER)
+_money = partial(_column, Type.MONEY)
+_yes_no = partial(_column, Type.YES_NO)
+_time = partial(_column, Type.TIME)
+_words = partial(_column, Type.WORDS)
+_json = partial(_column, Type.JSON)
 
 RUN: Sequence[DataColumn] = (
     _text("run_id", "the run", "pk"),

@@ -55,10 +55,10 @@ class SpacePage:
         return [(WORDS[kind], size, self._share(size)) for kind, size in sizes.items()]
 
     @property
-    def saved(self) -> tuple[int, float]:
+    def saved(self) -> dict[str, float]:
         """What it would take more if no two runs shared a file, and its share of all."""
         size = max(0, self.total - self.measured.stored)
-        return size, self._share(size)
+        return {"size": size, "share": self._share(size)}
 
     @property
     def free(self) -> int | None:
