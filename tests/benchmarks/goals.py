@@ -2,7 +2,7 @@
 
 Times are goals for a machine on which a bare Django answer takes half a millisecond: somebody is
 logged in and named, and of middleware there is what `startproject` writes. What it takes here is
-measured beside each page, and the goals are stretched by as much as this machine is slower.
+measured beside each goal, and the goal is stretched by as much as this machine is slower then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
@@ -64,6 +63,8 @@ class Row:
 
 
 _rows: list[Row] = []
+_answers: list[float] = []
+"""Milliseconds of a bare answer, whenever they were asked for."""
 
 
 def record(
@@ -93,7 +94,8 @@ def tell_all() -> None:
     table = [("measured", "here", "goal here", "bare", "met"), *(row.told() for row in _rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     n_met = sum(row.is_met for row in _rows)
-    _say(f"\n{n_met} of {len(_rows)} goals met; a bare Django answer takes {bare_ms():.2f} ms here")
+    least, most = min(_answers, default=0), max(_answers, default=0)
+    _say(f"\n{n_met} of {len(_rows)} goals met; a bare Django answer took {least:.2f}-{most:.2f} ms")
     for line in table:
         _say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
 
@@ -103,9 +105,8 @@ def stretched(goal_ms: float) -> float:
     return goal_ms * bare_ms() / BARE_MS
 
 
-@cache
 def bare_ms() -> float:
-    """What a bare Django answer takes here, in milliseconds of this process alone.
+    """What a bare Django answer takes here and now, in milliseconds of this process alone.
 
     Not of the database's: that would stretch the goals by how slow the database is.
     """
@@ -115,7 +116,8 @@ def bare_ms() -> float:
         start = time.process_time()
         client.get("/")
         spent.append(time.process_time() - start)
-    return 1000 * min(spent)
+    _answers.append(1000 * min(spent))
+    return _answers[-1]
 
 
 def bare_client(user: User | None = None, answer: Callable[[], bytes] | None = None) -> Client:

@@ -31,7 +31,7 @@ RUNS = 3_000
 LIST_MS = 15
 RUN_MS = {15: 15, 100: 20, 300: 25}
 LABEL_MS, AUDIT_MS = 10, 25
-LABELLED, TIMES = 1_000, 7
+LABELLED, TIMES = 1_000, 25
 LIST_SQL = {
     "runs": """
         SELECT r.id, r.goal, r.n_steps, r.seconds, r.outcome, r.created_at, t.site, a.name, a.model
