@@ -4,8 +4,6 @@ Ends with 1 over a vulnerability. Where the advisory service cannot be asked it 
 line and ends with 0: nothing is known then, which is not the same as nothing being wrong.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

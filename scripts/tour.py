@@ -5,8 +5,6 @@
 Wants a fresh demo as `make run` serves it. One run gets a label, and one is queued again.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

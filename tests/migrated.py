@@ -5,8 +5,6 @@ The copy is kept in the virtual environment, under a name made from what migrati
 Django finds nothing left to migrate in it, and sees to guards, groups and permissions as ever.
 """
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import hashlib

@@ -1,7 +1,5 @@
 """What stands in docker/ parses, agrees with the code, and gives away no more than it must."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What is installed to run Crosscheck is there because something that runs needs it."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import re

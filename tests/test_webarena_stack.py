@@ -4,8 +4,6 @@ No image is started here: what the scripts change is tried on files, and what th
 server of our own.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """WebArena's own task file, as the package that requirements-webarena.txt pins brings it."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import distribution
 from pathlib import Path

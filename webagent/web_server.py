@@ -8,8 +8,6 @@ proxy may not send a form again that was on one. So connections are no longer be
 still take those that have been; then it stops.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Counting rows of the database by what they share."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures of an audit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """Figures as the API gives them: a number or why there is none, with its interval."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The description of the API made ready for a page, from the OpenAPI document itself."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

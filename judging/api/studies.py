@@ -1,7 +1,5 @@
 """Studies, their reference verdicts, and what is judged of their runs."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID

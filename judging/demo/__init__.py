@@ -1,7 +1,5 @@
 """The demo: runs that our own agents made in a real browser, and two people's labels of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

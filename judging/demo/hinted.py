@@ -4,8 +4,6 @@ The hints are those that were written from the study's runs. No model takes part
 its tips by rule, so a hint that fits shows it the way, and one that does not leads it astray.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

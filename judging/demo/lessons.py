@@ -4,8 +4,6 @@ Fixed rules read the logs as a model would be shown them, without knowing how a 
 say of everything that no model wrote it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

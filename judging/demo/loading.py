@@ -4,8 +4,6 @@ How it stands is read from the audit log and from the runs that are here, so tha
 that nobody reads afterwards.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """What is shipped of recorded runs: pictures in few colours, which plain pages have anyway."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections import defaultdict, deque

@@ -5,8 +5,6 @@ history in them. One of them is careful and cannot reckon; the other one reckons
 it was about. Both say in every reply that no model wrote it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ labels were written for the demo. The judges are the real ones, but a stub of fi
 them, and everything that it decides is marked so.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta

@@ -4,8 +4,6 @@ It answers the questions that our judges put, so that the demo shows their verdi
 rationales without a model, a key or a cent. It understands nothing, and says so in every reply.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

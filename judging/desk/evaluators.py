@@ -1,7 +1,5 @@
 """How wrong evaluators are in the newest audits, by version, and what to do next."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

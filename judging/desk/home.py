@@ -1,7 +1,5 @@
 """What waits for a person, and what changed since they were here last."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The command palette: pages, actions, studies, experiments and runs by a few letters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Round by round: what it asks first about each run goes up in one batch, and what
 known once those replies are there. They are kept like any other; evaluating then finds them.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing

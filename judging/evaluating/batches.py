@@ -1,7 +1,5 @@
 """Carrying out a batch of evaluations: resumed where it stopped, whoever dies over it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ A finished run never changes and neither does a version, so its evaluation stand
 finds it. Only an explicit `Again` makes another, appended beside the earlier ones.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Choosing what evaluates which runs, and what it may cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 from uuid import UUID

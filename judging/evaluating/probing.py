@@ -4,8 +4,6 @@ No evaluation is made or changed. Replies of the model are kept like any others,
 probe is paid once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager

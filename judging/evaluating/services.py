@@ -1,7 +1,5 @@
 """Batches of evaluations: what they will cost, starting, stopping and resuming them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The table of batches of evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

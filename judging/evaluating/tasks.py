@@ -6,8 +6,6 @@ that nothing more can be lost on the way. Runs of longer ago are left out, or ea
 read all there are.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Sequence

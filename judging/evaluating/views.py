@@ -1,7 +1,5 @@
 """Batches of evaluations: start, watch, cancel, resume, with what their pages show."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """LLM judges of final answers over stored runs, and all judges by name."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ prefer silence to a guess, and what they leave open is for a judge or a person. 
 undone by a recovery and replayed ones do not count.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Evaluators that ask no model: the matchers, on recorded or patched tasks, and the reward."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace

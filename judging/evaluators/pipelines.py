@@ -4,8 +4,6 @@ A pipeline is an evaluator version like any other: its configuration holds its s
 the model, and which version of the tasks it reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal

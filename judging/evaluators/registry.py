@@ -1,7 +1,5 @@
 """Which evaluators there are, and how one is made again from its stored configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ No model is asked. Where a stage that counts was never put to the model, because
 had passed, there is no verdict, and it says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Evaluators that show a whole run to a model."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

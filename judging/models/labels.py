@@ -1,7 +1,5 @@
 """What people judge: labels, disagreements about them, and the reference verdict."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Imports of labels and downloads of studies, made in the background."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.urls import reverse

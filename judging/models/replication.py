@@ -1,7 +1,5 @@
 """Replications: a published study as a file, and the rows that were made of its parts."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q

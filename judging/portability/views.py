@@ -1,7 +1,5 @@
 """Downloads of studies and experiments: tables of data, reports and bundles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from uuid import UUID
 

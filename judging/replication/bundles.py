@@ -3,8 +3,6 @@
 Elsewhere it gives the same report: everything that figures are computed from comes along.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Files that a study file names: runs, labels with verdicts, and causes of evaluators' errors."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What differs from the paper: found in the file and in the rows, or stated in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a study file will take: runs, people's labels, evaluations, time and cost, before any."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A published figure beside our own, read from the row and column of a report where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Making the parts of a replication: experiments, learning jobs, studies and evaluations."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the page of a replication shows of its progress."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, Q

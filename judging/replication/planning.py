@@ -1,7 +1,5 @@
 """What a study file is to run: experiments, each of the arms that can share one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Taking up a study file, and having what it describes run, learned and judged: once each."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import PurePath
 

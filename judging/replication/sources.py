@@ -1,7 +1,5 @@
 """What a replication's figures are read from: reports on its experiments and studies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 `python -m judging.replication.study_file > docs/schema/study-1.json` writes the schema anew.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -2,8 +2,6 @@
 that all parts are made of, and the error that names one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 

@@ -1,7 +1,5 @@
 """What a replication rests on: the file, programs, seeds, and the hashes of all that counts."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Iterator

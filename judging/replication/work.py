@@ -3,8 +3,6 @@
 A command carries it out in its own process; what was started from a page, the sweep goes on with.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

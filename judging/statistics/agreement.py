@@ -5,8 +5,6 @@ figure and its bootstrap. Ratings have shape (runs, raters), ragged allowed; Non
 label, and a run with fewer than two labels says nothing about agreement.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

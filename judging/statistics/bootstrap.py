@@ -1,7 +1,5 @@
 """Percentile bootstrap that resamples whole clusters, for figures made of sums over runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Comparisons: two evaluators on the same runs, and differences of shares and means."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace

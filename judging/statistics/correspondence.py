@@ -1,7 +1,5 @@
 """Do two measurements of the same thing correspond? A judge's progress rates against people's."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import atanh, inf, sqrt, tanh

@@ -1,7 +1,5 @@
 """Figures with intervals, or why there is none; proportions with Wilson's interval."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from math import sqrt

@@ -4,8 +4,6 @@ Rates are shares in [0, 1] here; pages write them in percent. A run's rates by s
 it was after each of its steps: they can fall, since a milestone can be lost again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 

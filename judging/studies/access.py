@@ -4,8 +4,6 @@ Annotators and adjudicators have no permissions to see runs: what they may open 
 their role in a study (`judging.studies.blinding`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Rows that keep their run's `created_at`, so that lists of runs are read in order without runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.apps import apps as current_apps

@@ -1,7 +1,5 @@
 """Where imported labels and adjudications lie: closed studies, marked as imported."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What always holds of studies' runs, labels, reference verdicts and evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from string import Formatter
 from typing import Any

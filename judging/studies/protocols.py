@@ -1,7 +1,5 @@
 """What a study's protocol is made of: presets, causes of failure, guidelines as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

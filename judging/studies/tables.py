@@ -1,7 +1,5 @@
 """The list of studies: its filter, whose whole state is the address, and its table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How figures and failure modes read on a page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 

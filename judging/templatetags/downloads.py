@@ -1,7 +1,5 @@
 """The menus that reports and data are downloaded from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

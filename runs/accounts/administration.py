@@ -1,7 +1,5 @@
 """Django's administration site, made to answer malformed input with a page instead of an error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Writing entries of the audit log."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from runs.accounts.actors import acting

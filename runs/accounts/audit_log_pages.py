@@ -1,7 +1,5 @@
 """The audit log: a page of it with filters, the whole as a file, and what the viewer may read."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -2,8 +2,6 @@
 passwords, and the addresses of these pages.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import datetime, timedelta
 from typing import Any

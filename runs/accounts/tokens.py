@@ -1,7 +1,5 @@
 """One's own API tokens: make one, copy it once, revoke it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The API as a whole: what holds for every endpoint, and its description."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from functools import cache, wraps

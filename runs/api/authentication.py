@@ -7,8 +7,6 @@ memory, so that reading writes only now and then. What a process sets aside and 
 lost to the others, a few requests in a minute at most.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 

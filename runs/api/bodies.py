@@ -4,8 +4,6 @@ can keep; large ones are written to disk.
 Bodies of answers: filled from the rows that they show.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

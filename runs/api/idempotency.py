@@ -5,8 +5,6 @@ at the same time waits for the first (the database holds the key unique), a cras
 effect nor key, and an error keeps nothing: the request may be sent again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, cast

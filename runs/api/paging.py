@@ -2,8 +2,6 @@
 the pages, by the same names.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

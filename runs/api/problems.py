@@ -1,7 +1,5 @@
 """Errors of the API: one shape (RFC 9457) that says what is wrong, in which field, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar

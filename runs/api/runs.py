@@ -1,7 +1,5 @@
 """Runs, their steps and their files."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Stored runs as the bundles they came in as, verdicts included."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """Writing runs out, natively or as ATIF, for programs and for people with a limited view."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """How much an import may hold."""
 
-from __future__ import annotations
-
 from django.conf import settings
 
 from webagent.trajectory.bounds import Bounds

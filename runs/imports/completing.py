@@ -4,8 +4,6 @@ The whole is known by where it comes from (file, task, experiment, sender) and b
 that the part says, and more. A run that is judged here stays as it was, as in reading again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

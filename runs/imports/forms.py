@@ -1,7 +1,5 @@
 """The form that takes a file with runs, and the one that decides over a file looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

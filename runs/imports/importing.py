@@ -1,7 +1,5 @@
 """Looking at an uploaded file and importing it, once, whoever dies over it; and the report."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -5,8 +5,6 @@ it, every word of it renews the lease, and the sweep ends it once it is silent. 
 the row of the run, so that of two at a time the second sees what the first did.
 """
 
-from __future__ import annotations
-
 import uuid
 
 from django.conf import settings

@@ -6,8 +6,6 @@ are new, and says of each run when its files are sure to be on the disk. Whateve
 this one goes on by itself where it stopped.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import logging

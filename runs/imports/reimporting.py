@@ -4,8 +4,6 @@ The run keeps its address. One that is judged here stays as it was: labels and p
 refer to what was shown.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A stub becomes whole where its trajectory comes: it keeps its id and all verdicts on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

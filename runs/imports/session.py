@@ -1,7 +1,5 @@
 """What runs that are imported together share."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Storing runs that were read: each all or nothing, twice as good as once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Thumbnails of pictures that were imported, made in the background."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

@@ -4,8 +4,6 @@ A commit waits for the disk, and most of a run's time is Django building queries
 Runs that may concern others (parts, stubs, links, quotas) are for `storing.import_bundle`.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Sequence
 from functools import partial

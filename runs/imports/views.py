@@ -1,7 +1,5 @@
 """Importing by upload: the form, the imports so far, the first look and the report of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import partial

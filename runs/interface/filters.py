@@ -4,8 +4,6 @@
 an index, so the column must be the first of one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple

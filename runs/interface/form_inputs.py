@@ -1,7 +1,5 @@
 """Inputs of forms as Django writes them, without a template for each: a page may have dozens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any

@@ -4,8 +4,6 @@ A page begins after a row, or ends before one, which the address names by its id
 row is ordered by is read anew as the viewer may see it, so that an address tells nobody anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat

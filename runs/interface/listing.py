@@ -1,7 +1,5 @@
 """Several items in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django.utils.translation import gettext, pgettext

@@ -1,7 +1,5 @@
 """Lists whose columns a person chooses and whose views they save; each is declared where it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Pages of lists and tables, and how many rows there are: to the last where they are few."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence

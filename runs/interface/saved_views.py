@@ -1,7 +1,5 @@
 """Saved views of lists: filters and order under a name, one's own or shared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -4,8 +4,6 @@ The engine knows no languages, and a row keeps what was written. Both stay as th
 shows them by the filter `worded`. A sentence with a changing part is listed here.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What commands share: bars on stderr, experiments by name, amounts, files, and a quiet Ctrl-C."""
 
-from __future__ import annotations
-
 import signal
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping

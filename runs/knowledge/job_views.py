@@ -1,7 +1,5 @@
 """Pages of learning jobs: watch, cancel, resume."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Learning jobs: started, cancelled and resumed by people, carried out item by item."""
 
-from __future__ import annotations
-
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Marking what the mechanical detectors find in a run that has ended."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Those for numbers are plain text fields for the browser: of what is no number a 
 kind sends nothing, which then looks like "no limit".
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any

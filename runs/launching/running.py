@@ -1,7 +1,5 @@
 """Carrying out one run that was claimed, from the browser's start to the stored end."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime

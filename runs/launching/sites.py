@@ -4,8 +4,6 @@ Only sites that `SITE_HOSTS` names are asked. A task whose pages come from this 
 (MiniWoB++, Larkfield) names none of them, and is always ready.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable

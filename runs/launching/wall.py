@@ -1,7 +1,5 @@
 """The wall: runs under way with their last screenshots, and own ones that have just ended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Goals are found by any part of them: on PostgreSQL by trigrams, where it lets us have them."""
 
-from __future__ import annotations
-
 from django.apps.registry import Apps
 from django.db import DatabaseError, migrations, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor

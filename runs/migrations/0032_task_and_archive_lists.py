@@ -1,7 +1,5 @@
 """Tasks of a kind, words of tasks and archived runs are found by indexes, made while people work."""
 
-from __future__ import annotations
-
 import django.db.models.functions.text
 from django.apps.registry import Apps
 from django.db import migrations, models

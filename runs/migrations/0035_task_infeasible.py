@@ -1,7 +1,5 @@
 """Infeasible tasks are found by an index, made while people work."""
 
-from __future__ import annotations
-
 from django.db import migrations, models
 
 from runs.models.live_indexes import AddLiveIndex

@@ -1,7 +1,5 @@
 """Runs keep whether they have a loop, and under which comparison of steps."""
 
-from __future__ import annotations
-
 from django.db import migrations, models
 
 

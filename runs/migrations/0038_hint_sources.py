@@ -1,7 +1,5 @@
 """A hint may be written from several runs of a task."""
 
-from __future__ import annotations
-
 import django.db.models.deletion
 from django.db import migrations, models
 

@@ -4,8 +4,6 @@ Runs of one task share their goal: 100,000 runs have about a thousand, and runs 
 through an index. Triggers keep the table, whoever writes. PostgreSQL has an index of words instead.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection, connections, transaction

@@ -3,8 +3,6 @@
 Models ask the object here, without its type, which names them (`runs.models.extension`).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from enum import StrEnum

@@ -11,8 +11,6 @@ On SQLite `REPLACE` deletes rows, and asks triggers only where a connection has 
 (`recursive_triggers`), as ours do; entries refuse it on any connection.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Imports by upload: the queue of record for files that people sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """What holds of the rows at any moment, stated so that the database looks for what breaks it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ one wins. A worker's verbs carry the fencing token of its claim and change nothi
 stale.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self, TypeVar

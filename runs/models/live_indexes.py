@@ -1,7 +1,5 @@
 """Indexes that come and go while people work: operations for migrations with `atomic = False`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

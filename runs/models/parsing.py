@@ -1,7 +1,5 @@
 """What addresses and forms hold, as far as it makes sense."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Workers' signs of life, and the database's clock, by which alone leases are measured."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.db import models

@@ -1,7 +1,5 @@
 """Making a backup of everything, and putting one back."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

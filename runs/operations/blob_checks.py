@@ -1,7 +1,5 @@
 """Whether the store holds what the rows say, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence

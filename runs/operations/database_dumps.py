@@ -1,7 +1,5 @@
 """Rows of a backup: PostgreSQL by pg_dump as of one moment, SQLite copied while others write."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Databases that commands meet: still starting, or not migrated."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence

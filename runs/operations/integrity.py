@@ -1,7 +1,5 @@
 """What is always to hold: of the rows of this app, of what the database keeps, of the store."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import chain

@@ -11,8 +11,6 @@ wait as SQLite does. The lock ends with the file, however its process ends, and 
 anything else is waited for than the database, and that no longer than `timeout` says.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What an asked model costs, and how many threads ask it at a time."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable

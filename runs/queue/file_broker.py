@@ -1,7 +1,5 @@
 """Celery's transport over files, mended where it let a worker down."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

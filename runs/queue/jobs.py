@@ -1,7 +1,5 @@
 """Work in progress: the number and drawer in the top bar, and what pages show of leased work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Claims of runs and of leased work: kept while a worker works, and the writes that they allow."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """Carrying out work that asks a model: item by item, resumed where it stopped."""
 
-from __future__ import annotations
-
 import logging
 import time
 from abc import ABC, abstractmethod

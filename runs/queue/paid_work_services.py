@@ -1,7 +1,5 @@
 """Starting work that asks a model, and resuming it: forms, limits of costs, and writes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any

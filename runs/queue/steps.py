@@ -1,7 +1,5 @@
 """A run while it is carried out: its steps are stored as they happen, and it stays claimed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor

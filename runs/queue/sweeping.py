@@ -7,8 +7,6 @@ the task is for those who do not want to wait for it. A run that broke for no fa
 tried again, as a new row.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ one does not. What a worker's process does for this is in
 `runs.operations.processes.worker_processes`.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Which run repeats which, restored by the ids that a file uses."""
 
-from __future__ import annotations
-
 import uuid
 from collections import defaultdict
 from uuid import UUID

@@ -4,8 +4,6 @@ Every row keeps its record whole, so that it goes out again as it came in; a val
 not fit its column (a number out of range) is left out of the column alone.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

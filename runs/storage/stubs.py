@@ -1,7 +1,5 @@
 """Which run the names of a stub mean, and which stub a trajectory belongs to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from runs.models import Run

@@ -1,7 +1,5 @@
 """What runs take of the store, how much an experiment may hold, and what a deleted run leaves."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

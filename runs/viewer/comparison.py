@@ -1,7 +1,5 @@
 """Two runs side by side: their timelines, which steps belong together, and how they differ."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """The page of one run: its timeline, parts that come on demand, and news while it goes on."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypedDict
 from uuid import UUID

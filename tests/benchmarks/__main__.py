@@ -5,8 +5,6 @@ Being slow fails nothing.
 With names (`python -m tests.benchmarks stepping detecting`), only those.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

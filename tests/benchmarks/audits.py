@@ -3,8 +3,6 @@
 Compared by processor time, of this process and of the database's.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from django.db import connection

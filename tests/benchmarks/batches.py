@@ -2,8 +2,6 @@
 time would allow.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Steps per second of several runs at a time, each with a process and a browser of its own."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

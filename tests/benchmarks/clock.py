@@ -1,7 +1,5 @@
 """Medians and ratios."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

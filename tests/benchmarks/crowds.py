@@ -1,7 +1,5 @@
 """Several processes that work at the same moment."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 import traceback

@@ -1,7 +1,5 @@
 """What noticing that an agent is stuck costs per step, against hashing the page as it is."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The labels of a study as CSV and JSON Lines, against the bare reading of the same columns."""
 
-from __future__ import annotations
-
 import csv
 import io
 import tracemalloc

@@ -5,8 +5,6 @@ logged in and named, and of middleware there is what `startproject` writes. What
 measured beside each goal, and the goal is stretched by as much as this machine is slower then.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
@@ -95,7 +93,9 @@ def tell_all() -> None:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     n_met = sum(row.is_met for row in _rows)
     least, most = min(_answers, default=0), max(_answers, default=0)
-    _say(f"\n{n_met} of {len(_rows)} goals met; a bare Django answer took {least:.2f}-{most:.2f} ms")
+    _say(
+        f"\n{n_met} of {len(_rows)} goals met; a bare Django answer took {least:.2f}-{most:.2f} ms"
+    )
     for line in table:
         _say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
 

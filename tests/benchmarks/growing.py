@@ -9,8 +9,6 @@ with the rest. `BENCHMARK_GROWN` says among how many runs. They are committed, f
 long for what only a transaction has written; the database is one of its own, and goes.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

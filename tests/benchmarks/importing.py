@@ -7,8 +7,6 @@ disk: that of the temporary folder. Measured until a run can be opened; thumbnai
 background and are measured apart. `BENCHMARK_RUNS` says how many runs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

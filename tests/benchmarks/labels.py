@@ -6,8 +6,6 @@ apart for the web server, the people's own processes and the database, since lab
 on what else the machine does.
 """
 
-from __future__ import annotations
-
 import copy
 import itertools
 import os

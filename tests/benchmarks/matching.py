@@ -1,7 +1,5 @@
 """Matchers over a file of 10,000 answers and URLs, against comparing the strings."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ The server is warm and the page not: every click opens another run. The pointer 
 clicks at once, or rests on it first, as a hand does: then the browser has fetched the page.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from statistics import median

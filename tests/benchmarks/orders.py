@@ -1,7 +1,5 @@
 """A page of orders to try agents on, small or large, as a suite of tasks that never end."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

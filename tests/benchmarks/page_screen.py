@@ -1,7 +1,5 @@
 """A page as a faultless reader of screens would tell it: elements and texts by the DOM."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page
 
 from tools.detector.dataset import ELEMENTS

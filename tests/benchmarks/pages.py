@@ -8,8 +8,6 @@ otherwise, or as many as the database at `DATABASE_URL` holds already. Growth is
 database of 1,000 beside it, by the same requests.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ The study holds 5,600 runs, and each of its eight annotators has labelled some h
 turns, in processor time of this process and the database's.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 

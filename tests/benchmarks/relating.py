@@ -1,7 +1,5 @@
 """The task most like each of 200 others among 10,000, against counting shared words."""
 
-from __future__ import annotations
-
 import random
 
 from tests.benchmarks.clock import seconds, tell

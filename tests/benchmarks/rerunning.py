@@ -1,7 +1,5 @@
 """From the click on "Rerun" to the agent's first step, by a worker, against BrowserGym's reset."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -7,8 +7,6 @@ page after another in one browser, where a run starts a browser of its own: many
 `--from-dom` puts a faultless reader in the place of OCR and detector, for what the rules do wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ The bare page is what no framework can be without: Django's stock middleware for
 the rows by the database's driver, and a format string that puts them into as many bytes.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from functools import partial

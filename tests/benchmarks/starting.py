@@ -4,8 +4,6 @@ Each start is followed by one of a bare process that only imports what a server 
 what the machine allows at that moment.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a screenshot costs to read, as a median: text, elements, and both together."""
 
-from __future__ import annotations
-
 import io
 import statistics
 import sys

@@ -4,8 +4,6 @@ Walks the database that it is given (`DATA_DIR`, `DATABASE_URL`), which `tools.s
 filled. With `WALK_PLANS` naming a folder, writes the plans of all queries of more than 30 ms there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """A real headless Chromium in front of a real server, for tests of what scripts do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 

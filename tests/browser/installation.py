@@ -1,7 +1,5 @@
 """A whole installation as a user has it: its own data, its own server and worker."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -4,8 +4,6 @@ Each page is opened once, by each whose eyes see it differently, and looked at o
 light and on a phone in the dark.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An audit by mouse and keys: which runs were misjudged, why, and what a repair makes of them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Saying how runs failed: beside the timeline, and for all runs of a list at once."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Route, expect
 

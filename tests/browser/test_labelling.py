@@ -1,7 +1,5 @@
 """A whole labelling session by keyboard, and what must not happen while typing or loading."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 One installation with a real worker serves all of it; nothing is called but its pages.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterator

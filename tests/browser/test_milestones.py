@@ -1,7 +1,5 @@
 """Milestones by keyboard: written on the task's page, ticked beside the run, drawn above it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The command palette by keys alone."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect

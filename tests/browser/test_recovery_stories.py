@@ -4,8 +4,6 @@ Two models are played over the protocols of both providers; browser, pages, queu
 real. What a viewer is told is read from the page.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

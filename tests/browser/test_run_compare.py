@@ -1,7 +1,5 @@
 """Two runs side by side as a person uses the page: keys, pictures, scrubbers, phone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

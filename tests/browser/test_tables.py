@@ -1,7 +1,5 @@
 """A table that is wider than its place says so at its edge."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 

@@ -7,8 +7,6 @@
 marked with `fault` are run. Ends with 1 if a promise was broken, or something was not tried.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

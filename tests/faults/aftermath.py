@@ -1,7 +1,5 @@
 """What is looked at after every fault: all rows, and all files with their hashes."""
 
-from __future__ import annotations
-
 import time
 from contextlib import nullcontext
 from pathlib import Path

@@ -3,8 +3,6 @@
 So stood a worker whose pool had lost its lock, while it said that it was well.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from queue import Empty

@@ -3,8 +3,6 @@
 WHEN is `before commit`, or `before telling`: after the row is there, before a worker is told of it.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

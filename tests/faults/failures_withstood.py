@@ -1,7 +1,5 @@
 """What may break, and what is promised then: the list of docs/reliability.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

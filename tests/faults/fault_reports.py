@@ -1,7 +1,5 @@
 """What a campaign of faults found, as the file that it writes."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated
 

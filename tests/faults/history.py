@@ -4,8 +4,6 @@ In the manner of Jepsen: clients record every call and its answer in one order w
 breaks; afterwards the history is compared with what is there. Pure: it knows no database.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping

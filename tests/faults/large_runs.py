@@ -6,8 +6,6 @@ writes such a run as a file, imports it with `manage.py import_runs` in a folder
 prints how long that took and how much memory.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

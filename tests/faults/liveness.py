@@ -1,7 +1,5 @@
 """Killing processes of a served site, and whether all work that is queued is taken afterwards."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """What breaks things, one fault at a time, each till the system has gone on from it."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """The part of a campaign on the database that the environment names; see `__main__`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

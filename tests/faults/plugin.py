@@ -8,8 +8,6 @@ After such a test has passed and uses the database, everything in database and s
 there, one record a test, its cases together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reverse proxy of `docker/`, as it is there, before a web server of our own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """One piece of queued work of each kind of worker, and whether a worker has taken it."""
 
-from __future__ import annotations
-
 import http.client
 import itertools
 import secrets

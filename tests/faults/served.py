@@ -1,7 +1,5 @@
 """`manage.py serve` on a site of its own, and the processes that it consists of."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """A Redis and a PostgreSQL of our own, to be killed and started again."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import signal

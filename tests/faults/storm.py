@@ -1,7 +1,5 @@
 """One site on which things break while people work on it, and the look at it afterwards."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Whatever process of the site is killed: what is queued afterwards is carried out."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

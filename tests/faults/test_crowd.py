@@ -1,7 +1,5 @@
 """Fifty people submit at the same moment, each of them twice."""
 
-from __future__ import annotations
-
 import secrets
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A store that is full or gone at any write, uploads that break off, runs of large pictures."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import subprocess

@@ -1,7 +1,5 @@
 """Every fault of a provider, each met by one of the judges; a campaign has all of them meet all."""
 
-from __future__ import annotations
-
 from itertools import cycle
 
 import pytest

@@ -1,7 +1,5 @@
 """Work is told of after it is stored, and never where it is not."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The smallest storm; `python -m tests.faults` makes the large ones."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection
 

@@ -1,7 +1,5 @@
 """People and workers at work while something breaks: every call of theirs goes into the history."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import itertools

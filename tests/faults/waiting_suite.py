@@ -4,8 +4,6 @@ Each look makes another picture, so that every step writes files of its own. It 
 itself.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import time

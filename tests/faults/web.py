@@ -1,7 +1,5 @@
 """The real web server in processes of its own, and people who use it over HTTP."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import re

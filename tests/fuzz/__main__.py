@@ -6,8 +6,6 @@ its own, twice, their pages are opened, and everything is checked at the end. Th
 of its own: docs/api.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

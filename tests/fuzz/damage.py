@@ -3,8 +3,6 @@
 Every change is drawn from one source of chance, so that a number makes it again.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -3,8 +3,6 @@
 An importer reads or refuses, in words of its own and in bounded time. Anything else is found.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

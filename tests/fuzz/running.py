@@ -1,7 +1,5 @@
 """Feeding an importer damaged samples, and telling what it did wrong."""
 
-from __future__ import annotations
-
 import logging
 import signal
 import time

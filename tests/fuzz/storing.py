@@ -1,7 +1,5 @@
 """Damaged samples through the database: what is taken is whole, comes once, and can be opened."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

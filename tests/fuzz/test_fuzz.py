@@ -1,7 +1,5 @@
 """A few of the damaged samples that `python -m tests.fuzz all` makes by the thousand."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

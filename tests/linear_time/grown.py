@@ -1,7 +1,5 @@
 """Samples of every format in memory, grown: more steps, longer texts, deeper values."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

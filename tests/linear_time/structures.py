@@ -1,7 +1,5 @@
 """Hostile values of other types than text, for what reads, searches, compares or ranks them."""
 
-from __future__ import annotations
-
 import io
 import json
 import pickle

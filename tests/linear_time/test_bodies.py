@@ -1,7 +1,5 @@
 """Bodies of requests to the API are read, or refused in words, in linear time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

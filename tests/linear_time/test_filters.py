@@ -1,7 +1,5 @@
 """Filters of lists: what a query asks for is asked of the database in linear time, however long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any

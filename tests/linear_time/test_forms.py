@@ -1,7 +1,5 @@
 """Every form as a whole takes linear time, whatever stands in its fields."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Study bundles are checked and read, and tables written as Parquet, in linear time."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Filters of templates take linear time for values of every type, not for texts alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What many tests of runs use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows for tests: plain functions with defaults for everything that a test does not care about."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections.abc import Sequence

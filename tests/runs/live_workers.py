@@ -1,7 +1,5 @@
 """Real Celery workers on a database, a broker and a data directory of their own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

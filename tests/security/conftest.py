@@ -1,7 +1,5 @@
 """One site for many looks at it."""
 
-from __future__ import annotations
-
 import pytest
 from django.contrib.auth.models import Group
 from django.contrib.contenttypes.models import ContentType

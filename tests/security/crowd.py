@@ -4,8 +4,6 @@ Each function adds rows and answers the visits that show them. Strings in column
 by `poison` afterwards; those inside JSON hold what a stranger would write from the start.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether a hostile string has become markup in an answer."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

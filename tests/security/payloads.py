@@ -1,8 +1,6 @@
 """Hostile strings. Every one that becomes markup shows an attribute or an element named zx…, a
 script that calls zx, an address that runs it, or the product 255025 of a template."""
 
-from __future__ import annotations
-
 MARKUP = (
     "<script>zx()</script>",
     "<script src=//evil.test/zx.js></script>",

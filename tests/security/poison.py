@@ -1,7 +1,5 @@
 """Hostile strings in every text that the database holds."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

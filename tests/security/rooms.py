@@ -4,8 +4,6 @@ Who lacks a room's permission gets 403, whether or not the object is there. Ever
 somebody's own, or follows from a part: others get 404, as if there were none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Sessions, passwords and tries to guess them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

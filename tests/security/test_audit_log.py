@@ -1,7 +1,5 @@
 """The audit log: what was done, by whom, kept for good."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

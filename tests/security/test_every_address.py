@@ -3,8 +3,6 @@
 `tests/judging/studies/test_blinding_urls.py` holds that the list of addresses is whole.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The reader that looks for markup sees it, in each of the hostile strings that are markup."""
 
-from __future__ import annotations
-
 from html import escape
 
 import pytest

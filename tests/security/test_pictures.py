@@ -1,7 +1,5 @@
 """Pictures that are bombs, or something else besides."""
 
-from __future__ import annotations
-
 import io
 import resource
 import struct

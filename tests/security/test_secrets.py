@@ -1,7 +1,5 @@
 """Twenty secrets, planted in the environment and in accounts, and looked for in what goes out."""
 
-from __future__ import annotations
-
 import inspect
 import io
 import logging

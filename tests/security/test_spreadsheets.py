@@ -1,7 +1,5 @@
 """No cell is a formula, in whatever disguise."""
 
-from __future__ import annotations
-
 import pytest
 
 from runs.interface.words import escape_formula

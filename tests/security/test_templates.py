@@ -3,8 +3,6 @@
 Nor does any code read XML of strangers, or any page let htmx do more than it must.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape

@@ -1,7 +1,5 @@
 """Average precision and recall, on cases worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.detector.evaluate import (

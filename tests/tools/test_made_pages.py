@@ -1,7 +1,5 @@
 """Pages made at random to train the detector on: repeatable, varied, and whole."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

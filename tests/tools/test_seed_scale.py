@@ -1,7 +1,5 @@
 """Seeded databases: what they hold, and that the same seed makes the same."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """A page of our own that shows something else at every visit, as a suite of one task."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

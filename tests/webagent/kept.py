@@ -1,7 +1,5 @@
 """A sink that keeps all that a run hands over."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from webagent.trajectory.records import StepRecord

@@ -5,8 +5,6 @@ when the page has none of them. Words about a notice make it look there. Else it
 page says, or waits.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,8 +4,6 @@ Seeds 0, 3, 6 … are lucky: the page says which lever is right. Otherwise only 
 a sign in the garden, a bell in the harbour. A wrong lever does nothing; giving up ends the run.
 """
 
-from __future__ import annotations
-
 from types import MappingProxyType
 
 from tests.webagent.made_up import Stage, task_of

@@ -1,7 +1,5 @@
 """What the sites, tasks and environments that tests make up have in common."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -1,7 +1,5 @@
 """A site of our own that is out of order as often as it is told, and a task on it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress

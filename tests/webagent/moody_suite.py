@@ -1,7 +1,5 @@
 """The moody site as a suite of one task; where it runs is said by `use`."""
 
-from __future__ import annotations
-
 from tests.webagent.made_up import task_of
 from tests.webagent.moody_site import MoodySite, MoodyTask
 from webagent.environment.browser import BrowserSettings

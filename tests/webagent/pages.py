@@ -1,7 +1,5 @@
 """Observations made by hand, for what needs no browser."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Which processes hang on this one, as the system's /proc tells."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An environment without a browser that really changes: a form of fields and a button."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A small stand-in for all the benchmark's sites and what is behind the map, over real HTTP."""
 
-from __future__ import annotations
-
 import json
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """What becomes of those who wait while a web server is told to stop."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from types import SimpleNamespace

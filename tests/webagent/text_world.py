@@ -4,8 +4,6 @@ It reports its milestones by `milestones()` alone, and one of them can be lost: 
 be put down again.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -8,8 +8,6 @@ at random, to train on. The DOM says what is where. Some tasks are only tested o
 Beside the pictures stands `pictures.jsonl`, one line a picture.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -6,8 +6,6 @@ python -m tools.detector.dataset DATA --seeds 0 --made 0
 python -m tools.detector.evaluate DATA
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics

@@ -3,8 +3,6 @@
 What the words say does not matter, how they look does.
 """
 
-from __future__ import annotations
-
 import random
 from base64 import b64encode
 from collections.abc import Callable

@@ -6,8 +6,6 @@ regard to any single task. Here are widgets of jQuery UI, designs that style any
 them the detector would know one style sheet only), and the page; plain controls are beside.
 """
 
-from __future__ import annotations
-
 import json
 import random
 

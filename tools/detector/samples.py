@@ -1,7 +1,5 @@
 """Labelled pictures, and what a training step is fed of them: pieces, and what to say of those."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

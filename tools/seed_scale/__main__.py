@@ -4,8 +4,6 @@ studies, to measure pages on. The same seed makes the same rows.
     python -m tools.seed_scale --runs 1000000
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Runs drawn at random: the rows of one experiment."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Filling a database with seeded runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

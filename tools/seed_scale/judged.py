@@ -1,7 +1,5 @@
 """Verdicts on seeded runs: evaluations of all, labels and reference verdicts of some."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -3,8 +3,6 @@
 The steps and their pictures are those of the shipped demo.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -7,8 +7,6 @@ Steps a run keep the samples' shape (median below 10, a tail to 43 and beyond) w
 Verdicts, labels and disputes are the demo's; agents' names are made up.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

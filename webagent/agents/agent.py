@@ -1,7 +1,5 @@
 """What every agent offers and raises, scripted or not, and how a run with one comes to its end."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from collections.abc import Iterable, Sequence

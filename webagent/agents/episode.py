@@ -1,7 +1,5 @@
 """The loop of one run: look, decide, act, until something ends it."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -5,8 +5,6 @@ read the goal and the accessibility tree, nothing else: no answer is looked up i
 own scripts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator
 

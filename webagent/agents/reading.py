@@ -1,7 +1,5 @@
 """Find things on a page by reading its accessibility tree, as the scripted agents do."""
 
-from __future__ import annotations
-
 import re
 
 from webagent.trajectory.axtree import subtree

@@ -1,7 +1,5 @@
 """Getting a stuck agent out: what was done so far, who acts now, and what became of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal

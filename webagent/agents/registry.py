@@ -1,7 +1,5 @@
 """Agents by name, made from a configuration of plain JSON values, and where they find models."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Doing recorded steps once more, and noticing when the pages are not the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Let an agent try a task once, and keep everything that happens."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime

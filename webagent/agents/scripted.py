@@ -1,7 +1,5 @@
 """Agents without a model that fail in known ways, for demos, tests and controls."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import PurePosixPath

@@ -3,8 +3,6 @@
 The generic agent reads a page's tree; the others see by the screenshot alone.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self

@@ -1,7 +1,5 @@
 """`python -m webagent.client resend FOLDER`: send what lies in a spool."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

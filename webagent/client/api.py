@@ -1,7 +1,5 @@
 """Asking the API of one server."""
 
-from __future__ import annotations
-
 import email.utils
 import http.client
 import json

@@ -9,8 +9,6 @@
 `register_new_step_callback` is called before. A run that never calls `done` ends with `close`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that is pushed while it happens, beside the agent."""
 
-from __future__ import annotations
-
 import atexit
 import logging
 import queue

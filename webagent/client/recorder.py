@@ -1,7 +1,5 @@
 """An environment whose episodes are pushed while they happen."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A step as the API takes it: pictures as PNG, trees as text, numbers as JSON has them."""
 
-from __future__ import annotations
-
 import base64
 import io
 import struct

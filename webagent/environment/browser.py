@@ -6,8 +6,6 @@ mark that the owner is gone, even after kill -9, which lets nobody clean up behi
 Only for systems with /proc; elsewhere nothing is found, and Playwright's own cleaning is all.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -6,8 +6,6 @@ Every run has a driver to itself, and one takes about half a second to start. A 
 carries out one run after the other has the next one's started while it has nothing to do.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

@@ -1,7 +1,5 @@
 """One task in one browser, driven through BrowserGym. Everything here stays in one thread."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping, Sequence

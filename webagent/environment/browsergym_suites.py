@@ -1,7 +1,5 @@
 """Tasks of BrowserGym's benchmarks of whole sites, where their packages and their sites are."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

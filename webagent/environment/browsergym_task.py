@@ -1,7 +1,5 @@
 """A BrowserGym task under watch: its page loads are recorded, and it never pauses for onlookers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What every environment offers, whatever benchmark, site or world of text stands behind it."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import traceback

@@ -5,8 +5,6 @@ are, so that matchers can be tried on real runs without a network. They give no 
 answer is right is for evaluators and people to say.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache, partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MiniWoB++: small web tasks whose pages come inside the `miniwob` package."""
 
-from __future__ import annotations
-
 import importlib.util
 from functools import cache
 from importlib.metadata import version

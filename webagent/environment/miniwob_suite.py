@@ -6,8 +6,6 @@ text and acts by coordinates. It took its tasks from the 104 that earlier work r
 pages by its definition (see `ONE_STEP`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 

@@ -11,8 +11,6 @@ host that the task does not call its own; and an element that does not react in 
 While the environment starts, no agent has chosen anything, so that every 4xx is the site's too.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

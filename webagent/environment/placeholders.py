@@ -4,8 +4,6 @@ Stored tasks keep their placeholders; whoever compares, shows or opens what a ta
 them here. Pure: knows neither Django nor the database.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ the addresses that were configured: a redirect elsewhere is followed nowhere and
 site that sends its visitors away is not set up.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -9,8 +9,6 @@ Their packages bring the tasks and the scoring; the sites run elsewhere, at the 
 packages read from the environment. Nothing of them is imported to tell what is missing.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -4,8 +4,6 @@ What a log holds is what this file writes into it. Reward, outcome, evaluations,
 way a run ended are no parts of it, so nothing that is learned can rest on them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Ask a model for an object of a schema; extract raw web knowledge from one run's log."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

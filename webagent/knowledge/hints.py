@@ -1,7 +1,5 @@
 """Hints for agents: a model writes them from a run that succeeded, at three levels."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence

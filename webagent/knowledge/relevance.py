@@ -1,7 +1,5 @@
 """How much texts have to do with one another, by the words that they share (BM25)."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re

@@ -5,8 +5,6 @@ that holds an id or a value of the sources is rejected and asked for again, a fe
 still leaks is left out and reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

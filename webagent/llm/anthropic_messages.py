@@ -1,7 +1,5 @@
 """Anthropic's Messages API: the body of a request, and what a reply says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """One model of Anthropic, and Anthropic's batch API."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

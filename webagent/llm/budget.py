@@ -2,8 +2,6 @@
 An unknown price gives None, which is not zero.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

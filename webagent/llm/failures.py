@@ -1,7 +1,5 @@
 """What went wrong with a provider, in words for people and without a key in them."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re

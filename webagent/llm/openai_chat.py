@@ -1,7 +1,5 @@
 """OpenAI's Chat Completions, as compatible servers speak them too: bodies and replies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pydantic import Field, NonNegativeInt

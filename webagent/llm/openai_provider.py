@@ -1,7 +1,5 @@
 """One model of OpenAI or of a server that speaks like it, and OpenAI's batch API."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

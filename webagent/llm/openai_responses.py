@@ -1,7 +1,5 @@
 """OpenAI's Responses API: the body of a request, and what a reply says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pydantic import NonNegativeInt

@@ -3,8 +3,6 @@
 Everything here is a function of the texts alone, so that equal questions are equal requests.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """What the protocols share: how requests are written, and what a reply says in the end."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """Intervals of shares, for whoever counts: pure, and shared by all parts of the project."""
 
-from __future__ import annotations
-
 from math import sqrt
 from statistics import NormalDist
 

@@ -4,8 +4,6 @@
 one word or runs that do the same step over and over.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher

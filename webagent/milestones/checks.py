@@ -4,8 +4,6 @@ A check looks at a single step. `Rule` puts two together: what reaches a milesto
 anything, takes it away again. Patterns know `*` alone, so that no page can make one slow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 from urllib.parse import unquote

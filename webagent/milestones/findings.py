@@ -1,7 +1,5 @@
 """Milestones of a task, what was found of each by mechanical checks, and the progress made."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a step shows a check: address, page, actions, and what the environment reported."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ that made them, and refuse threads in which an event loop runs. With a thread of
 from a Celery worker, a thread pool or an async program alike; a call that hangs can be abandoned.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import fcntl

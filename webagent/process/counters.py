@@ -4,8 +4,6 @@ Several processes count into one folder where the environment names one to Prome
 (`PROMETHEUS_MULTIPROC_DIR`); a worker that is asked for its counts makes one for its children.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

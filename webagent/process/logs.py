@@ -1,7 +1,5 @@
 """Log lines: their facts, their form for people and for programs, and no secrets in them."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

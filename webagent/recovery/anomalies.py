@@ -1,7 +1,5 @@
 """Mechanical detectors of loops and false completions, over ended runs and step by step."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections import deque

@@ -1,7 +1,5 @@
 """Which rule of a policy, if any, has a run run again. Pure: facts in, decision out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -3,8 +3,6 @@
 One document of plain values. It knows no database: agents are named by what they are made from.
 """
 
-from __future__ import annotations
-
 import hashlib
 from decimal import Decimal
 from enum import StrEnum

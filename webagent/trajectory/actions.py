@@ -5,8 +5,6 @@ An agent's answer may hold any text. BrowserGym searches it for calls of plain l
 same calls, from literals only, in bounded time whatever the text.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

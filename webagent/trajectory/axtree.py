@@ -7,8 +7,6 @@ address that belong to a session or to measuring visitors. All else counts: text
 the order of things, and which tabs are open.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Limits on everything that comes from outside."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 KIB = 1024

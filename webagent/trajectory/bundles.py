@@ -1,7 +1,5 @@
 """What every reader yields: a run with all that belongs to it, or the reason why not."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

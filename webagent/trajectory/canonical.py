@@ -1,7 +1,5 @@
 """One spelling for one content, and the hash of a run's: sorted keys, no spaces, UTF-8, no NaN."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The classes of infrastructure errors: what can end a run and is never the agent's doing."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

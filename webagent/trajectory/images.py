@@ -1,7 +1,5 @@
 """What a picture is, from its bytes and never from its name."""
 
-from __future__ import annotations
-
 import io
 import struct
 import warnings

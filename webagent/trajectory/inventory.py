@@ -5,8 +5,6 @@ read of it. What is missing is worked out here and nowhere else, from the record
 what is named is either held by them or written down as a gap.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass

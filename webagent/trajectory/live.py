@@ -3,8 +3,6 @@
 These hold bytes and are kept nowhere; `records` are what remains of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Turn what happens in a run into step records and blobs, while it happens."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

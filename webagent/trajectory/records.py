@@ -9,8 +9,6 @@ as (left, top, width, height), money as decimals, unknown is `None` (never "" or
 left out of the JSON. Keys that a record does not know are kept and written back.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 

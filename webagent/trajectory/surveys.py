@@ -1,7 +1,5 @@
 """A preview of an upload: what is in it and what would become of it, nothing stored."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field

@@ -5,8 +5,6 @@ UTF-8, so that no reader has to know. Others cannot be told apart for certain, a
 guessed: they are named and refused.
 """
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import io

@@ -5,8 +5,6 @@ times are those of every calendar. Where a value does not fit a model it is told
 which may be a secret, or hostile.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping

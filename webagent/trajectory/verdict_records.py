@@ -1,7 +1,5 @@
 """Records of what evaluators and people said of a run, its failure modes, and hints from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal

@@ -4,8 +4,6 @@ Read off the action and the element it is aimed at, in English and Japanese. It 
 of caution for buttons, and says nothing of what a page does by itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Find the elements on a picture of a screen, and say what its pictures show."""
 
-from __future__ import annotations
-
 import io
 import logging
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Read the text on a picture of a screen: one interface, two engines, both offline."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """From a screenshot to text: read, find, join, and name colours."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections import Counter

@@ -4,8 +4,6 @@ Details come from our evaluators and from imports alike, and what stands in them
 models and web pages, so nothing about their form is taken for granted.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the reports of an audit are made of, and the columns that several of them share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any

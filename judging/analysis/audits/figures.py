@@ -1,7 +1,5 @@
 """The figures of an audit: what each is called, how it is defined, and the reports on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What is known of one run, for one person: labels, reference verdict, evaluators, progress."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How the figures of an audit count, as an address says it; files and pages say it beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple

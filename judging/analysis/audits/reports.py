@@ -1,7 +1,5 @@
 """The reports of an audit, in the order of documents. A new table is an entry here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who says something of a run: annotators, evaluators, and the steps inside an evaluator."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """All verdicts: people, reference verdict and evaluators run by run, filtered and sorted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

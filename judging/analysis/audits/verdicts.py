@@ -1,7 +1,5 @@
 """Verdicts run by run: of one evaluator in some cells, and of everybody beside each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast

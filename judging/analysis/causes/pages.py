@@ -1,7 +1,5 @@
 """What pages show of the causes of errors, and the forms that tag one error or many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Tagging errors of evaluators with their causes, and taking that back."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Who may read the figures of an experiment, what addresses ask, and what all its pages show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import wraps

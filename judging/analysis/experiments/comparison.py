@@ -1,7 +1,5 @@
 """Two sides held against each other: how far their figures lie apart, and which pairs flip."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter

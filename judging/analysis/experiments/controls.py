@@ -1,7 +1,5 @@
 """What evaluators let through for agents that solve nothing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How runs went: lengths, anomalies, recoveries, and what stopping early saved."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

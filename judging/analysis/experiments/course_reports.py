@@ -1,7 +1,5 @@
 """Reports on how runs went: anomalies, recoveries, steps, failure modes, ends, infrastructure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What each agent configuration of an experiment achieved, took and cost."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tasks of an experiment by site, template, level and kind of evaluation."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 

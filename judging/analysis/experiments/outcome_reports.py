@@ -1,7 +1,5 @@
 """Reports on what configurations achieve: accuracy, groups, trials, pairs, controls."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Runs of two sides paired by task and seed, or by task and trial, and what became of each pair."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The pictures of an experiment, with the runs behind every mark."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Which runs of an experiment count, and where each stands under a source of verdicts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

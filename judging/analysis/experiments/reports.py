@@ -1,7 +1,5 @@
 """The reports of an experiment, in the order of documents. A new figure is an entry here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

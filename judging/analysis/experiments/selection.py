@@ -5,8 +5,6 @@ or `evaluator-12:stopped-7-2` for the runs of task 7 that reached its first two 
 never the third.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Who says whether a run succeeded: one source at a time, always named, never mixed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

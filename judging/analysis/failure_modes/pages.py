@@ -1,7 +1,5 @@
 """How runs failed, as pages show it: beside a run, and in lists of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

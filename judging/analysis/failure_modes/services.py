@@ -2,8 +2,6 @@
 and a judge propose beside it.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

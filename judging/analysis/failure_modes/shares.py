@@ -1,7 +1,5 @@
 """How often an agent's failures show each mode, by source, with intervals."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

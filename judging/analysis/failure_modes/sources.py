@@ -1,7 +1,5 @@
 """Failure modes by source: in words, and of runs in the database, for shares and lists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How runs failed: people's words on one run and on many, and the shares of a study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID

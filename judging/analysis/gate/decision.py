@@ -5,8 +5,6 @@ the mean over its trials, and the interval is that of the mean of the tasks' dif
 knows that trials share tasks, and that some tasks are hard for both sides.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

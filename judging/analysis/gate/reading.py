@@ -1,7 +1,5 @@
 """The two sides of a gate, read from stored runs."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

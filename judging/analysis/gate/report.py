@@ -1,7 +1,5 @@
 """A gate's decision as text for a terminal and as JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ left out whole, with the reason: a trial without a verdict is neither success no
 rate over fewer trials would hide it.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The reports on what hints changed: cells, tasks, and the trials behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

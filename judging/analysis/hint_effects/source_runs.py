@@ -1,7 +1,5 @@
 """Runs that succeeded, by a source of verdicts that is named, to write hints from."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What hints changed in an experiment: heat maps, the tasks behind a cell, files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Hints that people and programs have written: the page, its estimate, and the start."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from django import forms

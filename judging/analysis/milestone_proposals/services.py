@@ -1,7 +1,5 @@
 """Having milestones proposed, and deciding about each proposal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 

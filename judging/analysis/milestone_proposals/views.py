@@ -1,7 +1,5 @@
 """Milestones that a model proposes, on a task's page: ask, watch, accept, reject."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple

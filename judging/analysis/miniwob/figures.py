@@ -1,7 +1,5 @@
 """What each configuration of an experiment achieves on MiniWoB++, by both rules of success."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ The agent is not asked: plans say what is needed, or the goal's words, or the pa
 what the agent needed to see. Elsewhere it is what carries a text that the goal quotes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

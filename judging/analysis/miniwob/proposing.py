@@ -4,8 +4,6 @@ Only vision is ever proposed. That everything needed was read rightly does not t
 reasoning that failed, or the environment: that is for people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher

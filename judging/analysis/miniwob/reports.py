@@ -1,7 +1,5 @@
 """MiniWoB++ as a suite: reports on success by both rules, beside what the source printed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

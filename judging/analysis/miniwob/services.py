@@ -2,8 +2,6 @@
 one, and taking that back.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 import time

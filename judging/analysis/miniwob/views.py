@@ -1,7 +1,5 @@
 """Why failures of MiniWoB++ failed: drawing samples of them, and tagging one after the other."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """How a judge's progress rates correspond with people's, and what either costs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Progress beside success: of each configuration, in each task set, under step limits."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

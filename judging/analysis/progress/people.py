@@ -1,7 +1,5 @@
 """What people ticked in a study, beside a source of progress on the same runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

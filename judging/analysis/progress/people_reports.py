@@ -1,7 +1,5 @@
 """The reports on a judge's progress rates against what people ticked in a study."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The reports on how far the runs of an experiment got."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

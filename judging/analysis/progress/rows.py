@@ -1,7 +1,5 @@
 """The runs of an experiment with their verdict and their progress: what all figures are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Who says how far a run got: one source at a time, always named, never mixed."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

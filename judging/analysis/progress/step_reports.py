@@ -1,7 +1,5 @@
 """The reports on progress by step: curves, milestones not passed, step limits, and one score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

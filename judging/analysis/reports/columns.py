@@ -1,7 +1,5 @@
 """Columns of reports by what stands in them: text, counts, shares, means and differences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """A report as HTML tables: which columns and rows a page shows, and where each figure leads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures in words, why there is none, and how a page shows them: a number and what is below it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple

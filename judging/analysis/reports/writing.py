@@ -5,8 +5,6 @@ and read like the page. A figure that does not exist is empty (null), with the r
 of its own.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

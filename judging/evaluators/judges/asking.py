@@ -1,7 +1,5 @@
 """Asking a model: forms of its replies, what a request will take, and a repair attempt."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence

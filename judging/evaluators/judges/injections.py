@@ -3,8 +3,6 @@
 For probing only. They hold no right answer to any task.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -4,8 +4,6 @@ All milestones of a task are judged in one reply. The judge says of each whether
 where, and whether it was lost again; the progress is computed from that, never asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal

@@ -4,8 +4,6 @@ A file holds the system text, a line of five equals signs, and the user's messag
 alone. `{{name}}` is a slot. A file that has been shipped is never edited: verdicts name its hash.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

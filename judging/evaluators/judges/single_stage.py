@@ -8,8 +8,6 @@ Source: web-arena-x/webarena, evaluation_harness/helper_functions.py at f62e0b9,
 and how replies are read; the prompts are our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal

@@ -7,8 +7,6 @@ either does. A stage without a verdict leaves the whole without one.
 The idea is that of WebArena Mod (2026); the prompts are our own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 

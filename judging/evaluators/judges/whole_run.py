@@ -9,8 +9,6 @@ it says nothing of success. It sees the agent's thoughts: how a page was read an
 planned stands nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Which URLs name one and the same site, and when two URLs are equal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 

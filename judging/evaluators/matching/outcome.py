@@ -1,7 +1,5 @@
 """What an evaluator is given and what it answers: plain frozen values, no database."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

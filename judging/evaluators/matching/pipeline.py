@@ -5,8 +5,6 @@ A judge of answers can stand in for string_match alone. What failed elsewhere st
 what lacks its evidence stays without a verdict, whatever the judge thinks of the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

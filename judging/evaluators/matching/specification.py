@@ -1,7 +1,5 @@
 """Reading WebArena's `eval` object: what it lacks or has wrong becomes an error with words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

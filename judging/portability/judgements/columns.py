@@ -1,7 +1,5 @@
 """Columns of tables of labels and verdicts: name, type, meaning, and how a cell spells it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from enum import StrEnum

@@ -3,8 +3,6 @@
 What each column means stands in `columns`; a test holds docs/exporting.md to it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Evaluations in and out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Set
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What `runs` calls while it imports and exports."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Labels, verdicts and adjudications of a table, stored as those that come with runs are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext

@@ -1,7 +1,5 @@
 """Labels as records and as rows of a table: a few queries a batch, whatever their number."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

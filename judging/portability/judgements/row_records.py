@@ -1,7 +1,5 @@
 """What a row says, as the record that imports of runs store: label, verdict or adjudication."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Annotated, Any
 from uuid import UUID

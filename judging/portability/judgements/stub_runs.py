@@ -1,7 +1,5 @@
 """Rows of runs whose trajectories are not here: each such run is made a stub, once."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """Rows as Parquet: typed columns, a row group a batch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime

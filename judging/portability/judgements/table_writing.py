@@ -1,7 +1,5 @@
 """Rows into files: CSV, JSON Lines and Parquet, as many rows in memory as a batch has."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

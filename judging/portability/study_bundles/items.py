@@ -1,7 +1,5 @@
 """The runs of a study, out and in, each with all that people said of it there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

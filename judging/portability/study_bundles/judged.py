@@ -1,7 +1,5 @@
 """What evaluators said of a study's runs, and people of their failures, out and in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Lines of what was said of a study's runs and learned from them; a bundle's files by kind."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID

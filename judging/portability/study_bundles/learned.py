@@ -1,7 +1,5 @@
 """What was learned from a study's runs, out and in: each set whole, or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any

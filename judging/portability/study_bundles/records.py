@@ -4,8 +4,6 @@ Runs are named by their id and content hash, tasks by set, version and id, peopl
 evaluators by the hash of their configuration, milestones by a key of the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter

@@ -6,8 +6,6 @@ what is missing: runs are known by their content, and nothing of the study is th
 it is.
 """
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Rows out of a bundle's lines, and what became of each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A study out and in: as the lines of its bundle, in an order that follows from what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the runs of a study rest on, out and in: task sets, tasks, milestones."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A study's report or bundle: made in the background, and kept for some days."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import tempfile

@@ -1,7 +1,5 @@
 """The pages of a report, and what it tells of whom: the overview, and one page for each run."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy

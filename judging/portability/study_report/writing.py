@@ -1,7 +1,5 @@
 """Writing a report: a zip with one folder, the same study giving the same bytes."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path

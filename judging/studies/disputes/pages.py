@@ -1,7 +1,5 @@
 """What the page of a dispute shows: its forms, and labels as A and B without their authors."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

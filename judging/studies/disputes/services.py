@@ -1,7 +1,5 @@
 """From labels to a reference verdict: agreed at once, or after a dispute."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Settled runs beside the guidelines: how the study judged what the person has judged already."""
 
-from __future__ import annotations
-
 from django.db.models import Exists, OuterRef, Prefetch
 
 from judging.models import Assignment, Label, ReferenceVerdict, StudyItem

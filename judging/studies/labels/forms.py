@@ -1,7 +1,5 @@
 """The label form, its draft, and the reason for a skip."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from dataclasses import fields

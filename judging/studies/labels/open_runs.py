@@ -1,7 +1,5 @@
 """What a person may still label in studies: one statement, however many runs wait."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ In words such as `0-3 7 end answer`: steps by number, `end` where the last one i
 `answer` where the final answer was in sight; `nothing` where none was; empty where no page told.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What one person may do about one run of a study, and their assignment while they do it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Milestones ticked in a label: as rows, form fields and records."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The language models of this deployment, and agents in words and to choose from in forms."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping

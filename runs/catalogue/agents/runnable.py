@@ -1,7 +1,5 @@
 """What can run here: which agents there are, their rows, and whether a run's task is among them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

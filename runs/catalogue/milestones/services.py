@@ -1,7 +1,5 @@
 """Writing the milestones of tasks, also those that imported runs carry."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

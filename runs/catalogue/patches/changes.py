@@ -4,8 +4,6 @@ A task's content is a JSON object with the keys of `FIELDS`. Changes name places
 pointers (RFC 6901), such as `/spec/reference_answers/must_include/0`.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

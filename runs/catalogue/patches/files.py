@@ -1,7 +1,5 @@
 """Where task patches lie, and how one is written for people to read and edit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

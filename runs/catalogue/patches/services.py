@@ -1,7 +1,5 @@
 """Patching task sets: one version becomes the next, whole, and can be taken back."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ the WebArena-Verified dataset (`start_urls`, `revision`, `eval` as a list of eva
 are JSON arrays; what is not a column of ours is kept in the record's `extra`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

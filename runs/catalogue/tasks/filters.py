@@ -1,7 +1,5 @@
 """The filters of the tasks table. The address is their whole state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any

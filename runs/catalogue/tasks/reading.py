@@ -1,7 +1,5 @@
 """How a task reads on its page: what is expected, and what a patch changed in it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Tasks as rows: made of their records and back, one by one or a whole file at once."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Tasks: the table, one task, one task set. For those who may view tasks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial

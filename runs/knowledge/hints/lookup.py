@@ -1,7 +1,5 @@
 """The hint that a run is given, and stored runs as sources of hints."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db.models import Q
 from django.utils.translation import gettext as _

@@ -1,7 +1,5 @@
 """Pages of hints: the jobs that wrote them, and each hint with its source and its uses."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Hints written by learning jobs, and as runs carry them to another installation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any

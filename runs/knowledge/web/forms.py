@@ -1,7 +1,5 @@
 """Forms of web knowledge: what to learn from, with which model, and an entry's words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Web knowledge as learning jobs: extraction run by run, summaries group by group."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the pages of web knowledge show, without what comes from runs that the reader judges."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

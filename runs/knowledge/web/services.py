@@ -1,7 +1,5 @@
 """Web knowledge that people ask for and edit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Logs of runs to learn from, and sets of web knowledge as agents are given them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

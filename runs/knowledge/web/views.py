@@ -1,7 +1,5 @@
 """Web knowledge: sets, entries, extraction from runs, summaries, and the jobs that do both."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Arms of an experiment: the same agents under several step limits or budgets of web knowledge."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """What an experiment will take, told from what such runs took before."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median, quantiles

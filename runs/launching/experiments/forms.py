@@ -1,7 +1,5 @@
 """The form that plans an experiment."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """What an experiment with hints is to compare, and its launch."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Experiments with hints: their form, their launch page, and what one will take."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What an experiment is to run: tasks, agents, trials and seeds."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid

@@ -1,7 +1,5 @@
 """How far an experiment is, as far as the person may know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Which tasks an experiment can have: stored sets, and suites that are installed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

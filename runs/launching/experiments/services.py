@@ -1,7 +1,5 @@
 """Launching, pausing, resuming and cancelling experiments, and running one in this process."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """What holds a claimed run back before it starts: its batch's budget, and sites not ready."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass

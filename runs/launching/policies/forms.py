@@ -1,7 +1,5 @@
 """The form of a retry policy, in plain words."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

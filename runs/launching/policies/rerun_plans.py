@@ -1,7 +1,5 @@
 """Which of some runs a policy would run again: the dry run and its launch."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

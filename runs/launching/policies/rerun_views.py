@@ -1,7 +1,5 @@
 """Which runs a policy would run again: form, rules, estimate, launch."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from typing import Any

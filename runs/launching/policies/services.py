@@ -1,7 +1,5 @@
 """Saving retry policies: every edit is the next version."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from django.db import IntegrityError, transaction

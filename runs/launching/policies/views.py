@@ -1,7 +1,5 @@
 """Retry policies: the list, one version, and the form of the next one."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The form that asks how to run again."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

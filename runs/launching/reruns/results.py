@@ -1,7 +1,5 @@
 """What came of reruns: better, same or worse than the runs that they repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID

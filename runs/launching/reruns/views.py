@@ -1,7 +1,5 @@
 """Running again: the form, the live page, cancel and retry."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256

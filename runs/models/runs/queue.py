@@ -5,8 +5,6 @@ one wins on SQLite and PostgreSQL alike. Leases are measured by the database's c
 A worker's verbs carry the fencing token of its claim and change nothing once it is stale.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 from uuid import UUID
 

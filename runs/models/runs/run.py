@@ -1,7 +1,5 @@
 """Runs: one execution of one task by one agent configuration, and the queue they wait in."""
 
-from __future__ import annotations
-
 import uuid
 from decimal import Decimal
 

@@ -4,8 +4,6 @@ Runs wait in lanes, one for each person and experiment. However many runs wait, 
 each lane is looked at, by index: a turn costs the same with ten runs and with a hundred thousand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

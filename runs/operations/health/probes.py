@@ -5,8 +5,6 @@ sessions are read, since that needs the database, which may be away. See
 `runs.operations.middleware.ProbeMiddleware`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from ipaddress import ip_address, ip_network
 

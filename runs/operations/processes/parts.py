@@ -5,8 +5,6 @@ a process which is killed could keep from the others: no queue and no lock betwe
 only wait for models take several at a time, in threads.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -5,8 +5,6 @@ stays single-threaded and has no connection open, and nothing is shared with a p
 its last sign of life: whichever of them is killed at whatever moment, the others are not held up.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import multiprocessing

@@ -6,8 +6,6 @@ where nobody is left to end it. Whatever it had under way goes on elsewhere, lik
 worker that dies. Its log lines, and those of tasks that it asks for, carry the id of the request.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

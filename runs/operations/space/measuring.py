@@ -1,7 +1,5 @@
 """How full the store is, measured now and then in the background; the clean-up that follows."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any

@@ -4,8 +4,6 @@ A run that is kept is told under the first reason that holds of it. Those of the
 first: a run to which anybody is blinded is kept by a study, and nothing else is told of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """How full the store is, for one person."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID

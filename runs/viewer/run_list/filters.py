@@ -1,7 +1,5 @@
 """The filters of the runs table. The address is their whole state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import partial, reduce
 from itertools import chain

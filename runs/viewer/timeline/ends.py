@@ -1,7 +1,5 @@
 """How a run ended, in words, and what recovery had to do with it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypedDict
 

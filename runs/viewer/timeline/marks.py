@@ -1,7 +1,5 @@
 """What stands on a timeline beside its steps: anomalies, ways back and takeovers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import groupby

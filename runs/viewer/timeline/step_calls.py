@@ -4,8 +4,6 @@ A prompt may come from an import and may hold anything: everything here is text,
 named by hash, only where the run itself holds them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

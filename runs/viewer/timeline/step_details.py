@@ -3,8 +3,6 @@
 Files of screens may come from anywhere: what is no such thing is left out, never shown as one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import islice

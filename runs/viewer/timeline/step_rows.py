@@ -1,7 +1,5 @@
 """The steps of a run as its timeline draws them, without what the viewer may not see."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise, zip_longest
 from typing import Any, NotRequired, TypedDict

@@ -3,8 +3,6 @@
 Above it stands what became of a run that got stuck, in one line: each turn leads to its step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 

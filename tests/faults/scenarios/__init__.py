@@ -5,8 +5,6 @@ A scenario is a `Scenario` in a module of this package, named in `every.SCENARIO
 `Findings` to note what it saw. It may raise AssertionError: the promise is broken then.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass

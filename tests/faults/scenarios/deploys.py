@@ -1,7 +1,5 @@
 """A new version is rolled out while people label and upload and runs are under way."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Workers are killed in the middle of batches of evaluations, which cost money."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

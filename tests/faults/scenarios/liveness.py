@@ -1,7 +1,5 @@
 """Any process of a served site is killed or frozen, and what is queued is carried out."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Providers of models that fail in every way, asked by every judge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

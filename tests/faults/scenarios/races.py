@@ -1,7 +1,5 @@
 """People who act at the same moment, over HTTP, on the real web server."""
 
-from __future__ import annotations
-
 import random
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """The web server is restarted behind its proxy while people use it."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time

@@ -1,7 +1,5 @@
 """Processes and servers are killed while people label and upload, and runs are under way."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

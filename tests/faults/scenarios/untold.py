@@ -1,7 +1,5 @@
 """A process dies between storing work and telling a worker of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

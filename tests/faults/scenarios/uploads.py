@@ -1,7 +1,5 @@
 """Uploads that break off or stall on their way to the real web server."""
 
-from __future__ import annotations
-
 import time
 
 from runs.models import ImportJob

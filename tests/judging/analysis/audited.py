@@ -1,7 +1,5 @@
 """Studies with labels, reference verdicts and evaluations, as plain functions make them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The tasks, answers and verdicts of judges are made up in the manner of the paper
 strict and the repaired matcher judge them for real.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Which runs a policy runs again: with verdicts and marked causes, and without telling them."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from io import StringIO

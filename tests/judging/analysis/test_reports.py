@@ -1,7 +1,5 @@
 """Downloaded tables: what programs read back is what went in, whatever the cells hold."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

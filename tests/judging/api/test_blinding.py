@@ -5,8 +5,6 @@ answer, and two sites that differ only in what is hidden answer byte for byte al
 the database the same.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Hints by the API: estimated, within a limit of cost, in other words, from several runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

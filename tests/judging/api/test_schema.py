@@ -1,7 +1,5 @@
 """The API keeps to its own description, whatever is asked. A longer walk: docs/api.md."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from typing import Any

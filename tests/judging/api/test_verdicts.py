@@ -1,7 +1,5 @@
 """Matrices, verdicts and evaluations are those of the pages; batches are launched and stopped."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext

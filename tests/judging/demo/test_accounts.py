@@ -1,7 +1,5 @@
 """The first start of a site that has data, and nobody who could log in."""
 
-from __future__ import annotations
-
 import pytest
 from django.core.management import call_command
 from django.test import Client

@@ -1,7 +1,5 @@
 """The demo shows what it is there to show: real errors, repaired, with their causes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Loading the demo from the home page: started once, watched, and what went wrong is said."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

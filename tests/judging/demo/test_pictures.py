@@ -1,7 +1,5 @@
 """A part that is recorded afresh takes its place among the shipped runs, which stay as they are."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

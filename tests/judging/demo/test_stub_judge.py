@@ -1,7 +1,5 @@
 """The demo's stand-in for a model: answers our judges' questions by rule, and says that it does."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.demo.stub_judge import MODEL, OWN_WORDS, StubJudge

@@ -1,7 +1,5 @@
 """The home page's evaluators: how wrong they are, by version, and the next step."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The first page: what waits, what has moved, and what to do where there is nothing."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """What `docs/interface.md` says of who finds which page: at most two clicks from home."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

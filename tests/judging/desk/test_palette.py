@@ -1,7 +1,5 @@
 """The command palette: what each role finds, by which words."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

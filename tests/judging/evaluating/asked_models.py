@@ -1,7 +1,5 @@
 """A language model for tests: a file of models that points at the local stub, and its replies."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Judges asked by the provider's batch API: round by round, fetched later, at its price."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from io import StringIO

@@ -1,7 +1,5 @@
 """The pages of batches: start, watch, cancel, resume, and who may do so."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ On PostgreSQL. On SQLite runs are handed back, gone on with and told ten times o
 `tests/runs/queue/test_workers.py`, and every queue is taken in `tests/faults/test_any_process.py`.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

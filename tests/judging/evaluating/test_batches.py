@@ -1,7 +1,5 @@
 """Evaluation batches: resumed, limited, cancelled, and never made twice."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Evaluators over stored runs: what they find, and that a finding is made once."""
 
-from __future__ import annotations
-
 import math
 from io import StringIO
 from typing import Any

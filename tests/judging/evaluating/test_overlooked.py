@@ -1,7 +1,5 @@
 """Ended runs of which no worker was told get their evaluations all the same."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The probe: which attacks flip a verdict, against a judge that falls for some of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from io import StringIO

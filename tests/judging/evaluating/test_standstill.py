@@ -1,7 +1,5 @@
 """Health means work: the site is ill while work waits that could be carried out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands that propose and audit task patches, and what they say of the patch that ships."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections import Counter

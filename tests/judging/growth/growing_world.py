@@ -7,8 +7,6 @@ the same proportion at any size. People, agents, evaluators, task sets and sites
 lab has, and so do the runs that wait and the viewers' own past.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta

@@ -5,8 +5,6 @@ made: each copy is as much later as the originals take. What was there at the be
 single, and copies refer to it as their originals do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Read from its links and forms, so that a new column or filter is found by itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import unescape

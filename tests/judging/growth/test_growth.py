@@ -6,8 +6,6 @@ Bounds of what is read at most are lowered, so that the small site is beyond the
 without statistics (`ANALYZE`), as it does for everybody who uses the product.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

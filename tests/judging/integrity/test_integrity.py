@@ -1,7 +1,5 @@
 """Judgements that are not as they must be are found; those that the services made are not."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Judgements as data: what stands in a file, that it comes back, and who gets none of it."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC, datetime

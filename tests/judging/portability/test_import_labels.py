@@ -1,7 +1,5 @@
 """Labels and verdicts from a table: what is stored, what is refused, and what comes out again."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labels made elsewhere, sent in the browser: looked at first, then stored, whole or not at all."""
 
-from __future__ import annotations
-
 import io
 from datetime import timedelta
 from pathlib import Path

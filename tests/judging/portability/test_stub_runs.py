@@ -1,7 +1,5 @@
 """Labels and verdicts of runs that are not here, and of runs that come later."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A whole study out and in: the same bytes again, nothing doubled, what differs is named."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import replace

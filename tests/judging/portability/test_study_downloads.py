@@ -1,7 +1,5 @@
 """Reports and bundles made in the background: by whom, for whom, and for how long."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from datetime import timedelta

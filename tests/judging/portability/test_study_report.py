@@ -1,7 +1,5 @@
 """A study as pages that open from disk: complete, escaped, the same bytes each time."""
 
-from __future__ import annotations
-
 import io
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """Study files as tests write them."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

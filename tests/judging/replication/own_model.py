@@ -3,8 +3,6 @@
 It loses passwords of more than two characters until a hint says what to do about them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

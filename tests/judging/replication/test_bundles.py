@@ -1,7 +1,5 @@
 """A bundle of a replication gives the same report elsewhere."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The study files in `examples/`, each run to its end."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Pages and API of replications: for those who may read figures, and nobody else."""
 
-from __future__ import annotations
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """The study file: what it may say, and that a wrong one says where and why."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """The paper's tables beside our own, on rows that are here."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A study file run to its end in a world without a browser: each part once, whoever stops it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A replication that is started on its page is carried out by workers, to its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Progress rates: published figures, hand computations, and what holds of all of them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -5,8 +5,6 @@ has settled it after a dispute, an evaluator has judged it, and it has a rerun. 
 waits for the adjudicator.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Visiting the addresses of the site as one person, and what they answer without its noise."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

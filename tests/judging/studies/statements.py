@@ -1,7 +1,5 @@
 """What the database was asked, and what it replies to the same once more."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The annotation pages: form, draft, skip, undo, comments."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The rule of who is blinded to which run, case by case."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

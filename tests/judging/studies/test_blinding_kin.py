@@ -1,7 +1,5 @@
 """The ways of asking who is blinded to which run agree, in worlds drawn by lot."""
 
-from __future__ import annotations
-
 from random import Random
 from uuid import UUID
 

@@ -6,8 +6,6 @@ an order, a count or the length of an answer tells. Nor does the time that one t
 is ours: the database is asked the same, statement for statement.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The pages of disputes: who sees what, discussion, decision, conflict, being overruled."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import timedelta

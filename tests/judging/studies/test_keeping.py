@@ -1,7 +1,5 @@
 """Kept runs, tells nothing of runs to which the viewer is blinded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import product

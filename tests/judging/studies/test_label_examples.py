@@ -1,7 +1,5 @@
 """Examples beside the guidelines: settled, of other tasks, labelled by the person, and no more."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

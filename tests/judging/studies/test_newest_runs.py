@@ -1,7 +1,5 @@
 """The newest runs of somebody who sees only part of all, found without going through all."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 

@@ -1,7 +1,5 @@
 """Protocols that a study starts from, and failures that need their details."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The pane beside a run: everything for auditors, nothing that a blind person may not see."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What was on screen before a label: kept, told by audit log and exports, or refused."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Studies in the browser: list, making one, members, guidelines, closing."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

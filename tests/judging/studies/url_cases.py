@@ -7,8 +7,6 @@ strings that sort, filter or search, and send forms to what only takes POST. Eve
 undone afterwards.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

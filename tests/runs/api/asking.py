@@ -1,7 +1,5 @@
 """A caller of the API for tests."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A pusher for tests: it speaks the API as any program would."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

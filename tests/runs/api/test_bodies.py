@@ -1,7 +1,5 @@
 """What is taken for JSON, and which cursors and errors there are: no database is asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

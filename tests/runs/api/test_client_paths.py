@@ -1,7 +1,5 @@
 """Whatever the client in one file asks for is an address of the API."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Experiments by the API: estimated, launched once, with limits as arms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

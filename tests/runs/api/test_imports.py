@@ -1,7 +1,5 @@
 """Whole runs pushed as an archive."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs pushed while they happen: what is kept, what is refused, and how they end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """The same key at the same moment, on the real database with real threads."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """A real episode of MiniWoB++ in BrowserGym, pushed while it happens to a real server."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

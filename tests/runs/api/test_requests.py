@@ -1,7 +1,5 @@
 """What holds for every request: one shape of errors, limits, pages by cursor, few queries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

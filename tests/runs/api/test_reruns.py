@@ -1,7 +1,5 @@
 """Reruns by the API: launched once, watched, stopped."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

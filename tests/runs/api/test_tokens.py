@@ -1,7 +1,5 @@
 """Tokens: what is kept of them, what they open, and when they open nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from datetime import timedelta

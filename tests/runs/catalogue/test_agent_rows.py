@@ -1,7 +1,5 @@
 """Agents as rows and in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from runs.catalogue.agents.choices import setting_in_words

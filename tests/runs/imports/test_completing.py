@@ -1,7 +1,5 @@
 """A run that came in part and then as a whole is one run, under the address it had."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A process beside the import reads ahead; whatever becomes of it, all runs are stored."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

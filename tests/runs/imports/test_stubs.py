@@ -1,7 +1,5 @@
 """A run that came without its trajectory becomes whole once, at its address."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Thumbnails that follow after an import."""
 
-from __future__ import annotations
-
 import io
 import random
 import zlib

@@ -1,7 +1,5 @@
 """New runs are stored in one transaction; where one is not new, none of them is."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import pytest

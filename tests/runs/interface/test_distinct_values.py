@@ -1,7 +1,5 @@
 """The values of a column without a look at every row."""
 
-from __future__ import annotations
-
 import pytest
 
 from runs.interface.filters import distinct_values

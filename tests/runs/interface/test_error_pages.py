@@ -1,7 +1,5 @@
 """What went wrong is said on pages of our own, which show nothing of the inside."""
 
-from __future__ import annotations
-
 import errno
 import io
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pages found by their rows: every order is walked through once, as the viewer may see it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Figures as SVG that a strict content security policy lets stand in a page."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 

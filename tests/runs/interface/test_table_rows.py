@@ -1,7 +1,5 @@
 """Rows drawn column by column read as django-tables2 would draw them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The world of levers in the database: its model, its successful runs, and hints from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A stub that studies logs the way a plain reader would: by what the log says went wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 

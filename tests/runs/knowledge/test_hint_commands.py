@@ -1,7 +1,5 @@
 """Hints by commands: written from what a named source calls successes, and launched once."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 

@@ -1,7 +1,5 @@
 """Pages of hints: written ones with their sources and uses, and the form of their experiment."""
 
-from __future__ import annotations
-
 import uuid
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Web knowledge from recorded runs: extracted, summarised, edited, and given to agents."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Pages of web knowledge: what they show, to whom, and what their forms do."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Learning jobs: resumed where they stopped, limited, cancelled, and nothing asked twice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Runs that have ended carry the marks of what went round in circles."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Step limits and budgets of web knowledge as arms of an experiment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from uuid import uuid4
 

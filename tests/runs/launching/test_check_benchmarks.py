@@ -1,7 +1,5 @@
 """The command that says what benchmarks of sites have and lack."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

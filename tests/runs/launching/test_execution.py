@@ -1,7 +1,5 @@
 """Carrying out a claimed run: what is stored when, and what each kind of fault becomes."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Real browsers, by two worker processes, on PostgreSQL and Redis. Small, but with
 of ten tasks, two configurations and three trials.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import uuid

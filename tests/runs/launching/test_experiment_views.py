@@ -1,7 +1,5 @@
 """Pages of experiments: who may, what they show, when they stop asking."""
 
-from __future__ import annotations
-
 import uuid
 from pathlib import Path
 from typing import Any

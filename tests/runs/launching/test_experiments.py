@@ -1,7 +1,5 @@
 """Experiments: planned, launched once, paused, resumed, cancelled."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections import Counter

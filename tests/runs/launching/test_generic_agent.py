@@ -1,7 +1,5 @@
 """The generic agent through the command that people use, with its model from MODELS_FILE."""
 
-from __future__ import annotations
-
 import json
 import re
 from io import StringIO

@@ -1,7 +1,5 @@
 """Hints from runs, and the experiment that compares them, in a world without a browser."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Launching, cancelling and retrying runs."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numbers in forms: what is taken, and what is said of the rest."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Stored policies: versions, the database's guard, and what runs under them may take."""
 
-from __future__ import annotations
-
 import hashlib
 from decimal import Decimal
 from typing import Any

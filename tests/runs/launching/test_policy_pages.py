@@ -1,7 +1,5 @@
 """Pages of retry policies: who may, what they say, how one is written."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run that was got out of a loop is stored, drawn, exported and read back as it happened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What came of reruns, beside the runs that they repeat."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of reruns: who may, what they show, when they stop asking."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """`manage.py run_agent`: in a real browser, by the way that reruns go."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

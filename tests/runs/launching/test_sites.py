@@ -1,7 +1,5 @@
 """Sites that are not ready: who asks them, and what a run does meanwhile."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import timedelta

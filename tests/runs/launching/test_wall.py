@@ -1,7 +1,5 @@
 """The wall: what runs now, with its last screenshot, and what has just ended."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A database that is still starting: it is waited for, in words."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

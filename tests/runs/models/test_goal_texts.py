@@ -1,7 +1,5 @@
 """Words looked for in the different goals find the same as words looked for in every run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A connection to PostgreSQL that the server has ended is not used again."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import connection, connections
 

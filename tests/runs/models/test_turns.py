@@ -1,7 +1,5 @@
 """Turns: fair between people, nobody starves, and the cost does not grow with the queue."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

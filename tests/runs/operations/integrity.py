@@ -1,7 +1,5 @@
 """What a check of integrity finds, for tests that plant something or kill somebody."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any

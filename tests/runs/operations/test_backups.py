@@ -1,7 +1,5 @@
 """What is backed up comes back: every row, every file, also what was written meanwhile."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import shutil

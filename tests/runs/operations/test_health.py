@@ -1,7 +1,5 @@
 """/healthz: open to all, and honest about what is not well."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

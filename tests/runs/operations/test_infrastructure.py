@@ -1,7 +1,5 @@
 """Rates of infrastructure errors: what is counted, and what the page shows to whom."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """A site out of order, a browser that is killed, a provider that says 429: whole runs of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Whatever does not hold is found, with its row; what holds is not."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from uuid import uuid4

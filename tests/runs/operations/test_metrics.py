@@ -1,7 +1,5 @@
 """/metrics: for those who may watch, of few labels, and without a word on what was judged."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path

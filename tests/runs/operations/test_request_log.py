@@ -1,7 +1,5 @@
 """Lines of a request, of the tasks that it starts, and of what breaks in them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import queue

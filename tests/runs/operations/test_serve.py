@@ -1,7 +1,5 @@
 """`manage.py serve`: starts everything, keeps it up, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

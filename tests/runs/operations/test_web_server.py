@@ -1,7 +1,5 @@
 """The web server as the image starts it: told to stop, it answers what it has begun."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """What becomes of runs whose worker died, and of runs that broke."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What is ours of the broker: a connection that broke is closed, so that a new one can be made."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

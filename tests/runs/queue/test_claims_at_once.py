@@ -1,7 +1,5 @@
 """Many workers claim at the same moment, on the real database with real threads."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The queue's verbs: of two callers one wins, and a stale worker changes nothing."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

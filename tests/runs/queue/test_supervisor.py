@@ -1,7 +1,5 @@
 """Several processes as one."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

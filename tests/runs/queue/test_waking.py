@@ -1,7 +1,5 @@
 """Messages: as many as idle browsers can take, and no harm done where they cannot be sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any

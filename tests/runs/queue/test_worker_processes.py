@@ -1,7 +1,5 @@
 """A worker's process that stands still ends itself; one that works is left alone."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Real workers, killed, frozen, and told things twice: every run ends once, none is lost."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Services that answer every request with the same trouble, counted."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

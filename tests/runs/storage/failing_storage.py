@@ -1,7 +1,5 @@
 """A blob store whose disk is full from the k-th write on."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 from collections.abc import Iterable

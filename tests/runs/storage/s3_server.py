@@ -3,8 +3,6 @@
 Its modules take a second to load, and are loaded when the first test asks for it.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 from collections.abc import Iterator

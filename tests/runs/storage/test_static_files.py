@@ -1,7 +1,5 @@
 """Styles and scripts are collected when one has changed, and not at every start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from runs.storage.static_files import collect_static_files

@@ -1,7 +1,5 @@
 """Counts beside the choices of filters, and all runs that match: as the list has them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from html import unescape

@@ -1,7 +1,5 @@
 """The runs table is read by its indexes, on both databases, and its pages cover every run once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Two runs side by side: pairs of steps, facts, choices, and what is hidden from whom."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 from uuid import UUID

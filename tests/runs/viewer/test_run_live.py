@@ -1,7 +1,5 @@
 """The page of a run that goes on: what is new comes to it, and nothing that is hidden."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """What a run's page says of tokens and money: sums, and unknown prices by name."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

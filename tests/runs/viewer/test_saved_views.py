@@ -1,7 +1,5 @@
 """Saved views of the runs table, and the preview beside it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

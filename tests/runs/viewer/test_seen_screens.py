@@ -1,7 +1,5 @@
 """What an agent was told of a screen, on the timeline."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 from django.urls import reverse

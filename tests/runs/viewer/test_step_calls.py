@@ -1,7 +1,5 @@
 """Prompts and replies of a step: laid out as text, only the run's own files, hidden from judges."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How recovery reads on a timeline: every way in which it can go, and what a blind viewer gets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A step of an agent that is told screens as text, with all that is kept of such a step."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

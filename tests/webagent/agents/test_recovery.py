@@ -1,7 +1,5 @@
 """A stuck agent is got out: in an environment that really changes, without a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any

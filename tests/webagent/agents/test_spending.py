@@ -1,7 +1,5 @@
 """Limits on what model calls may take, in the loop of a run."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

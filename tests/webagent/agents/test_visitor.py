@@ -1,7 +1,5 @@
 """The visitor does as it is told where the page has it, and as the goal's words say elsewhere."""
 
-from __future__ import annotations
-
 from tests.webagent.pages import observation
 from webagent.agents.agent import Advisable
 from webagent.agents.errands.visitor import Visitor

@@ -1,7 +1,5 @@
 """Answers that break off, as those of a server that restarts do: the client asks again."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The recorder for browser-use, called as its hooks are, with what it really wrote."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """The client: patience, the spool, what it makes of an environment's observations."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """BrowserGym's benchmarks of sites: what is missing is named, and what is there is wired up."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages and browsers that would keep an agent waiting for ever."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A site that is out of order, in a real browser: what is waited for, and whose fault it is."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack

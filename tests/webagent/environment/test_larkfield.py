@@ -1,7 +1,5 @@
 """The sites of our own: every task can be served, and ends when the agent speaks."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Processes of dead owners are found by the mark that they inherited, and only those."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which tasks of MiniWoB++ are measured."""
 
-from __future__ import annotations
-
 import pytest
 
 from webagent.environment.miniwob import task_names

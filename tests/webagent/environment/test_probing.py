@@ -1,7 +1,5 @@
 """The probes ask real servers: what is ready, what is not and why."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

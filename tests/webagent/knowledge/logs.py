@@ -1,7 +1,5 @@
 """Logs of runs for tests, on a library's site."""
 
-from __future__ import annotations
-
 from webagent.knowledge.entries import LogStep, RunLog
 
 

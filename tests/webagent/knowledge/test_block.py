@@ -1,7 +1,5 @@
 """The block that agents read: whole entries, the relevant first, never over the budget."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

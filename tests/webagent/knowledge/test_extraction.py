@@ -1,7 +1,5 @@
 """Raw knowledge of one run: of the form, with steps that there are, and with what went wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.webagent.knowledge.logs import copies

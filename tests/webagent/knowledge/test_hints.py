@@ -1,7 +1,5 @@
 """Hints from a successful run: what each level must hold, and asking again."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

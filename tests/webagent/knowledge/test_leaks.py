@@ -1,7 +1,5 @@
 """Whatever belongs to a run is found in a summary, and what belongs to the site is not."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

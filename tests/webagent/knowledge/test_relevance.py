@@ -1,7 +1,5 @@
 """BM25 over texts: the formula, words of several scripts, and what has no words."""
 
-from __future__ import annotations
-
 from math import log
 
 import pytest

@@ -1,7 +1,5 @@
 """The log of a run: what was done and what it led to, and nothing of how it was judged."""
 
-from __future__ import annotations
-
 from webagent.knowledge.entries import log_of
 from webagent.trajectory.records import (
     ActionRecord,

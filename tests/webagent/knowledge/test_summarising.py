@@ -1,7 +1,5 @@
 """Summaries: duplicates merged, nothing of the sources told, and what leaks left out."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The example of the tie rule in docs/hints.md is what the code does."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A language model that says what a test tells it to, and remembers what it was asked."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from decimal import Decimal

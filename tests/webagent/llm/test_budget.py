@@ -1,7 +1,5 @@
 """What requests cost and how long they are."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal

@@ -3,8 +3,6 @@
 What is expected was read off the runs' actions by hand; each test names them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

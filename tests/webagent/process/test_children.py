@@ -1,7 +1,5 @@
 """What a killed process leaves in the folder of temporary files is swept up, and nothing else."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """Log lines carry what they belong to, and no secret."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

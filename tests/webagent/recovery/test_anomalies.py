@@ -1,7 +1,5 @@
 """The detectors fire on exact repetition, in time, and on nothing else."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

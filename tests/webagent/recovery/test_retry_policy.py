@@ -1,7 +1,5 @@
 """The document of a retry policy: what it takes, its hash, its sentences, its decisions."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

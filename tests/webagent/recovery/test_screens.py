@@ -1,7 +1,5 @@
 """A screen is known again though its text cursor blinks, and another is told from it."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

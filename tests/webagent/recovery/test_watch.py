@@ -1,7 +1,5 @@
 """The live detectors: in time on what repeats exactly, silent on everything else."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

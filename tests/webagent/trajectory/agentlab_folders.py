@@ -1,7 +1,5 @@
 """Folders of AgentLab's runs, to be changed and damaged."""
 
-from __future__ import annotations
-
 import gzip
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Compare a run that was read with what the real classes said was in its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """A run to change, and what tells that a hostile file was executed."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

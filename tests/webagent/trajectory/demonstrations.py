@@ -1,7 +1,5 @@
 """Demonstrations as WonderBread's recorder writes them, made up from its documented layout."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

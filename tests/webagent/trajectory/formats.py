@@ -1,7 +1,5 @@
 """Reading samples of other tools' formats in tests."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

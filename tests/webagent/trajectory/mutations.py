@@ -1,7 +1,5 @@
 """Samples of every format, and what can be taken from or broken in them, one thing at a time."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

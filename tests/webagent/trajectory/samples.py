@@ -1,7 +1,5 @@
 """Runs made up for tests of the format itself."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zlib

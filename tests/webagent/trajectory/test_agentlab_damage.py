@@ -1,7 +1,5 @@
 """Run folders that are damaged, hostile or odd: what is whole is read, the rest is said."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import io

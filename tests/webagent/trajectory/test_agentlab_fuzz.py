@@ -1,7 +1,5 @@
 """Step files, settings and summaries of any shape: read, or refused in words we chose."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

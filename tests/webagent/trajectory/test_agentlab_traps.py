@@ -1,7 +1,5 @@
 """Where AgentLab's folders mislead: what they say late, by halves, twice or not at all."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Real run folders are read as the real classes read them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """AgentRewardBench: trajectories as their truth says, annotations as labels, judges' answers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -1,7 +1,5 @@
 """ATIF in and out."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile

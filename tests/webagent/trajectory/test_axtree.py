@@ -1,7 +1,5 @@
 """Accessibility trees: read back from text, and compared between two looks at a page."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Histories of browser-use: four generations, each as its truth says."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Where browser-use's histories mislead: paths of elsewhere, parallel lists, what is no error."""
 
-from __future__ import annotations
-
 import base64
 import json
 import shutil

@@ -4,8 +4,6 @@ Each thing that a sample names (pictures, steps, numbers) is taken from it or br
 What the run held before and holds no more must then be a gap, a problem or a rejection.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Message logs of computer use: both vendors, old and new spellings, cut and broken ones."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -1,7 +1,5 @@
 """No run of an archive or of lines that were cut short claims to be complete."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

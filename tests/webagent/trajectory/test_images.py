@@ -1,7 +1,5 @@
 """A picture counts only where it is whole: by its check sums, or by decoding all of its pixels."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Inspect AI's logs: archives with Zstandard members, pooled and chunked samples, documents."""
 
-from __future__ import annotations
-
 import base64
 import io
 import json

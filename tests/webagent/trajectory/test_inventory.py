@@ -1,7 +1,5 @@
 """What is named and not held is a gap, however it came to that."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What is kept of a run's source reads again as the same run, in every format."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.webagent.trajectory.formats import DATA

@@ -1,7 +1,5 @@
 """A line of JSON is storable, whether it was looked at closely or seen to need no look."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

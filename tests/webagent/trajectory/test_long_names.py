@@ -1,7 +1,5 @@
 """Names of the longest kind that occur: their runs are read, and two names stay two."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The native format goes round without loss, and what is broken is said, not guessed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The published schema is the code's, and what is written obeys it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Online-Mind2Web: both versions as their truth says, every difference in number told."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Where submissions to Online-Mind2Web mislead: numbers in names, answers said twice, free keys."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Hostile archives and folders: nothing leaves the tree, nothing grows without bound."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

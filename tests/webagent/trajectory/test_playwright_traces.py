@@ -1,7 +1,5 @@
 """Playwright's traces, of three generations and made-up ones."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """What is recognised in an upload, and what no database or page can take."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

@@ -1,7 +1,5 @@
 """"""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from dataclasses import replace

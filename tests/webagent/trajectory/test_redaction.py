@@ -1,7 +1,5 @@
 """Secrets go, and are counted; what is no secret stays as it was."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

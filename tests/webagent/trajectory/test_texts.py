@@ -1,7 +1,5 @@
 """Text from outside: its encoding, and what stands in quotation marks in it."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import shutil

@@ -1,7 +1,5 @@
 """WebArena's own results: render files that are not escaped, logs, traces beside."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """WebArena-Verified's task folders: answers, traces, verdicts and their checksums."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """WebVoyager's task folders."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """WonderBread's demonstrations, made up from the layout that its recorder documents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

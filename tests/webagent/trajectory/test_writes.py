@@ -1,7 +1,5 @@
 """Which actions look like writes: a table."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.webagent.pages import observation

@@ -1,7 +1,5 @@
 """The detector that ships, on screenshots of tasks that it was not trained on."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Text joins the element it is in."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Reading text: one engine with its own models, one that somebody else installs."""
 
-from __future__ import annotations
-
 import socket
 from functools import cache
 from pathlib import Path

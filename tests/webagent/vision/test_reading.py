@@ -1,7 +1,5 @@
 """A screenshot becomes text: cut, read, joined, captioned; and is drawn on."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

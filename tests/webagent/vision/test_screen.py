@@ -1,7 +1,5 @@
 """Boxes, and the lines an agent reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from webagent.vision.screen import KINDS, TEXT, Box, ScreenItem, ScreenText

@@ -1,7 +1,5 @@
 """What an errand is made of: the way to a page, what to read there, and how to put it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

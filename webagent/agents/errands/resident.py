@@ -5,8 +5,6 @@ differs between styles. That is what makes it useful: a right answer in a senten
 a strict matcher misses, a careless one what it lets through.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Errands on the sites of Larkfield: its library, shop, forum and map."""
 
-from __future__ import annotations
-
 import re
 
 from webagent.agents.errands.errand import Errand, Lines, Move, after, done, press, says

@@ -4,8 +4,6 @@ What is here is what the browser's side executes; a test holds both together. A 
 the project's own parser and checked against the parameters: nothing of it is ever run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum

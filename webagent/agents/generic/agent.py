@@ -1,7 +1,5 @@
 """An agent that asks a language model for each action, and is patient with unusable replies."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """One step's questions to a model, each kept with its whole prompt, its reply and what it cost."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """Which lines of a page matter most: what was acted on, what the goal names, what is in view."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

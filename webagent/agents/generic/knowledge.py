@@ -1,7 +1,5 @@
 """Web knowledge in the generic agent's prompt: a set's content, and how much of it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Cut a page's tree to a number of tokens around what matters, saying what was left out."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 

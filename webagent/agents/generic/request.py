@@ -3,8 +3,6 @@
 The words are in files: one a version, known by its hash, never edited once used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib

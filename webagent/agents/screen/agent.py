@@ -1,7 +1,5 @@
 """An agent that reads the screenshot and nothing else, and acts by mouse and keyboard."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

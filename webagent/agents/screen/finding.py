@@ -1,7 +1,5 @@
 """Finding what a goal names among the things on a screen."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 

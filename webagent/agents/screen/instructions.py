@@ -1,7 +1,5 @@
 """A goal in plain words as a list of instructions, each about one kind of doing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

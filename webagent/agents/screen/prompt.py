@@ -1,7 +1,5 @@
 """A screen as one request that fits the model: parts with budgets, cut in a fixed order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Commands on a screen, and what a model said: its thoughts and commands, or what is wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """From instructions and a screen to commands."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What readers of every format do alike when they put a run together."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

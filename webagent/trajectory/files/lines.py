@@ -1,7 +1,5 @@
 """JSON Lines: read within bounds, and found again by the run they belong to."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Open what was given: a folder, a zip, what is left of one that was cut short, or one file."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

@@ -1,7 +1,5 @@
 """Files of runs that come back: those of an export, and kept source files as a tree."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Read pickles in a process of their own that can neither harm nor hang this one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

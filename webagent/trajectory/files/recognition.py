@@ -1,7 +1,5 @@
 """What an upload seems to be, judged by content: the words in which readers say so."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """The files of one run on their way into blobs, and what had to be left out of them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -4,8 +4,6 @@ A stub is a run that names task, agent and source, and has no steps. It becomes 
 trajectory comes that has all the names of the stub.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Any

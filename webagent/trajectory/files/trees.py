@@ -1,7 +1,5 @@
 """Files under names: a folder, seen the same way as an archive, and never followed outside."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

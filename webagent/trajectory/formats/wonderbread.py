@@ -1,7 +1,5 @@
 """Read WonderBread's human demonstrations of WebArena tasks: one run of a person per folder."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

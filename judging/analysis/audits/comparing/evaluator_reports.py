@@ -1,7 +1,5 @@
 """Reports on evaluators compared with each other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 All comparisons are made from how many runs there are of each combination of verdicts.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Their runs pair by task and trial. Each study has its own reference verdicts, an
 of its own: before and after a change of the agent, the task data or the evaluator.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Reports on two studies side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two evaluators compared, with the runs behind every number; two studies side by side."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Everything is over the runs with two labels or more: each annotator may have seen some of them.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

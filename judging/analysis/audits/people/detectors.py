@@ -1,7 +1,5 @@
 """Detectors of loops and false completions held against what people say of the same runs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Evaluators against each annotator, beside the annotators against each other: the ceiling."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reports on annotators: against each other, and evaluators and detectors against them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

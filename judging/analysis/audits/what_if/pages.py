@@ -1,7 +1,5 @@
 """What the part about switches shows: the switches, and what would be beside what is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What if an evaluator were switched otherwise? Recomputed over a study's runs, nothing stored."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What if an evaluator were switched otherwise: preview, and keep it as a new version."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py experiment_report`: the figures of an experiment as tables."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`manage.py miniwob_suite`: an agent on MiniWoB++ over many seeds, and the tables of it."""
 
-from __future__ import annotations
-
 import math
 import os
 from argparse import ArgumentParser

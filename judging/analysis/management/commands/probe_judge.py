@@ -1,7 +1,5 @@
 """`manage.py probe_judge`: how easily a judge is talked into passing what failed."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from itertools import islice

@@ -1,7 +1,5 @@
 """`manage.py regression_gate`: fail a build whose agent has become worse than the baseline."""
 
-from __future__ import annotations
-
 import math
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping

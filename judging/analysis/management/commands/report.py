@@ -1,7 +1,5 @@
 """`manage.py report`: the audit of a study as tables."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """`manage.py run_controls`: agents that solve nothing, on a task set or an experiment's tasks."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """`manage.py write_hints`: hints from runs that succeeded, by a named source of verdicts."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """Record the demo's runs afresh: real agents in a real browser, then three small files."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 import uuid

@@ -1,7 +1,5 @@
 """`manage.py evaluate`: have evaluators judge the runs of a study, here and now."""
 
-from __future__ import annotations
-
 import time
 from argparse import ArgumentParser
 from functools import partial

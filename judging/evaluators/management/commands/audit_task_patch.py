@@ -1,7 +1,5 @@
 """`manage.py audit_task_patch FILE`: hold a task patch against the matchers."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py propose_task_patch SET VERSION`: a patch that states what instructions leave open."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path

@@ -9,8 +9,6 @@ line: {"id", "score", "needs_llm", "score_if_judge_all_pass", "score_if_judge_al
 (`needs_llm`), or where there is an error; `judge_calls` is empty where no reply is needed.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """Whether an answer says one reference, and asserts it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

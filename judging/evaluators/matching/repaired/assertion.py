@@ -1,7 +1,5 @@
 """Whether an answer asserts what it mentions, and whether it says yes or no."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """Checks of final URLs and of the contents of pages."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass

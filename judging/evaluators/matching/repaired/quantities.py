@@ -1,7 +1,5 @@
 """Quantities with a dimension: lengths, weights, durations, days, coordinates, phone numbers."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every difference from the published evaluator, by name. All off gives its verdicts exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

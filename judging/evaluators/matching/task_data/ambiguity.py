@@ -5,8 +5,6 @@ reference, as right as it, that the published matcher rejects or leaves to a jud
 instruction says already is left alone, and no proposal says anything of the answer itself.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ The task before and after is judged by both matchers on outcomes made of its spe
 changes the specification, the outcome that is right afterwards shows what the change is for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ Right is what the specification itself names; wrong is that with one part change
 They show what the specification asks for, not what the site holds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Each spelling comes with words for how it differs. Nothing here rounds or leaves
 spelling knows what the reference says.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

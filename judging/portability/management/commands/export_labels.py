@@ -1,7 +1,5 @@
 """`manage.py export_labels STUDY OUT`: a study's labels and verdicts as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py export_report STUDY -o report.zip`: a study as pages that open from disk."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py export_study STUDY OUT`: a whole study, or its runs alone, to a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

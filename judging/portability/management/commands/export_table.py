@@ -1,7 +1,5 @@
 """`manage.py export_table NAME OUT`: judgements of a study or an experiment as data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

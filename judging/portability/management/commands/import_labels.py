@@ -1,7 +1,5 @@
 """`manage.py import_labels FILE --study NAME`: labels and verdicts of a study made elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py import_study FILE`: a whole study from the bundle that `export_study` wrote."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

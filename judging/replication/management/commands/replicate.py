@@ -1,7 +1,5 @@
 """`manage.py replicate FILE`: a published study from one file, its tables beside our own."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

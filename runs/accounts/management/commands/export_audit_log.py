@@ -1,7 +1,5 @@
 """`manage.py export_audit_log FILE`: the audit log as CSV or JSONL."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from typing import Any

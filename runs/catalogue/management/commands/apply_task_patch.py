@@ -1,7 +1,5 @@
 """`manage.py apply_task_patch FILE`: make the next version of a task set, or take it back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

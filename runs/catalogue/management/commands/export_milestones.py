@@ -1,7 +1,5 @@
 """`manage.py export_milestones --set NAME --version VERSION`: milestones of a task set as JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

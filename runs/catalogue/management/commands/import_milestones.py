@@ -1,7 +1,5 @@
 """`manage.py import_milestones FILE`: give tasks the milestones that a file names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`manage.py import_tasks FILE --set NAME --version VERSION`: bring a benchmark's tasks in."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

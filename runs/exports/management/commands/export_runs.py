@@ -1,7 +1,5 @@
 """`manage.py export_runs OUT`: write runs in the native format or as ATIF."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`manage.py show_run ID`: one run with its steps."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from json import dumps

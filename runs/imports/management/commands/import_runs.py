@@ -1,7 +1,5 @@
 """`manage.py import_runs PATH...`: bring runs in."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping

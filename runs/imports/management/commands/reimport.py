@@ -1,7 +1,5 @@
 """`manage.py reimport`: read kept originals and uploads again with the importers of today."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Extract web knowledge from the logs of runs, and summarise it."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from decimal import Decimal

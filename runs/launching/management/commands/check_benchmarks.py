@@ -1,7 +1,5 @@
 """`manage.py check_benchmarks`: what BrowserGym's benchmarks of sites have and lack here."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """`manage.py check_sites`: are the sites ready that runs are to use?"""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

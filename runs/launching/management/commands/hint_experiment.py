@@ -1,7 +1,5 @@
 """Launch the experiment that compares hints: a baseline, and every level at every relatedness."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from argparse import ArgumentParser

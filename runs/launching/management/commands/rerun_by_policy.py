@@ -1,7 +1,5 @@
 """Ask a policy which runs it would run again, and run them."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from argparse import ArgumentParser

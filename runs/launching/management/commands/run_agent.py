@@ -1,7 +1,5 @@
 """Have an agent try a task here and now, in the foreground."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

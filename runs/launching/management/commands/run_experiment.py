@@ -1,7 +1,5 @@
 """Plan an experiment, tell what it takes, and launch it."""
 
-from __future__ import annotations
-
 import json
 import time
 from argparse import ArgumentParser

@@ -1,7 +1,5 @@
 """`manage.py apply_retention`: do what the rules of the experiments say, now."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser

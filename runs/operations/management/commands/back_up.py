@@ -1,7 +1,5 @@
 """`manage.py back_up FOLDER`: all rows and files into a folder, while everybody works on."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

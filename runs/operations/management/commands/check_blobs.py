@@ -1,7 +1,5 @@
 """`manage.py check_blobs`: is everything in the store as it should be?"""
 
-from __future__ import annotations
-
 import sys
 from datetime import timedelta
 from typing import Any

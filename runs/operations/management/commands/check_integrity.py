@@ -1,7 +1,5 @@
 """`manage.py check_integrity`: does everything hold that always holds?"""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

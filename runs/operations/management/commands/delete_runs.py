@@ -1,7 +1,5 @@
 """`manage.py delete_runs`: runs go for good, with the files that no other run has."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID

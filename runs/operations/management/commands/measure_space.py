@@ -1,7 +1,5 @@
 """`manage.py measure_space`: how full the store is, for the page on it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser

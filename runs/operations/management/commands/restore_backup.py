@@ -1,7 +1,5 @@
 """`manage.py restore_backup FOLDER`: everything as a backup holds it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The whole site by one command: web server, workers and sweep, started and stopped together."""
 
-from __future__ import annotations
-
 import errno
 import http.client
 import shlex

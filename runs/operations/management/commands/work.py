@@ -1,7 +1,5 @@
 """The workers of some queues, kept running by one supervisor."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

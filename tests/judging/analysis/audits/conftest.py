@@ -1,7 +1,5 @@
 """Studies whose figures are known."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.models import EvaluatorVersion

@@ -1,7 +1,5 @@
 """Pages of audits as somebody sees them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test import Client

@@ -1,7 +1,5 @@
 """Who may read an audit."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

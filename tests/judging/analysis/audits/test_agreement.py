@@ -1,7 +1,5 @@
 """Annotators against each other, against figures made by hand."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Evaluators beside people, against figures made by hand."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

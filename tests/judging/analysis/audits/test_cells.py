@@ -1,7 +1,5 @@
 """The runs behind the numbers, and the way through them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

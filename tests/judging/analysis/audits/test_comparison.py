@@ -1,7 +1,5 @@
 """Two evaluators compared, against counts made by hand."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

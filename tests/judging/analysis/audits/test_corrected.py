@@ -1,7 +1,5 @@
 """Pass rates of runs that nobody has judged, corrected for the evaluator's errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.analysis.audits.matrices import Audit

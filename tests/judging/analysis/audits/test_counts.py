@@ -1,7 +1,5 @@
 """What an audit counts, against counts made by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.analysis.audits.figures import BY_KEY, Measured, measured

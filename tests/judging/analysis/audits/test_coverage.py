@@ -1,7 +1,5 @@
 """Runs without a verdict: they set an evaluator apart, or count against it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

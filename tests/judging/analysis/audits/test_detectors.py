@@ -1,7 +1,5 @@
 """Detectors of loops and false completions beside people's labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The stages of a judge in the pane beside a run: everything told, nothing trusted."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

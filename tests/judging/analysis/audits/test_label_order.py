@@ -4,8 +4,6 @@ The figures were computed with scikit-learn 1.9.1 (`cohen_kappa_score`) and krip
 (nominal) from the file itself: of each run the first row against the second.
 """
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the audit page shows."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The source paper's table, from runs to figures."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.analysis.audits.matrices import Audit

@@ -1,7 +1,5 @@
 """Where the errors of evaluators belong, and which other evaluator corrects most of them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """`manage.py report`: the audit as a document and as files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Splits of a benchmark, as its task file names them, in audits."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The triangle against what was put into it, filtered, sorted and walked."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Two studies side by side: 75 tasks before and after, counted by hand."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

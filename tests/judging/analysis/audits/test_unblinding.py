@@ -1,7 +1,5 @@
 """Whoever reads what evaluators say of single runs is remembered, however they read it."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.models import Unblinding

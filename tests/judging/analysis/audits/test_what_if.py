@@ -1,7 +1,5 @@
 """What if an evaluator were switched otherwise: recomputed, compared, kept."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tagging causes on pages: who may, with and without htmx, one run and many."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Causes of errors: tagged, inherited, undone, summed."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.analysis.audits.matrices import Audit

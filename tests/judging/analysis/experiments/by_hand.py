@@ -3,8 +3,6 @@
 Written without a line of the program's own arithmetic, from the definitions in the documents.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Experiments whose figures are known, made quickly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import uuid4

@@ -2,8 +2,6 @@
 exported file.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence

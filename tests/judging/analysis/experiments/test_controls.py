@@ -1,7 +1,5 @@
 """What evaluators let through for agents that solve nothing."""
 
-from __future__ import annotations
-
 import io
 from uuid import uuid4
 

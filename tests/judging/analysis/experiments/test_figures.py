@@ -1,7 +1,5 @@
 """Figures of configurations: counted by hand, and as papers print them."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from decimal import Decimal
 from math import comb, sqrt

@@ -1,7 +1,5 @@
 """The shares of failure modes on a list of failures, recomputed from its rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 

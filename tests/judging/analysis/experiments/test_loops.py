@@ -1,7 +1,5 @@
 """Runs with a loop, by actions alone and by actions and pages."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.analysis.experiments.course_reports import loops

@@ -1,7 +1,5 @@
 """The pages of an experiment: what they say, whom they let in, what they cost."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from itertools import cycle

@@ -1,7 +1,5 @@
 """`manage.py experiment_report`: the figures of an experiment without a browser."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

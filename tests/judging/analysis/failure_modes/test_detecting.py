@@ -1,7 +1,5 @@
 """Failure modes told without judging: every definition, its edges, and what holds of any run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """What is told of stored runs: by the detectors when a run ends, and by a judge when asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Failure modes on pages: beside a run, in lists, on an experiment and on a study's audit."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Shares of failure modes: counted by hand, and the same in the database's lists."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

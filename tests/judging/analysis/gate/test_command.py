@@ -1,7 +1,5 @@
 """`regression_gate` over stored experiments: its figures, formats and exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The gate's rule and its statistics: by hand, and over simulated agents."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

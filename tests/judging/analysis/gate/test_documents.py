@@ -1,7 +1,5 @@
 """The documented workflow is one that would run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An experiment of hints with known results, made without running anything."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a cell counts, by hand: gains and losses apart, and tasks with a missing trial left out."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import pytest

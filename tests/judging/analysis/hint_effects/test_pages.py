@@ -1,7 +1,5 @@
 """The pages of an experiment of hints: what they count, link and leave out, and for whom."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Milestones that a model proposes: asked in the background, and none before a person adds it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A small MiniWoB++ experiment whose figures can be counted by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from judging.analysis.experiments.facts import Facts

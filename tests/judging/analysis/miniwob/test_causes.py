@@ -1,7 +1,5 @@
 """Why failures failed: drawn by a seed, tagged, taken back, counted, hidden from the blind."""
 
-from __future__ import annotations
-
 import pytest
 from django.urls import reverse
 

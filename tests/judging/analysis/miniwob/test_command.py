@@ -1,7 +1,5 @@
 """`manage.py miniwob_suite`: launched once, interrupted, gone on with, and told in tables."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

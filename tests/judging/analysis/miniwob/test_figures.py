@@ -1,7 +1,5 @@
 """MiniWoB++ figures, counted by hand."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """Vision is proposed where the page shows that something needed was not seen, and only there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

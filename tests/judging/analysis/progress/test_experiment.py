@@ -1,7 +1,5 @@
 """Progress of experiments: every figure of the page again by hand, from the exported rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

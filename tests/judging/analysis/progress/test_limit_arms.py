@@ -1,7 +1,5 @@
 """Step limits as arms: what was reached under each, counted by hand and from the exported rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """A judge's progress beside people's: the page's figures again by hand, from the exported rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The whole way with real recorded runs: milestones, a model over HTTP, people, and the figures."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """An experiment whose progress is known: two configurations, two task sets, some runs silent."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

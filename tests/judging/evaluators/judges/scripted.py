@@ -1,7 +1,5 @@
 """Replies and settings of judges, for tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

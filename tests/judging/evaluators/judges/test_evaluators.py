@@ -1,7 +1,5 @@
 """Judges over stored runs: what they ask, what they find, and that their identity says all."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

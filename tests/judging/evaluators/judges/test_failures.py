@@ -1,7 +1,5 @@
 """The failure judge: modes with steps that exist, errors that stay errors, texts that are data."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The milestone judge: steps that exist, progress computed from its words, texts that are data."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

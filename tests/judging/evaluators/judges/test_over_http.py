@@ -1,7 +1,5 @@
 """The judges with the providers' own SDKs, over HTTP, against a server that fails as it is told."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

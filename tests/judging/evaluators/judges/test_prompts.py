@@ -1,7 +1,5 @@
 """Prompts and the forms of replies never change once they have been used."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

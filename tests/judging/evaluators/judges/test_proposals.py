@@ -1,7 +1,5 @@
 """Milestones as a model proposes them: bounded, distinct, and never from a text that orders it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The single-stage judge: the published way to read replies, and the repaired one."""
 
-from __future__ import annotations
-
 import pytest
 
 from judging.evaluators.judges.asking import InvalidReplyError

@@ -1,7 +1,5 @@
 """The trajectory judge: criteria, evidence that exists, and what it is shown."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

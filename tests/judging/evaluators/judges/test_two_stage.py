@@ -1,7 +1,5 @@
 """The two-stage judge: worked examples, and that an error is never a verdict."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Texts from outside: no text closes its fence, hides a character, or changes between two times."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -4,8 +4,6 @@ References, answers, addresses and pages are combined freely. What the score cou
 here for every possible reply of the judges, as the published evaluator multiplies.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from itertools import product

@@ -1,7 +1,5 @@
 """Two verdicts into one: what a judge may decide, and what stays as the matcher found it."""
 
-from __future__ import annotations
-
 from math import prod
 
 import pytest

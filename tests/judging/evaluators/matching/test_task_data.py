@@ -1,7 +1,5 @@
 """What instructions leave open is found by the matcher, and patches are held against it."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from typing import Any

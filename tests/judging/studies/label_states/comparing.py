@@ -1,7 +1,5 @@
 """Reading every page as one person, in the site and in its twin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -4,8 +4,6 @@ Whether somebody can still give or revise a label is found by trying, not by the
 whatever they manage to do, they must not have been told before what others say of that run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial

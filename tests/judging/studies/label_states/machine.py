@@ -5,8 +5,6 @@ every one of them, whoever can still give or revise a label reads every page of 
 twin, in which all that must be hidden from them says the opposite: the answers are the same.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import random

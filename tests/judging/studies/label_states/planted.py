@@ -1,7 +1,5 @@
 """A hole that was there once: the label that completes a run could be undone."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """A small site in which people judge the same runs in two studies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

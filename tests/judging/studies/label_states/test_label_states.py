@@ -1,7 +1,5 @@
 """In no state that people can bring about does a page tell what they must judge for themselves."""
 
-from __future__ import annotations
-
 import os
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """Settings, model entries and models without a network, for the generic agent's tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from webagent.agents.generic.agent import GenericAgent

@@ -1,7 +1,5 @@
 """The actions a model may choose from are those that the browser's side executes."""
 
-from __future__ import annotations
-
 import inspect
 import types
 import typing

@@ -1,7 +1,5 @@
 """What the agent makes of replies, good and bad, and of providers that fail."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

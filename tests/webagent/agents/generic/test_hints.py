@@ -1,7 +1,5 @@
 """Hints that are given to an agent: the same at every step, and not part of what it is."""
 
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 

@@ -1,7 +1,5 @@
 """The history shrinks from its oldest end: first thoughts go, then actions, never the count."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

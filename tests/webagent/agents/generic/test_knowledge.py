@@ -1,7 +1,5 @@
 """Web knowledge in the prompt: the set's content, within its budget, the same at every step."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import settings as run_with

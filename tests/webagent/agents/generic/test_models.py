@@ -1,7 +1,5 @@
 """Which models agents find, and what is said when one is missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

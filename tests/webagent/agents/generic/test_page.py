@@ -1,7 +1,5 @@
 """Trees are cut around what matters, to the token, and always the same way."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

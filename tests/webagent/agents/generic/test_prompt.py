@@ -1,7 +1,5 @@
 """Prompts: never over budget, the same for the same, goal and actions whole, pages fenced in."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 

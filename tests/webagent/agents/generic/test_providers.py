@@ -1,7 +1,5 @@
 """The agent over the real SDKs, against a server of our own, without a browser and in one."""
 
-from __future__ import annotations
-
 import json
 import re
 from decimal import Decimal

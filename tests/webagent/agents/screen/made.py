@@ -1,7 +1,5 @@
 """Screens, settings and replies by hand, for the tests of the screenshot-only agents."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Whole runs of the screenshot-only agents, over the real protocol and in a real browser."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """How a run ended and what came of it: exceptions are never failures, kills never successes."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which folders are runs, which files belong to each, and what each run was asked to do."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter, defaultdict

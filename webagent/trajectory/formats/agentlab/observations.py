@@ -1,7 +1,5 @@
 """What the agent saw: BrowserGym's observation as a neutral one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

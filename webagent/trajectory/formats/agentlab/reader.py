@@ -1,7 +1,5 @@
 """Read AgentLab's and BrowserGym's result directories, run by run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """One `step_N.pkl.gz`, read as plain data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Steps: each with what it saw, did, and *itself* caused (the files tell that one later)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

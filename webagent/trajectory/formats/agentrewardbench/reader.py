@@ -1,7 +1,5 @@
 """Read AgentRewardBench's trajectories with what people and judges said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

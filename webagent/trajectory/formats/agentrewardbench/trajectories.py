@@ -1,7 +1,5 @@
 """Trajectories: their files, annotations by run, and their steps, which are AgentLab's in JSON."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

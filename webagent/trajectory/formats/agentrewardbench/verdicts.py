@@ -3,8 +3,6 @@
 The benchmark has a rule of its own for which label counts; each judge answers in its own grammar.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

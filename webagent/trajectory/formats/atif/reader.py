@@ -1,7 +1,5 @@
 """Read ATIF documents; those that we wrote ourselves come back as they were."""
 
-from __future__ import annotations
-
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """ATIF's turns as steps: an agent's turn is one, its results are what came after it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -6,8 +6,6 @@ run's own record stand under `extra.crosscheck`, so that reading the document ag
 run, to the last bit of its content hash.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

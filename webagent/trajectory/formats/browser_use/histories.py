@@ -1,7 +1,5 @@
 """The histories in a tree: their files, what differs between generations, and how a run ended."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field

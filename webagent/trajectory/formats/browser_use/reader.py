@@ -1,7 +1,5 @@
 """Read the histories that browser-use saves, one run each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial

@@ -1,7 +1,5 @@
 """One item of a history as a step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read computer-use dumps, one run per file: which files are message logs, and what is in them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Turns as steps: pictures of results are what was seen after them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

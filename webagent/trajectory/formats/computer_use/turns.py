@@ -1,7 +1,5 @@
 """Both vendors' messages as turns: what was thought, which calls were made, what they showed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field

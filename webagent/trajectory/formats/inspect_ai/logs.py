@@ -6,8 +6,6 @@ its own prefix, with messages, events and attachments in files that are named by
 their first item.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

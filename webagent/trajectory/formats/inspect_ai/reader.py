@@ -1,7 +1,5 @@
 """Read Inspect AI logs: every sample of every epoch is a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 A step is an assistant's message with the results of its calls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

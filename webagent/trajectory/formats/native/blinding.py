@@ -1,7 +1,5 @@
 """What a blind export leaves out: everything that gives away a verdict, or who acted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Read the native format run by run; what is whole is read, the rest is said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypeVar

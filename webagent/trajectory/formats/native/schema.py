@@ -3,8 +3,6 @@
 `python -m webagent.trajectory.formats.native.schema > docs/schema/native-1.json` writes it anew.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

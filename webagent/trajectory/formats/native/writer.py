@@ -1,7 +1,5 @@
 """Write the native format: any number of runs, in bounded memory, the same bytes each time."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 import zipfile

@@ -1,7 +1,5 @@
 """Read submissions to Online-Mind2Web: one result file is one run, with what belongs to it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator

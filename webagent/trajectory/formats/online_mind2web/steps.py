@@ -1,7 +1,5 @@
 """Steps of both versions: paired by number and by name, with every difference told."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Human labels 0, 1 and 2, whose meaning is asked for and not guessed, and the judges' verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -9,8 +9,6 @@
 | 9, 10 | 1.63, 1.65 | frames and snapshots name their `file`; calls without a name |
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

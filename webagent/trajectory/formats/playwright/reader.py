@@ -1,7 +1,5 @@
 """Read Playwright traces, one run per trace: where they lie, and what is kept of them."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

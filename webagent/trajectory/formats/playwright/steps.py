@@ -1,7 +1,5 @@
 """Calls, pictures and addresses of a trace, put together as steps."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

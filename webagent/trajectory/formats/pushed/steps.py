@@ -3,8 +3,6 @@
 The same step sent twice gives the same record, so that a second sending is known by it.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Which folders hold WebArena results, what belongs to which task, and what logs say of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read WebArena's own result folders, one run per render file."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

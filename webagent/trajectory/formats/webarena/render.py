@@ -7,8 +7,6 @@ the writer also reads its file back up to the first `</body>`: a page that holds
 short, and the next one follows at once.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass

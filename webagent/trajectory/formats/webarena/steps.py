@@ -1,7 +1,5 @@
 """Steps of a render file as records."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Which folders are tasks' output, with the agent's answer and the evaluators' verdicts."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

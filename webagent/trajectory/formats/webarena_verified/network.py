@@ -1,7 +1,5 @@
 """A network trace as steps: loads of pages out of a HAR, or calls of a Playwright trace."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Read WebArena-Verified's output: one run per task folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
