@@ -160,8 +160,7 @@ analyses: list[URLPattern | URLResolver] = [
     view_at("studies/<int:study_id>/audit/compare.<slug:ending>", comparing.audit_compare_file),
     view_at("studies/<int:study_id>/audit/beside/", comparing.audit_beside),
     view_at(
-        "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>",
-        comparing.audit_beside_file,
+        "studies/<int:study_id>/audit/beside/<slug:name>.<slug:ending>", comparing.audit_beside_file
     ),
     view_at("studies/<int:study_id>/audit/pairs/", comparing.audit_pairs),
     view_at("studies/<int:study_id>/audit/detectors/", audit_people.audit_detectors),

@@ -109,9 +109,7 @@ urlpatterns = [
     view_at("tasks/<int:task_id>/milestones/import/", milestones.task_milestones_import),
     view_at("tasks/<int:task_id>/milestones.json", milestones.task_milestones_file),
     path(
-        "tasks/sets/<int:set_id>/milestones/",
-        milestones.set_milestones_page,
-        name="set_milestones",
+        "tasks/sets/<int:set_id>/milestones/", milestones.set_milestones_page, name="set_milestones"
     ),
     view_at("tasks/sets/<int:set_id>/milestones.json", milestones.set_milestones_file),
     # knowledge

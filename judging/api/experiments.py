@@ -115,10 +115,7 @@ def read_experiment_figures(
     summary="Read a table of an experiment",
 )
 def read_experiment_table(
-    request: ApiRequest,
-    experiment_id: RowId,
-    name: str,
-    source: Annotated[SourceChoice, Query()],
+    request: ApiRequest, experiment_id: RowId, name: str, source: Annotated[SourceChoice, Query()]
 ) -> Any:
     """One of the reports on the experiment, its progress or its hints, by the name of its file."""
     known_only(request, SourceChoice)

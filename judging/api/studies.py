@@ -148,10 +148,7 @@ def list_studies(request: ApiRequest, paging: Paged) -> Any:
     known_only(request, Paging)
     shown = Study.objects.listed_for(request.user)
     rows, following = page_of(shown, paging, "-id")
-    return StudyPage(
-        items=[filled(StudyOut, study) for study in rows],
-        next=following,
-    )
+    return StudyPage(items=[filled(StudyOut, study) for study in rows], next=following)
 
 
 @router.get("/studies/{study_id}", response=StudyOut, auth=READS_STUDIES, summary="Read a study")

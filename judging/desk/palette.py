@@ -58,9 +58,7 @@ PAGES = (
     Place(gettext_lazy("Evaluation batches"), "judging:batch_list", [AUDIT]),
     Place(gettext_lazy("Experiments"), "runs:experiment_list", ["runs.view_experiment"]),
     Place(
-        gettext_lazy("Replications"),
-        "judging:replication_list",
-        ["runs.view_experiment", AUDIT],
+        gettext_lazy("Replications"), "judging:replication_list", ["runs.view_experiment", AUDIT]
     ),
     Place(gettext_lazy("Reruns"), "runs:rerun_list", ["runs.rerun_run"]),
     Place(gettext_lazy("Live"), "runs:live_wall", ["runs.rerun_run"]),

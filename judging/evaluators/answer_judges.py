@@ -21,12 +21,7 @@ from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
 from judging.evaluators.judges.single_stage import SingleStageJudge
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
-from judging.evaluators.matching.outcome import (
-    JudgeCall,
-    JudgeKind,
-    MatchOutcome,
-    MatchTask,
-)
+from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, MatchOutcome, MatchTask
 from judging.evaluators.matching.specification import (
     ALTERNATIVES,
     SpecificationError,

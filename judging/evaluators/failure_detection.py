@@ -113,12 +113,7 @@ STUCK = frozenset(
     {EndReason.HARNESS_LOOP_STOP, EndReason.RECOVERY_EXHAUSTED, EndReason.RECOVERY_REFUSED}
 )
 OTHER_LIMITS = frozenset(
-    {
-        EndReason.TIME_LIMIT,
-        EndReason.TOKEN_LIMIT,
-        EndReason.COST_LIMIT,
-        EndReason.MESSAGE_LIMIT,
-    }
+    {EndReason.TIME_LIMIT, EndReason.TOKEN_LIMIT, EndReason.COST_LIMIT, EndReason.MESSAGE_LIMIT}
 )
 IDLE = frozenset({ActionKind.MESSAGE, ActionKind.WAIT})
 NOT_THE_ACTIONS_FAULT = re.compile(

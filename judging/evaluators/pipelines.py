@@ -167,11 +167,7 @@ class _Step(BaseModel):
 
 def _step(evaluator: Evaluator) -> dict[str, object]:
     identity = evaluator.identity
-    return {
-        "name": identity.name,
-        "version": identity.version,
-        "config": dict(identity.config),
-    }
+    return {"name": identity.name, "version": identity.version, "config": dict(identity.config)}
 
 
 def _matched(finding: Finding) -> MatchEvaluation:

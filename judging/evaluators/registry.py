@@ -18,10 +18,7 @@ from judging.evaluators.milestones import MechanicalMilestones
 from judging.evaluators.pipelines import PIPELINES
 from judging.models import EvaluatorVersion
 from runs.catalogue.agents import choices as language_models
-from runs.catalogue.agents.choices import (
-    ModelUnavailableError,
-    model_registry,
-)
+from runs.catalogue.agents.choices import ModelUnavailableError, model_registry
 from webagent.llm.interface import FailureKind, LanguageModel, ModelFailure, Reply, Request
 from webagent.llm.registry import ModelEntry, is_stub
 

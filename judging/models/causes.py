@@ -142,7 +142,7 @@ class CauseTag(HistoryEntry):
                 fields=["item", "evaluator_name", "error"],
                 condition=models.Q(is_current=True),
                 name="one_current_cause_tag",
-            ),
+            )
         ]
         ordering = ["item", "at", "id"]
         verbose_name = "cause of an error"
@@ -192,7 +192,7 @@ class FailureReview(HistoryEntry):
                 fields=["run"],
                 condition=models.Q(is_current=True),
                 name="one_current_failure_review",
-            ),
+            )
         ]
         ordering = ["run", "at", "id"]
         verbose_name = "word on a failure"
@@ -265,7 +265,7 @@ class SampledFailure(models.Model):
     class Meta:
         ordering = ["sample", "position"]
         constraints = [
-            models.UniqueConstraint(fields=["sample", "run"], name="a_failure_is_drawn_once"),
+            models.UniqueConstraint(fields=["sample", "run"], name="a_failure_is_drawn_once")
         ]
 
     def __str__(self) -> str:
@@ -298,7 +298,7 @@ class FailureCauseTag(HistoryEntry):
                 fields=["run"],
                 condition=models.Q(is_current=True),
                 name="one_current_failure_cause",
-            ),
+            )
         ]
         ordering = ["run", "at", "id"]
         verbose_name = "cause of a failure"

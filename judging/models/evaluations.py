@@ -149,7 +149,7 @@ class Evaluation(models.Model):
                 fields=["run", "evaluator"],
                 condition=models.Q(is_current=True),
                 name="one_current_evaluation",
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["evaluator", "verdict", "run"], name="evaluation_cells"),
@@ -228,7 +228,7 @@ class EvaluationBatch(PaidWork):
                 fields=["model"],
                 condition=models.Q(state="running") & ~models.Q(model=""),
                 name="one_running_batch_per_model",
-            ),
+            )
         ]
         indexes = [
             *PaidWork.Meta.indexes,
@@ -259,15 +259,13 @@ class EvaluationBatchItem(models.Model):
 
     class Meta:
         ordering = ["batch", "position"]
-        constraints = [
-            models.UniqueConstraint(fields=["batch", "run"], name="run_once_per_batch"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["batch", "run"], name="run_once_per_batch")]
         indexes = [
             models.Index(
                 fields=["batch", "position"],
                 name="batch_item_waiting",
                 condition=models.Q(is_done=False),
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -63,7 +63,7 @@ class Label(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["item", "annotator", "is_repeat"], name="one_label_per_person"
-            ),
+            )
         ]
         verbose_name = "label"
 
@@ -119,7 +119,7 @@ class Unblinding(models.Model):
                 fields=["user", "item"],
                 condition=models.Q(item__isnull=False),
                 name="one_unblinding_per_person",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class MilestoneTick(models.Model):
     class Meta:
         ordering = ["label", "milestone__position", "milestone"]
         constraints = [
-            models.UniqueConstraint(fields=["label", "milestone"], name="one_tick_per_milestone"),
+            models.UniqueConstraint(fields=["label", "milestone"], name="one_tick_per_milestone")
         ]
         verbose_name = "tick of a milestone"
 
@@ -247,7 +247,7 @@ class ReferenceVerdict(models.Model):
                 fields=["run"],
                 condition=models.Q(is_authoritative=True),
                 name="one_authoritative_verdict_per_run",
-            ),
+            )
         ]
         indexes = [
             models.Index(

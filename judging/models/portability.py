@@ -54,7 +54,7 @@ class StudyDownloadPart(models.Model):
     class Meta:
         ordering = ["download", "position"]
         constraints = [
-            models.UniqueConstraint(fields=["download", "position"], name="one_part_per_place"),
+            models.UniqueConstraint(fields=["download", "position"], name="one_part_per_place")
         ]
 
     def __str__(self) -> str:

@@ -92,7 +92,7 @@ class Guideline(models.Model):
     class Meta:
         ordering = ["study", "-version"]
         constraints = [
-            models.UniqueConstraint(fields=["study", "version"], name="one_guideline_version"),
+            models.UniqueConstraint(fields=["study", "version"], name="one_guideline_version")
         ]
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class StudyMember(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["study", "user"], name="one_part_per_person"),
+            models.UniqueConstraint(fields=["study", "user"], name="one_part_per_person")
         ]
 
     def __str__(self) -> str:
@@ -147,9 +147,7 @@ class StudyItem(models.Model):
 
     class Meta:
         ordering = ["study", "position"]
-        constraints = [
-            models.UniqueConstraint(fields=["study", "run"], name="run_once_per_study"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["study", "run"], name="run_once_per_study")]
         indexes = [
             models.Index(fields=["study", "status"], name="item_by_status"),
             models.Index(fields=["study", "position"], name="item_by_position"),
@@ -162,9 +160,7 @@ class StudyItem(models.Model):
                 condition=~models.Q(status="open"),
             ),
             models.Index(
-                fields=["study"],
-                name="item_without_age",
-                condition=models.Q(run_created_at=None),
+                fields=["study"], name="item_without_age", condition=models.Q(run_created_at=None)
             ),
         ]
 
@@ -198,7 +194,7 @@ class Assignment(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["item", "user", "is_repeat"], name="one_assignment_per_person"
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["user", "state"], name="assignment_by_user"),

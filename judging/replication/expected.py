@@ -161,11 +161,7 @@ def _learning(sources: Sources) -> Iterator[PlanLine]:
         }
         waits = "" if key in there else _("waits for these runs")
         yield PlanLine(
-            kind=Kind.LEARNING,
-            key=key,
-            words=words,
-            cost=learning.max_cost,
-            waits=waits,
+            kind=Kind.LEARNING, key=key, words=words, cost=learning.max_cost, waits=waits
         )
 
 

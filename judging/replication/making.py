@@ -74,11 +74,7 @@ class Maker:
         if isinstance(said, PolicyBody):
             words = _("From the study file of %(name)s.") % {"name": self.replication.name}
             return save_policy(
-                name=policy_name(group),
-                body=said,
-                description=words,
-                user=self.user,
-                is_new=False,
+                name=policy_name(group), body=said, description=words, user=self.user, is_new=False
             )
         return policy_of(group)
 
@@ -125,9 +121,7 @@ class Maker:
         for key in learning.arms:
             runs = self.sources.arm(key)
             query = SourceRunQuery(
-                user=self.user,
-                experiment=runs.experiment,
-                configurations=[runs.agent.config_hash],
+                user=self.user, experiment=runs.experiment, configurations=[runs.agent.config_hash]
             )
             found += source_runs(query, source).runs
         return list(dict.fromkeys(found))

@@ -98,9 +98,7 @@ def _table(facts: ReplicationFacts, *, table: Table) -> Report:
         in_files("of"),
     ]
     return Report(
-        columns=columns,
-        rows=[_row(each, facts) for each in figures],
-        notes=_notes(table, figures),
+        columns=columns, rows=[_row(each, facts) for each in figures], notes=_notes(table, figures)
     )
 
 

@@ -188,10 +188,7 @@ class Work:
 
 
 def carry_out_here(
-    work: Work,
-    *,
-    should_stop: Callable[[], bool],
-    on_change: Callable[[], None],
+    work: Work, *, should_stop: Callable[[], bool], on_change: Callable[[], None]
 ) -> bool:
     """Until nothing is left but what people have to do; False if it was stopped before.
 

@@ -6,14 +6,7 @@ from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 from judging.statistics.confusion import Cell, cell
-from judging.statistics.figures import (
-    Figure,
-    Interval,
-    Reason,
-    Share,
-    Undefined,
-    binomial_below,
-)
+from judging.statistics.figures import Figure, Interval, Reason, Share, Undefined, binomial_below
 from judging.statistics.success import clustered_mean, mean, mean_interval
 
 

@@ -55,11 +55,7 @@ class StudyForm(forms.Form):
         max_value=MAX_RUNS,
         help_text=_("At random from the runs above. Leave empty to take all."),
     )
-    seed = forms.IntegerField(
-        label=_("seed"),
-        min_value=0,
-        max_value=MAX_SEED,
-    )
+    seed = forms.IntegerField(label=_("seed"), min_value=0, max_value=MAX_SEED)
     labels_per_run = forms.IntegerField(
         label=_("labels per run"), min_value=2, max_value=5, initial=2
     )
@@ -67,8 +63,7 @@ class StudyForm(forms.Form):
         label=_("Hide agent and model until a run is settled"), required=False, initial=True
     )
     asks_milestones = forms.BooleanField(
-        label=_("Ask which milestones were reached"),
-        required=False,
+        label=_("Ask which milestones were reached"), required=False
     )
     asks_failure_details = forms.BooleanField(
         label=_("Ask for step, cause and reason of every failure"), required=False
@@ -183,9 +178,7 @@ class GuidelineForm(forms.Form):
     """The next version of the guidelines."""
 
     text = forms.CharField(
-        label=_("guidelines"),
-        max_length=MAX_CHARS,
-        widget=forms.Textarea(attrs={"rows": 24}),
+        label=_("guidelines"), max_length=MAX_CHARS, widget=forms.Textarea(attrs={"rows": 24})
     )
 
 

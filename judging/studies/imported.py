@@ -88,9 +88,7 @@ class Places:
                 study=study, run=run, position=position, run_created_at=run.created_at
             )
         item, is_new = StudyItem.objects.get_or_create(
-            study=study,
-            run=run,
-            defaults={"position": position, "run_created_at": run.created_at},
+            study=study, run=run, defaults={"position": position, "run_created_at": run.created_at}
         )
         self._free[study.pk] = position + is_new
         item.study = study

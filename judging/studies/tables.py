@@ -197,7 +197,7 @@ class StudyListTable(StudyTable):
 
     class Meta(StudyTable.Meta):
         row_attrs = {
-            "data-preview": lambda record: row_address("judging:study_preview", record.study.pk),
+            "data-preview": lambda record: row_address("judging:study_preview", record.study.pk)
         }
         sequence = ("...", "created", "action")
 

@@ -272,7 +272,6 @@ def member_remove(request: AppRequest, study_id: int, user_id: int) -> HttpRespo
     member = get_object_or_404(study.members.select_related("user"), user=user_id, left_at=None)
     remove_member(study=study, user=member.user)
     messages.info(
-        request,
-        _("%(person)s has left the study. Existing labels stay.") % {"person": member.user},
+        request, _("%(person)s has left the study. Existing labels stay.") % {"person": member.user}
     )
     return redirect("judging:study_detail", study.pk)

@@ -108,10 +108,7 @@ def errors_of(each: EvaluatorAudit) -> SafeString:
     passes = ngettext(
         "passes %(n)s of %(total)s failure", "passes %(n)s of %(total)s failures", passed.total
     )
-    for share, url, words in (
-        (missed, each.missed_url, misses),
-        (passed, each.passed_url, passes),
-    ):
+    for share, url, words in ((missed, each.missed_url, misses), (passed, each.passed_url, passes)):
         if share.total:
             found = words % {"n": intcomma(share.count), "total": intcomma(share.total)}
             parts.append(format_html(_ERRORS, url, found, with_ends(share)))

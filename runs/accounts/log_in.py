@@ -113,10 +113,7 @@ def on_log_out(sender: object, user: User | None, **_: Any) -> None:
 
 @receiver(user_login_failed, dispatch_uid="runs.login_failed")
 def on_failure(
-    sender: object,
-    credentials: dict[str, Any],
-    request: HttpRequest | None = None,
-    **_: Any,
+    sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
 ) -> None:
     """Not what is refused unread, while nobody may try: that would fill the log."""
     if not getattr(request, "axes_locked_out", False):

@@ -30,10 +30,7 @@ USUAL_LIFE_DAYS = 90
 class TokenForm(forms.Form):
     """What it is for, what it may be used for, and how long."""
 
-    name = forms.CharField(
-        label=_("name"),
-        max_length=ApiToken._meta.get_field("name").max_length,
-    )
+    name = forms.CharField(label=_("name"), max_length=ApiToken._meta.get_field("name").max_length)
     scopes = forms.TypedMultipleChoiceField(
         label=_("Permissions"),
         choices=Scope.choices,

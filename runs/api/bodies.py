@@ -129,9 +129,7 @@ def check_length(request: HttpRequest, limit: int | None = None) -> int:
     length = _content_length(request)
     if length > most:
         raise Problem(
-            413,
-            f"The body has {length} bytes; at most {most} are taken.",
-            kind="too-large",
+            413, f"The body has {length} bytes; at most {most} are taken.", kind="too-large"
         )
     return length
 

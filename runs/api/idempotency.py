@@ -77,9 +77,7 @@ def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpRespon
     if before := _before(request, key):
         return _again(before, sent)
     raise Problem(
-        409,
-        "The same request is being carried out; send it again.",
-        headers={"Retry-After": "1"},
+        409, "The same request is being carried out; send it again.", headers={"Retry-After": "1"}
     )
 
 

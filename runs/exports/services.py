@@ -75,10 +75,7 @@ def export_atif(
 
 
 def export_for(
-    user: User,
-    target: BinaryIO,
-    runs: RunQuerySet[Run],
-    format: ExportFormat = ExportFormat.NATIVE,
+    user: User, target: BinaryIO, runs: RunQuerySet[Run], format: ExportFormat = ExportFormat.NATIVE
 ) -> None:
     """Write to an open, seekable file those of the runs that the person may see, as they may.
 
@@ -111,10 +108,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def _as_shown(
-    bundle: RunBundle,
-    blind: frozenset[UUID],
-    anonymous: frozenset[UUID],
-    sealed: frozenset[UUID],
+    bundle: RunBundle, blind: frozenset[UUID], anonymous: frozenset[UUID], sealed: frozenset[UUID]
 ) -> RunBundle:
     run_id = UUID(bundle.run.id)
     if run_id in blind or run_id in anonymous:

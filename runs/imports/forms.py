@@ -76,9 +76,7 @@ class AnswerForm(forms.Form):
         for question in map(in_own_words, questions):
             none = ("", labelled(_("not set"), question["unanswered"]))
             self.fields[question["key"]] = forms.ChoiceField(
-                label=question["text"],
-                choices=[none, *question["choices"].items()],
-                required=False,
+                label=question["text"], choices=[none, *question["choices"].items()], required=False
             )
 
     @property

@@ -31,13 +31,7 @@ from runs.storage.file_storage import is_of_full_disk
 from runs.storage.links import free_key
 from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
-from webagent.trajectory.bundles import (
-    BlobError,
-    BlobStash,
-    InputError,
-    Problem,
-    RunBundle,
-)
+from webagent.trajectory.bundles import BlobError, BlobStash, InputError, Problem, RunBundle
 from webagent.trajectory.files.stubs import stub_key
 
 TRIES = 3

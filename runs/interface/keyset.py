@@ -210,12 +210,7 @@ class Keyset:
         return _directed(self._age_names, falls)
 
     def _keys(
-        self,
-        beside: tuple[Any, ...] | None,
-        *,
-        back: bool,
-        most: int,
-        looks_first: bool = False,
+        self, beside: tuple[Any, ...] | None, *, back: bool, most: int, looks_first: bool = False
     ) -> list[UUID]:
         keys: list[UUID] = []
         lead = self._lead if looks_first else None

@@ -207,10 +207,7 @@ LONGEST = 2_000
 _PART = re.compile(r"%\\\((\w+)\\\)s")
 _FORMS = {
     sentence: re.compile(
-        _PART.sub(
-            lambda part: f"(?P<{part[1]}>{_VALUES.get(part[1], '.+')})",
-            re.escape(sentence),
-        )
+        _PART.sub(lambda part: f"(?P<{part[1]}>{_VALUES.get(part[1], '.+')})", re.escape(sentence))
     )
     for sentence in _WITH_PARTS
 }

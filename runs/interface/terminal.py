@@ -9,13 +9,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from runs.models import Experiment
 from runs.models.parsing import read_number

@@ -112,10 +112,10 @@ class KnowledgeSet(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["name", "site", "kind", "version"], name="one_knowledge_set_version"
-            ),
+            )
         ]
         indexes = [
-            models.Index(fields=["site", "name", "kind", "-version"], name="knowledge_in_order"),
+            models.Index(fields=["site", "name", "kind", "-version"], name="knowledge_in_order")
         ]
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ class KnowledgeEntry(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["knowledge_set", "position"], name="one_knowledge_entry_per_place"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class KnowledgeSource(models.Model):
     class Meta:
         ordering = ["entry", "pk"]
         constraints = [
-            models.UniqueConstraint(fields=["entry", "run"], name="one_knowledge_source_per_run"),
+            models.UniqueConstraint(fields=["entry", "run"], name="one_knowledge_source_per_run")
         ]
 
     def __str__(self) -> str:

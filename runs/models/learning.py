@@ -44,7 +44,7 @@ class LearningJob(PaidWork):
                 fields=["model"],
                 condition=models.Q(state="running"),
                 name="one_running_learning_job_per_model",
-            ),
+            )
         ]
         indexes = [
             *PaidWork.Meta.indexes,
@@ -82,7 +82,7 @@ class LearningItem(models.Model):
     class Meta:
         ordering = ["job", "position"]
         constraints = [
-            models.UniqueConstraint(fields=["job", "key"], name="item_once_per_learning_job"),
+            models.UniqueConstraint(fields=["job", "key"], name="item_once_per_learning_job")
         ]
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ class Hint(models.Model):
         ordering = ["job", "source", "level"]
         verbose_name = "hint"
         constraints = [
-            models.UniqueConstraint(fields=["job", "source", "level"], name="one_hint_per_level"),
+            models.UniqueConstraint(fields=["job", "source", "level"], name="one_hint_per_level")
         ]
 
     def __str__(self) -> str:
@@ -175,7 +175,7 @@ class HintSource(models.Model):
         ordering = ["hint", "pk"]
         verbose_name = "further source of a hint"
         constraints = [
-            models.UniqueConstraint(fields=["hint", "run"], name="one_hint_source_per_run"),
+            models.UniqueConstraint(fields=["hint", "run"], name="one_hint_source_per_run")
         ]
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ class HintChoice(models.Model):
         ordering = ["hint_set", "task"]
         verbose_name = "choice of a hint"
         constraints = [
-            models.UniqueConstraint(fields=["hint_set", "task"], name="one_hint_per_task"),
+            models.UniqueConstraint(fields=["hint_set", "task"], name="one_hint_per_task")
         ]
 
     def __str__(self) -> str:

@@ -260,7 +260,7 @@ class LeasedWork(models.Model):
                 fields=["created_by", "created_at"],
                 name="%(class)s_active",
                 condition=Q(state=WorkState.QUEUED) | Q(state=WorkState.RUNNING),
-            ),
+            )
         ]
 
     title_reads: ClassVar[tuple[str, ...]] = ()

@@ -57,9 +57,7 @@ class SavedView(models.Model):
         ordering = ["name", "pk"]
         verbose_name = "saved view"
         constraints = [
-            models.UniqueConstraint(
-                fields=["owner", "list_name", "name"], name="one_view_per_list"
-            ),
+            models.UniqueConstraint(fields=["owner", "list_name", "name"], name="one_view_per_list")
         ]
 
     def __str__(self) -> str:
@@ -173,9 +171,7 @@ class ApiAnswer(models.Model):
 
     class Meta:
         verbose_name = "answer of the API"
-        constraints = [
-            models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_key"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="one_answer_per_key")]
 
     def __str__(self) -> str:
         return self.key

@@ -68,7 +68,7 @@ class RetryPolicy(models.Model):
         ordering = ["name", "-version"]
         verbose_name = "retry policy"
         constraints = [
-            models.UniqueConstraint(fields=["name", "version"], name="one_policy_version"),
+            models.UniqueConstraint(fields=["name", "version"], name="one_policy_version")
         ]
 
     def __str__(self) -> str:
@@ -171,10 +171,7 @@ def add_ready_policies(*, using: str = "default", **_: object) -> None:
     rows.bulk_create(
         [
             RetryPolicy(
-                name=name,
-                description=description,
-                body=body.to_json(),
-                body_hash=body.content_hash,
+                name=name, description=description, body=body.to_json(), body_hash=body.content_hash
             )
             for name, (description, body) in READY.items()
             if name not in known

@@ -31,7 +31,7 @@ class Event(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(last_step__gte=models.F("first_step")), name="event_span"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -161,9 +161,7 @@ class Step(models.Model):
             )
             for name in BLOBS
         ]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "index"], name="one_step_per_index"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="one_step_per_index")]
 
     def __str__(self) -> str:
         return f"step {self.index}"

@@ -171,7 +171,7 @@ class TaskSet(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["name", "version"], name="one_task_set_version"),
+            models.UniqueConstraint(fields=["name", "version"], name="one_task_set_version")
         ]
         verbose_name = "task set"
 
@@ -231,7 +231,7 @@ class Task(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["task_set", "external_id"], name="one_task_per_set"),
+            models.UniqueConstraint(fields=["task_set", "external_id"], name="one_task_per_set")
         ]
         indexes = [
             # The order of the tasks table, set by set.

@@ -73,11 +73,7 @@ def _address() -> str:
 def _run(program: str, *arguments: str) -> None:
     environment = {**os.environ, "PGPASSWORD": str(connection.settings_dict["PASSWORD"] or "")}
     ended = subprocess.run(
-        [_find(program), *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        [_find(program), *arguments], env=environment, capture_output=True, text=True, check=False
     )
     if ended.returncode:
         raise BackupError(f"{program}: {ended.stderr.strip()}")

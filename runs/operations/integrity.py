@@ -10,16 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from runs.models import (
-    Blob,
-    ImportJob,
-    LearningItem,
-    LearningJob,
-    LeasedWork,
-    Run,
-    RunStatus,
-    Step,
-)
+from runs.models import Blob, ImportJob, LearningItem, LearningJob, LeasedWork, Run, RunStatus, Step
 from runs.models.extension import extension
 from runs.models.goal_texts import ALL_GOALS, missing_triggers
 from runs.models.immutability import missing_guards

@@ -41,9 +41,7 @@ def check_limits(
 
 
 def limit_to_resume(
-    work: PaidWork,
-    max_cost: Decimal | None,
-    entry_of: Callable[[str], ModelEntry] = usable_entry,
+    work: PaidWork, max_cost: Decimal | None, entry_of: Callable[[str], ModelEntry] = usable_entry
 ) -> Decimal | None:
     """The limit for all of the work from now on.
 

@@ -8,9 +8,7 @@ from django.conf import settings
 from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from whitenoise.storage import (  # type: ignore[import-untyped]  # it ships no types
-    CompressedManifestStaticFilesStorage,
-)
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]  # it ships no types
 
 
 class OwnStaticFilesConfig(StaticFilesConfig):

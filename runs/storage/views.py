@@ -74,10 +74,7 @@ def _answer(blob: Blob) -> HttpResponseBase:
     if is_text(blob.media_type):
         return HttpResponse(read_blob(blob), content_type="text/plain; charset=utf-8")
     return FileResponse(
-        open_blob(blob),
-        as_attachment=True,
-        filename=blob.pk[:12],
-        content_type=UNKNOWN_TYPE,
+        open_blob(blob), as_attachment=True, filename=blob.pk[:12], content_type=UNKNOWN_TYPE
     )
 
 

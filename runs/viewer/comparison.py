@@ -124,10 +124,7 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
         "a": a,
         "b": b,
         "goal": a.goal or a.task.goal,
-        "sides": [
-            ("a", a, sides[0], _result(a, b, said)),
-            ("b", b, sides[1], _result(b, a, said)),
-        ],
+        "sides": [("a", a, sides[0], _result(a, b, said)), ("b", b, sides[1], _result(b, a, said))],
         "notice": _notice(a, b),
         "facts": facts,
         "n_differences": sum(fact["differs"] for fact in facts),

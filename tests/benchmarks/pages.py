@@ -95,9 +95,7 @@ def _measured() -> dict[str, tuple[float, float]]:
     for query in LISTS:
         address = f"/runs/{query.format(middle=middle, **there)}"
         ours, bare = work_side_by_side(
-            partial(_get, client, address),
-            _template_alone(client, address),
-            times=5,
+            partial(_get, client, address), _template_alone(client, address), times=5
         )
         found[query] = (ours, bare)
     return found

@@ -54,11 +54,7 @@ FAILURES = (
         "A model's provider fails or answers nonsense",
         "It is an error of the evaluator and never a verdict; every paid call is counted.",
     ),
-    Failure(
-        9,
-        "The disk is full",
-        "An import is stored whole or not at all, and says why.",
-    ),
+    Failure(9, "The disk is full", "An import is stored whole or not at all, and says why."),
     Failure(
         10,
         "An upload is cut or stalls",
@@ -70,9 +66,7 @@ FAILURES = (
         "Every pair closes exactly once; one label for a person and a run.",
     ),
     Failure(
-        12,
-        "Two adjudicators decide at once",
-        "The first wins; the second is shown both texts.",
+        12, "Two adjudicators decide at once", "The first wins; the second is shown both texts."
     ),
     Failure(
         13,
@@ -89,11 +83,7 @@ FAILURES = (
         "The database is migrated while people work",
         "The old code works on the new tables, and no lock lasts longer than 2 seconds.",
     ),
-    Failure(
-        16,
-        "A run is very large",
-        "It is imported within bounds of memory and time.",
-    ),
+    Failure(16, "A run is very large", "It is imported within bounds of memory and time."),
     Failure(
         17,
         "Processes are replaced, storage is slow or gone, the broker is full",

@@ -27,7 +27,6 @@ def place(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store:
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.queue.workers.current_app.send_task",
-        lambda name, args=(), **_: sent.extend(args),
+        "runs.queue.workers.current_app.send_task", lambda name, args=(), **_: sent.extend(args)
     )
     return sent

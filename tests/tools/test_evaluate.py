@@ -2,13 +2,7 @@
 
 import pytest
 
-from tools.detector.evaluate import (
-    Shown,
-    average_precision,
-    figures,
-    matched,
-    recall_of_tasks,
-)
+from tools.detector.evaluate import Shown, average_precision, figures, matched, recall_of_tasks
 from webagent.vision.screen import Box, Element
 
 

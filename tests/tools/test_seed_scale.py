@@ -32,13 +32,7 @@ def draw(seed: int) -> list[Drawn]:
     )
     return list(
         draw_runs(
-            2000,
-            first=0,
-            plan=plan,
-            pool=pool,
-            random=Random(seed),
-            experiment=1,
-            paused=True,
+            2000, first=0, plan=plan, pool=pool, random=Random(seed), experiment=1, paused=True
         )
     )
 

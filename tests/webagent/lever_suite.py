@@ -12,9 +12,7 @@ from webagent.environment.browser import BrowserSettings
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import register_suite
 from webagent.trajectory.live import ActionOutcome, Observation, StepResult
-from webagent.trajectory.records import (
-    TaskRecord,
-)
+from webagent.trajectory.records import TaskRecord
 
 PREFIX = "levers"
 TASKS = MappingProxyType(

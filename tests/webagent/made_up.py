@@ -6,13 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from webagent.trajectory.records import (
-    EnvironmentRecord,
-    Json,
-    TaskRecord,
-    TaskSetRecord,
-    TextPart,
-)
+from webagent.trajectory.records import EnvironmentRecord, Json, TaskRecord, TaskSetRecord, TextPart
 
 
 def task_of(name: str, goal: str, sites: tuple[str, ...] = ()) -> TaskRecord:

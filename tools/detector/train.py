@@ -107,11 +107,7 @@ def train(
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
         network.load_state_dict(kept["network"])
         before = kept["before"]
-    averaged = torch.optim.swa_utils.AveragedModel(
-        network,
-        avg_fn=_average,
-        use_buffers=True,
-    )
+    averaged = torch.optim.swa_utils.AveragedModel(network, avg_fn=_average, use_buffers=True)
     distributed.init_process_group(
         "gloo", init_method=f"file://{checkpoint}.meeting", rank=rank, world_size=processes
     )

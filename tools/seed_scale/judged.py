@@ -44,8 +44,7 @@ class Judging:
             + ("seconds", "created_at"),
         )
         self._items = Bulk(
-            StudyItem,
-            ("id", "study", "run", "position", "status", "n_labels", "run_created_at"),
+            StudyItem, ("id", "study", "run", "position", "status", "n_labels", "run_created_at")
         )
         self._labels = Bulk(
             Label,

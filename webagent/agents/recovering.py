@@ -100,13 +100,7 @@ class Recovery:
         return tuple(step.taken for step in self.path)
 
     def judge(
-        self,
-        index: int,
-        before: Observation,
-        decision: Decision,
-        *,
-        is_over: bool,
-        steps_left: int,
+        self, index: int, before: Observation, decision: Decision, *, is_over: bool, steps_left: int
     ) -> WayBack | None:
         """What follows on the step that was just taken; None if nothing is wrong.
 

@@ -22,12 +22,7 @@ class Push:
     """A run that is pushed in the background. Nothing here raises, and next to nothing waits."""
 
     def __init__(
-        self,
-        client: Client,
-        head: Json,
-        *,
-        spool: str | Path = SPOOL,
-        most_bytes: int = MOST_BYTES,
+        self, client: Client, head: Json, *, spool: str | Path = SPOOL, most_bytes: int = MOST_BYTES
     ) -> None:
         self._client = client
         self._most_bytes = most_bytes

@@ -27,12 +27,7 @@ import browsergym.core.env
 import playwright.sync_api
 from browsergym.utils.obs import IGNORED_AXTREE_ROLES, flatten_axtree_to_str
 
-from webagent.environment.browser import (
-    BrowserSettings,
-    Hosts,
-    chromium_arguments,
-    find_chromium,
-)
+from webagent.environment.browser import BrowserSettings, Hosts, chromium_arguments, find_chromium
 from webagent.trajectory.live import Observation
 from webagent.trajectory.records import Box, ChatMessage, TabRecord
 

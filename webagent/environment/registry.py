@@ -163,10 +163,7 @@ SITE_BENCHMARKS = {
 }
 
 
-_SUITES = {
-    "larkfield": "webagent.environment.larkfield",
-    "miniwob": "webagent.environment.miniwob",
-}
+_SUITES = {"larkfield": "webagent.environment.larkfield", "miniwob": "webagent.environment.miniwob"}
 
 # Of benchmarks whose packages and sites may be here or not.
 _SITE_SUITES = "webagent.environment.browsergym_suites"

@@ -131,9 +131,7 @@ def failure_of_status(
     # Providers quote a part of the key where they do not accept it.
     quote = "" if kind is FailureKind.NOT_AUTHORISED else f": {scrub(words, key)}"
     return ModelFailure(
-        kind,
-        f"{name}: {_WORDS[kind]} (HTTP {status}){quote}",
-        retry_after=retry_after(headers),
+        kind, f"{name}: {_WORDS[kind]} (HTTP {status}){quote}", retry_after=retry_after(headers)
     )
 
 

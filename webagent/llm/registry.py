@@ -58,10 +58,7 @@ BASE_URLS = {
     ProviderName.OPENAI: "https://api.openai.com/v1",
     ProviderName.ANTHROPIC: "https://api.anthropic.com",
 }
-_APIS = {
-    ProviderName.OPENAI: (Api.RESPONSES, Api.CHAT),
-    ProviderName.ANTHROPIC: (Api.MESSAGES,),
-}
+_APIS = {ProviderName.OPENAI: (Api.RESPONSES, Api.CHAT), ProviderName.ANTHROPIC: (Api.MESSAGES,)}
 _SCHEMA_MODES = {
     Api.RESPONSES: (SchemaMode.SCHEMA, SchemaMode.OBJECT, SchemaMode.PROMPT),
     Api.CHAT: (SchemaMode.SCHEMA, SchemaMode.OBJECT, SchemaMode.PROMPT),

@@ -109,10 +109,7 @@ class OneOrigin(httpx2.BaseTransport):
 
 
 def http_client(
-    entry: ModelEntry,
-    key: str | None,
-    clock: Callable[[], float],
-    max_bytes: int | None = None,
+    entry: ModelEntry, key: str | None, clock: Callable[[], float], max_bytes: int | None = None
 ) -> httpx2.Client:
     """The HTTP client that an SDK is given for one model."""
     inner = httpx2.HTTPTransport(
@@ -120,8 +117,7 @@ def http_client(
         trust_env=False,
         proxy=str(entry.proxy) if entry.proxy else None,
         limits=httpx2.Limits(
-            max_connections=entry.max_concurrency,
-            max_keepalive_connections=entry.max_concurrency,
+            max_connections=entry.max_concurrency, max_keepalive_connections=entry.max_concurrency
         ),
     )
     transport = OneOrigin(
@@ -170,11 +166,7 @@ class SdkProvider(ABC, Generic[Sdk]):
     """The header that names a reply."""
 
     def __init__(
-        self,
-        entry: ModelEntry,
-        key: str | None,
-        clock: Callable[[], float],
-        max_bytes: int | None,
+        self, entry: ModelEntry, key: str | None, clock: Callable[[], float], max_bytes: int | None
     ) -> None:
         self._entry = entry
         self._key = key

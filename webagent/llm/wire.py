@@ -148,10 +148,7 @@ def merged(extra: Mapping[str, object], ours: Mapping[str, object]) -> JsonObjec
 _UNFINISHED = {
     Stop.REFUSED: (FailureKind.REFUSED, "the model refuses to answer"),
     Stop.LENGTH: (FailureKind.TRUNCATED, "the reply ran into the limit of tokens after {}"),
-    Stop.CONTEXT: (
-        FailureKind.TOO_LONG,
-        "request and reply are longer than the model's context",
-    ),
+    Stop.CONTEXT: (FailureKind.TOO_LONG, "request and reply are longer than the model's context"),
 }
 
 

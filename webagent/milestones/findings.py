@@ -244,6 +244,5 @@ def find_milestones(milestones: Sequence[Definition], looks: Iterable[StepView])
     # What was reached and lost within one step was not: nothing may follow on it.
     found = in_order([watch.finding for watch in watches], [watch.milestone for watch in watches])
     return CheckedSteps(
-        found,
-        tuple(watch.milestone.name for watch in watches if not watch.was_seen),
+        found, tuple(watch.milestone.name for watch in watches if not watch.was_seen)
     )

@@ -134,10 +134,7 @@ class JsonLineFormatter(JsonFormatter):
     """One JSON object a line: time, level, logger, event, the facts around it, its own fields."""
 
     def add_fields(
-        self,
-        log_data: dict[str, Any],
-        record: logging.LogRecord,
-        message_dict: dict[str, Any],
+        self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
     ) -> None:
         log_data |= {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),

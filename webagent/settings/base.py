@@ -125,7 +125,7 @@ TEMPLATES = [
                 "table_rows": "runs.interface.table_rows",
             },
         },
-    },
+    }
 ]
 
 FORM_RENDERER = "runs.interface.form_inputs.InputRenderer"
@@ -143,7 +143,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "form-action": [SELF],
         "frame-ancestors": [NONE],
-    },
+    }
 }
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"

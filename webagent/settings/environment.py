@@ -251,10 +251,7 @@ BYTES_PER_BROWSER = 1_500_000_000
 """A Chromium with a heavy page, the driver, and the Python process that steers it."""
 LEFT_TO_OTHERS = 1_000_000_000
 
-_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def browsers_that_fit() -> int:

@@ -69,10 +69,7 @@ _KIND_OF_NAME = {name: kind for kind, names in _NAMES_OF_KIND.items() for name i
 MESSAGE_ACTIONS = frozenset({"send_msg_to_user", "report_infeasible"})
 
 _BID_ACTIONS = "click dblclick hover focus check uncheck fill clear select_option press upload_file"
-_BID_PARAMETER = {
-    **dict.fromkeys(_BID_ACTIONS.split(), "bid"),
-    "drag_and_drop": "from_bid",
-}
+_BID_PARAMETER = {**dict.fromkeys(_BID_ACTIONS.split(), "bid"), "drag_and_drop": "from_bid"}
 _POINT_ACTIONS = (
     "mouse_move mouse_up mouse_down mouse_click mouse_dblclick mouse_upload_file scroll_at"
 )

@@ -12,12 +12,7 @@ from PIL import Image, UnidentifiedImageError
 
 from webagent.trajectory.bounds import Bounds
 
-MEDIA_TYPES = {
-    "PNG": "image/png",
-    "JPEG": "image/jpeg",
-    "WEBP": "image/webp",
-    "GIF": "image/gif",
-}
+MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 FORMATS = tuple(MEDIA_TYPES)
 ROLES = frozenset(("screenshot", "marked_screenshot", "goal_image"))
 """Roles of blobs that are pictures."""

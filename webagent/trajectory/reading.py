@@ -218,11 +218,7 @@ def open_runs(
 
 
 def source_of(
-    tree: Tree,
-    *,
-    format: str = AUTO,
-    bounds: Bounds | None = None,
-    answers: Answers | None = None,
+    tree: Tree, *, format: str = AUTO, bounds: Bounds | None = None, answers: Answers | None = None
 ) -> RunSource:
     """The runs in a tree that is open already."""
     bounds = bounds or Bounds()

@@ -311,13 +311,7 @@ def _extra(decision: live.Decision, result: live.StepResult | None, executed: bo
 
 
 def kept_blob(
-    blobs: Blobs,
-    content: bytes,
-    media_type: str,
-    role: str,
-    *,
-    name: str,
-    **size: int,
+    blobs: Blobs, content: bytes, media_type: str, role: str, *, name: str, **size: int
 ) -> BlobRecord:
     """The record of bytes that are put into `blobs`; `size` is a picture's width and height."""
     sha256, n = hashlib.sha256(content).hexdigest(), len(content)

@@ -10,12 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.audits.facts import ESTIMATE, EVALUATOR, UNDEFINED, AuditFacts, estimated
-from judging.analysis.audits.matrices import (
-    LEAST_COVERAGE,
-    Audit,
-    EvaluatorAudit,
-    Intervals,
-)
+from judging.analysis.audits.matrices import LEAST_COVERAGE, Audit, EvaluatorAudit, Intervals
 from judging.analysis.audits.query import NoVerdict
 from judging.analysis.audits.verdict_sources import short_names
 from judging.analysis.pictures import IntervalRow, interval_picture

@@ -197,8 +197,7 @@ class Audit:
     def by_errors(self) -> Sequence[EvaluatorAudit]:
         """The same, those that are wrong most often first; with little coverage, last."""
         return sorted(
-            self.speaking,
-            key=lambda each: (each.has_little_coverage, -each.matrix.wrong),
+            self.speaking, key=lambda each: (each.has_little_coverage, -each.matrix.wrong)
         )
 
     @property

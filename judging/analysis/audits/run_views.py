@@ -18,12 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
-from judging.analysis.audits.judgements import (
-    EvaluatorLine,
-    RunJudgements,
-    curves_of,
-    opened_items,
-)
+from judging.analysis.audits.judgements import EvaluatorLine, RunJudgements, curves_of, opened_items
 from judging.analysis.audits.matrices import NO_REASON, NOT_EVALUATED, PASSED_BY_VERDICT
 from judging.analysis.audits.population import (
     LEFT_OUT,

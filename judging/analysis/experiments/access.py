@@ -102,11 +102,7 @@ def render_facts(
     request: AppRequest, template: str, facts: Facts, **context: object
 ) -> HttpResponse:
     """A page of the experiment, with whose verdicts it shows."""
-    known = {
-        "experiment": facts.experiment,
-        "facts": facts,
-        "source": facts.source,
-    }
+    known = {"experiment": facts.experiment, "facts": facts, "source": facts.source}
     return render(request, f"judging/analysis/{template}.html", known | context)
 
 

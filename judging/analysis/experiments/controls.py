@@ -126,11 +126,7 @@ def controls(facts: Facts) -> Report:
             [
                 each.source.name,
                 name,
-                Cell(
-                    passed,
-                    url(each.source, name, passed),
-                    counted(no_verdict, n) if n else "",
-                ),
+                Cell(passed, url(each.source, name, passed), counted(no_verdict, n) if n else ""),
                 n,
                 each.all,
             ]

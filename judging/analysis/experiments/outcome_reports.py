@@ -26,14 +26,7 @@ from judging.analysis.reports.columns import (
     text,
 )
 from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, Words, report_of
-from judging.analysis.reports.showing import (
-    Shown,
-    decimals,
-    estimate,
-    percent,
-    percent_ends,
-    rate,
-)
+from judging.analysis.reports.showing import Shown, decimals, estimate, percent, percent_ends, rate
 from judging.statistics.figures import Figure, Share, Undefined
 from judging.statistics.success import (
     Picked,

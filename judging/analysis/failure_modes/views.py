@@ -133,9 +133,7 @@ def _reviewed(request: AppRequest, result: Batch, back: str) -> HttpResponse:
     messages.success(request, words % {"n": result.changed})
     if result.left_out:
         words = ngettext(
-            "No proposals for %(n)s of them.",
-            "No proposals for %(n)s of them.",
-            result.left_out,
+            "No proposals for %(n)s of them.", "No proposals for %(n)s of them.", result.left_out
         )
         messages.info(request, words % {"n": result.left_out})
     if not result.changed:

@@ -29,13 +29,7 @@ from judging.analysis.reports.columns import (
     with_ends,
 )
 from judging.analysis.reports.report import Cell, Column, Field, Layout, Report, report_of, rows_of
-from judging.analysis.reports.showing import (
-    decimals,
-    estimate,
-    percent,
-    percent_ends,
-    rate,
-)
+from judging.analysis.reports.showing import decimals, estimate, percent, percent_ends, rate
 
 MOST_STEPS_SHOWN = 30
 MOST_STOPS = 15

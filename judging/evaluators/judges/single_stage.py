@@ -14,13 +14,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from judging.evaluators.judges.asking import (
-    Answer,
-    FencedRequest,
-    InvalidReplyError,
-    Judge,
-    ask,
-)
+from judging.evaluators.judges.asking import Answer, FencedRequest, InvalidReplyError, Judge, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
 from judging.evaluators.judges.prompts import JudgeSettings, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict

@@ -103,8 +103,7 @@ def _names(values: dict[str, Any]) -> StubRecord:
 def _known_task(names: StubRecord) -> TaskRecord | None:
     """The task's record, if there is one task of that name here."""
     tasks = Task.objects.filter(
-        task_set__name=names.task_set,
-        external_id__in=spellings(names.task_set, names.task),
+        task_set__name=names.task_set, external_id__in=spellings(names.task_set, names.task)
     )
     if names.task_set_version:
         tasks = tasks.filter(task_set__version=names.task_set_version)

@@ -151,10 +151,6 @@ def _store_attachments(store: BundleStore) -> None:
             batch.add(store.bundle.blob(line.sha256, name), line.media_type)
             batch.save()
         _, is_new = Attachment.objects.get_or_create(
-            run=run,
-            step_index=line.step,
-            role=EVALUATION_ROLE,
-            name=line.name,
-            blob_id=line.sha256,
+            run=run, step_index=line.step, role=EVALUATION_ROLE, name=line.name, blob_id=line.sha256
         )
         (store.report.new if is_new else store.report.already_there)["attachments"] += 1

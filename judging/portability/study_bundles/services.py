@@ -112,10 +112,7 @@ class Imported:
 
 
 def import_study(
-    path: Path,
-    *,
-    name: str | None = None,
-    on_run: Callable[[int], None] | None = None,
+    path: Path, *, name: str | None = None, on_run: Callable[[int], None] | None = None
 ) -> Imported:
     """Store what is missing of the bundle's runs and study; twice is as good as once.
 

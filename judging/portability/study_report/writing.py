@@ -63,11 +63,7 @@ def write_report(
 
 class _Report:
     def __init__(
-        self,
-        sink: Sink,
-        study: Study,
-        choices: Choices,
-        labelled: QuerySet[StudyItem] | None,
+        self, sink: Sink, study: Study, choices: Choices, labelled: QuerySet[StudyItem] | None
     ) -> None:
         self._sink = sink
         self._study = study

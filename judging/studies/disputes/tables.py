@@ -137,7 +137,7 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
         orderable = False
         attrs = {"class": "table list", "aria-label": _("Disputes")}
         row_attrs = {
-            "data-preview": lambda record: row_address("runs:run_preview", record.item__run),
+            "data-preview": lambda record: row_address("runs:run_preview", record.item__run)
         }
         default = ""
 

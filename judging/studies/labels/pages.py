@@ -179,10 +179,7 @@ def _next_free(studies: Sequence[Study], user: User, now: datetime) -> dict[int,
 
 
 def annotate_context(
-    assignment: Assignment,
-    user: User,
-    form: LabelForm | None = None,
-    offer: Offer | None = None,
+    assignment: Assignment, user: User, form: LabelForm | None = None, offer: Offer | None = None
 ) -> dict[str, Any]:
     """The run with its timeline, the form as it stands, and the person's own progress.
 

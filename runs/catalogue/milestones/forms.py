@@ -52,11 +52,7 @@ PARTS: Mapping[str, tuple[tuple[str, str, Any], ...]] = {
     "reported": (("report", "name", gettext_lazy("name")),),
 }
 """Fields by kind of check: the form's name, the check's name, and the label."""
-EXAMPLES: Mapping[str, str] = {
-    "pattern": "*/checkout/cart*",
-    "role": "checkbox",
-    "action": "fill",
-}
+EXAMPLES: Mapping[str, str] = {"pattern": "*/checkout/cart*", "role": "checkbox", "action": "fill"}
 """What is typed into a field whose words alone do not tell it."""
 
 

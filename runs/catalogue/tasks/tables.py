@@ -71,9 +71,7 @@ class TaskTable(tables.Table):
     class Meta:
         orderable = False
         attrs = {"class": "table list", "aria-label": _("tasks")}
-        row_attrs = {
-            "data-preview": lambda record: row_address("runs:task_preview", record.pk),
-        }
+        row_attrs = {"data-preview": lambda record: row_address("runs:task_preview", record.pk)}
         default = ""
 
     is_partial = True

@@ -230,9 +230,7 @@ def next_version(name: str, site: str, kind: str) -> int:
 
 
 def _entry(
-    entry: Mapping[str, Any],
-    sources: Mapping[UUID, Sequence[int]],
-    parents: Sequence[int] = (),
+    entry: Mapping[str, Any], sources: Mapping[UUID, Sequence[int]], parents: Sequence[int] = ()
 ) -> NewEntry:
     problem = entry.get("problem", "")
     return NewEntry(

@@ -50,9 +50,7 @@ class ExperimentForm(forms.Form):
     """The page of what was launched."""
 
     name = forms.CharField(
-        label=_("name"),
-        max_length=200,
-        error_messages={"required": _("Required.")},
+        label=_("name"), max_length=200, error_messages={"required": _("Required.")}
     )
     task_set = forms.ChoiceField(label=_("task set"))
     sites = forms.MultipleChoiceField(
@@ -72,9 +70,7 @@ class ExperimentForm(forms.Form):
         label=_("Leave out tasks marked infeasible"), required=False, initial=True
     )
     agents = forms.MultipleChoiceField(
-        label=_("agent"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
+        label=_("agent"), required=False, widget=forms.CheckboxSelectMultiple
     )
     more_agents = forms.CharField(
         label=_("Further configurations"),
@@ -83,12 +79,7 @@ class ExperimentForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "class": "mono"}),
         help_text=_('One per line: kind, colon, JSON. generic:{"model": "own-model"}'),
     )
-    trials = WholeNumberField(
-        label=_("Trials"),
-        min_value=1,
-        max_value=MAX_TRIALS,
-        initial=1,
-    )
+    trials = WholeNumberField(label=_("Trials"), min_value=1, max_value=MAX_TRIALS, initial=1)
     seeds = forms.CharField(
         label=_("seed"),
         required=False,

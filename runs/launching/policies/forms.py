@@ -151,26 +151,17 @@ class PolicyForm(forms.Form):
     )
     waiting = forms.ChoiceField(
         label=gettext_lazy("Steps that only wait"),
-        choices=[
-            ("counts", gettext_lazy("counted")),
-            ("exempt", gettext_lazy("not counted")),
-        ],
+        choices=[("counts", gettext_lazy("counted")), ("exempt", gettext_lazy("not counted"))],
     )
     steps_before = _number(gettext_lazy("Steps to go back"), _WATCH.steps_before, max_value=1000)
-    other_agent = forms.ChoiceField(
-        label=gettext_lazy("Agent that takes over"),
-        required=False,
-    )
+    other_agent = forms.ChoiceField(label=gettext_lazy("Agent that takes over"), required=False)
     other_steps = _number(gettext_lazy("Steps it takes"), _WATCH.other_steps, max_value=1000)
     recoveries = _number(
         gettext_lazy("Maximum recoveries per run"), _WATCH.recoveries, max_value=100
     )
     otherwise = forms.ChoiceField(
         label=gettext_lazy("When stuck again"),
-        choices=[
-            ("stop", gettext_lazy("end the run")),
-            ("go_on", gettext_lazy("continue")),
-        ],
+        choices=[("stop", gettext_lazy("end the run")), ("go_on", gettext_lazy("continue"))],
     )
     writes = forms.ChoiceField(
         label=gettext_lazy("Steps that look like writes (send, buy, delete …)"),

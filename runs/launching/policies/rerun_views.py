@@ -47,17 +47,11 @@ class DryRunForm(forms.Form):
 
     policy = forms.ChoiceField(
         label=gettext_lazy("Policy"),
-        error_messages={
-            "required": gettext_lazy("Choose one."),
-            "invalid_choice": GONE,
-        },
+        error_messages={"required": gettext_lazy("Choose one."), "invalid_choice": GONE},
     )
     source = forms.ChoiceField(
         label=gettext_lazy("runs"),
-        error_messages={
-            "required": gettext_lazy("Choose one."),
-            "invalid_choice": GONE,
-        },
+        error_messages={"required": gettext_lazy("Choose one."), "invalid_choice": GONE},
     )
     token = forms.UUIDField(widget=forms.HiddenInput, required=False)
 
@@ -203,10 +197,7 @@ def policy_reruns(request: AppRequest) -> HttpResponse:
 
 def _launch(request: AppRequest, form: DryRunForm) -> HttpResponse:
     launched = launch_by_policy(
-        policy=form.asked,
-        runs=form.runs,
-        token=form.cleaned_data["token"],
-        user=request.user,
+        policy=form.asked, runs=form.runs, token=form.cleaned_data["token"], user=request.user
     )
     count = len(launched.runs)
     words = ngettext("%(n)d run is queued.", "%(n)d runs are queued.", count) % {"n": count}

@@ -181,11 +181,7 @@ def policy_facts(run: Run) -> dict[str, Any]:
     """
     if hides_something(run):
         return {}
-    return {
-        "policy": run.policy,
-        "rerun_rule": _rule_of(run),
-        "saving": _saving_of(run),
-    }
+    return {"policy": run.policy, "rerun_rule": _rule_of(run), "saving": _saving_of(run)}
 
 
 def _rule_of(run: Run) -> str:

@@ -27,9 +27,7 @@ class RerunForm(forms.Form):
         SAME, NEW, FIXED = "same", "new", "fixed"
 
     agent = forms.ChoiceField(
-        label=_("agent"),
-        required=False,
-        error_messages={"required": _("Choose one.")},
+        label=_("agent"), required=False, error_messages={"required": _("Choose one.")}
     )
     seeds = forms.ChoiceField(
         label=_("seed"),
@@ -53,15 +51,8 @@ class RerunForm(forms.Form):
         max_value=1000,
         help_text=_("Leave empty to keep the old value."),
     )
-    policy = forms.ChoiceField(
-        label=_("retry policy"),
-        required=False,
-    )
-    experiment = forms.CharField(
-        label=_("experiment"),
-        required=False,
-        max_length=200,
-    )
+    policy = forms.ChoiceField(label=_("retry policy"), required=False)
+    experiment = forms.CharField(label=_("experiment"), required=False, max_length=200)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, same_words: str | None, user: User, **options: Any) -> None:

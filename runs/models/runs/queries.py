@@ -193,9 +193,7 @@ def _flag(condition: Q | None) -> Combinable:
     if not condition:
         return Value(condition is not None, output_field=BooleanField())
     return Case(
-        When(condition, then=Value(True)),
-        default=Value(False),
-        output_field=models.BooleanField(),
+        When(condition, then=Value(True)), default=Value(False), output_field=models.BooleanField()
     )
 
 

@@ -216,7 +216,7 @@ class Run(models.Model):
             models.CheckConstraint(
                 condition=models.Q(rerun_of=None, retry_of=None) | models.Q(family__isnull=False),
                 name="a_repeat_has_a_family",
-            ),
+            )
         ]
         indexes = [
             models.Index(fields=["-created_at", "-id"], name="run_newest"),
@@ -247,9 +247,7 @@ class Run(models.Model):
                 condition=models.Q(archived_at__isnull=False),
             ),
             models.Index(
-                fields=["-created_at", "-id"],
-                name="run_stubs",
-                condition=models.Q(is_stub=True),
+                fields=["-created_at", "-id"], name="run_stubs", condition=models.Q(is_stub=True)
             ),
             models.Index(
                 fields=["policy", "-created_at", "-id"],
@@ -263,9 +261,7 @@ class Run(models.Model):
                 condition=models.Q(ended_at__isnull=False),
             ),
             models.Index(
-                fields=["fault", "-created_at"],
-                name="run_by_fault",
-                condition=~models.Q(fault=""),
+                fields=["fault", "-created_at"], name="run_by_fault", condition=~models.Q(fault="")
             ),
             models.Index(
                 fields=["status", "not_before"],

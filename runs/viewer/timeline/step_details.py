@@ -82,8 +82,7 @@ def seen_screen(step: Step) -> SeenScreen | None:
         found = _Pieces(items=[])
     # In the order of the lines, so that each line finds its piece.
     pieces = sorted(
-        found.items,
-        key=lambda one: (*(one.box[at] for at in (1, 0, 3, 2)), one.kind, one.text),
+        found.items, key=lambda one: (*(one.box[at] for at in (1, 0, 3, 2)), one.kind, one.text)
     )
     return SeenScreen(pieces=pieces, lines=lines.decode("utf-8", "replace"))
 

@@ -12,14 +12,7 @@ from django.utils.translation import gettext as _
 from runs.models import Event, Run, Step, User
 from runs.models.runs.run import hides_something
 from runs.viewer.timeline.ends import end_of
-from runs.viewer.timeline.marks import (
-    ANOMALIES,
-    SIGNS,
-    Mark,
-    events_shown,
-    marks_of,
-    who_took_over,
-)
+from runs.viewer.timeline.marks import ANOMALIES, SIGNS, Mark, events_shown, marks_of, who_took_over
 from runs.viewer.timeline.step_rows import (
     StepRow,
     columns_of,
@@ -219,12 +212,7 @@ def _words() -> dict[str, str]:
     }
 
 
-_ORDER = (
-    *ANOMALIES,
-    Event.Kind.ROLLBACK,
-    Event.Kind.REPLAY_DIVERGED,
-    Event.Kind.MODEL_SWITCH,
-)
+_ORDER = (*ANOMALIES, Event.Kind.ROLLBACK, Event.Kind.REPLAY_DIVERGED, Event.Kind.MODEL_SWITCH)
 """Of what happened at the same step."""
 _ENDS = {"✓": "rescued", "✕": "stuck"}
 

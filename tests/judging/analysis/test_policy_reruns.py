@@ -18,12 +18,7 @@ from runs.launching.policies.rerun_plans import PlanOutcome, launch_by_policy, p
 from runs.launching.policies.services import save_policy
 from runs.launching.reruns.services import RerunError, queue_run
 from runs.models import RetryPolicy, Run, RunStatus, User
-from tests.judging.factories import (
-    annotators_of,
-    make_evaluation,
-    make_label,
-    make_study,
-)
+from tests.judging.factories import annotators_of, make_evaluation, make_label, make_study
 from tests.runs.factories import client_of, make_agent, make_experiment, make_run, make_user
 from webagent.recovery.retry_policy import PolicyBody
 
@@ -218,8 +213,7 @@ def test_nothing_is_said_of_a_run_that_the_person_judges() -> None:
     with pytest.raises(RerunError):
         launch_by_policy(policy=policy, runs=Run.objects.all(), token=uuid.uuid4(), user=judge)
     page = client_of(judge).post(
-        reverse("runs:policy_reruns"),
-        {"policy": policy.pk, "run": [str(good.pk), str(bad.pk)]},
+        reverse("runs:policy_reruns"), {"policy": policy.pk, "run": [str(good.pk), str(bad.pk)]}
     )
     text = page.content.decode()
     assert text.count("still judged by you") == 3  # once counted, and once in each row

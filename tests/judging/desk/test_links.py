@@ -47,11 +47,7 @@ def people(kept_rows: None) -> dict[str, User]:
     make_dispute(study)
     label_next(study, annotator)
     make_run(experiment=make_experiment("one"), pictures=False)
-    return {
-        "annotator": annotator,
-        "adjudicator": judge,
-        "engineer": make_user("engineer"),
-    }
+    return {"annotator": annotator, "adjudicator": judge, "engineer": make_user("engineer")}
 
 
 class Visitor:

@@ -195,10 +195,7 @@ def test_judge_over_http_with_all_that_it_took(judge: LLMStub, told: list[Any]) 
     batch = batch_of(asked_study())
     assert told == [(str(batch.pk), "judge")]
     done(batch)
-    assert (batch.state, counts(batch)) == (
-        State.FINISHED,
-        {"total": 6, "done": 6, "passed": 6},
-    )
+    assert (batch.state, counts(batch)) == (State.FINISHED, {"total": 6, "done": 6, "passed": 6})
     said = Evaluation.objects.all()[0]
     [stage] = said.details["stages"]
     assert stage["model"] == "stub-1-as-served"
@@ -578,8 +575,7 @@ def test_command_stops_at_its_limit_and_goes_on(judge: LLMStub) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["--max-cost", "0"], ["--max-cost", "much"], ["--model", "no-such"]],
+    "arguments", [["--max-cost", "0"], ["--max-cost", "much"], ["--model", "no-such"]]
 )
 def test_command_says_what_is_wrong(judge: LLMStub, arguments: list[str]) -> None:
     world = asked_study(1)

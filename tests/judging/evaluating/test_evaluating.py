@@ -33,11 +33,7 @@ URL = {"eval_types": ["url_match"], "reference_url": "http://shop.test/cart"}
 PAGE = {
     "eval_types": ["program_html"],
     "program_html": [
-        {
-            "url": "last",
-            "locator": "document.title",
-            "required_contents": {"exact_match": "Cart"},
-        }
+        {"url": "last", "locator": "document.title", "required_contents": {"exact_match": "Cart"}}
     ],
 }
 
@@ -204,9 +200,7 @@ def test_second_time_finds_the_first_evaluation() -> None:
     assert Evaluation.objects.get() == first
 
 
-def test_queries_do_not_grow_with_the_runs_of_a_batch(
-    django_assert_num_queries: Any,
-) -> None:
+def test_queries_do_not_grow_with_the_runs_of_a_batch(django_assert_num_queries: Any) -> None:
     evaluator = evaluator_named("imported-reward")
     version = version_of(evaluator)
     for number in (2, 20):
@@ -249,9 +243,7 @@ def test_ended_run_gets_its_reward_at_once(
     assert dispatched == []  # nothing to match: the task has no specification
 
 
-def test_runs_that_end_together_are_asked_about_together(
-    dispatched: list[tuple[str, int]],
-) -> None:
+def test_runs_that_end_together_are_asked_about_together(dispatched: list[tuple[str, int]]) -> None:
     end(audited.run(reward=1.0))
     one, some = audited.run(reward=1.0), [audited.run(reward=1.0) for _ in range(4)]
     with CaptureQueriesContext(connection) as alone:

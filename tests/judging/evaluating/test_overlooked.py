@@ -107,9 +107,7 @@ def test_only_what_is_missing_is_made():
     assert kept < set(run.evaluations.values_list("pk", flat=True))
 
 
-def test_a_walk_goes_on_where_it_stopped_and_the_next_comes_later(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_walk_goes_on_where_it_stopped_and_the_next_comes_later(monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
     monkeypatch.setattr(tasks, "ask_for", asked.append)
     monkeypatch.setattr(tasks, "AT_A_TIME", 1)

@@ -168,10 +168,7 @@ def test_cap_cuts_the_probe_short(study: audited.Audited, llm_stub: LLMStub) -> 
 
 
 def test_cap_needs_prices(
-    study: audited.Audited,
-    llm_stub: LLMStub,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    study: audited.Audited, llm_stub: LLMStub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models(llm_stub, tmp_path, monkeypatch, prices="")
     with pytest.raises(CommandError, match="prices"):

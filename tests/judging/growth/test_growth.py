@@ -56,11 +56,7 @@ from tests.judging.studies.url_cases import CASES, Visit
 from tests.runs.api.asking import Caller
 from tests.runs.factories import make_user
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.slow,
-    pytest.mark.timeout(1800),
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 FEW, TIMES = 1_000, 20
 GROWTH = 1.5

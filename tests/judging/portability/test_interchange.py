@@ -104,10 +104,7 @@ class TestLabels:
             guideline_version=4,
             protocol="two blind annotators",
             raw={"trajectory_success": "Unsuccessful"},
-            comments=(
-                {"text": "here", "step": 1, "at": AT},
-                {"text": "of the whole"},
-            ),
+            comments=({"text": "here", "step": 1, "at": AT}, {"text": "of the whole"}),
             extra={"milestones": ["found"], "own": 1},
         )
         run, _ = stored(bundle_with(labels=(full,)))

@@ -46,8 +46,7 @@ def place(settings, tmp_path, monkeypatch) -> list[str]:
     settings.UPLOAD_DIR.mkdir()
     sent: list[str] = []
     monkeypatch.setattr(
-        "runs.queue.workers.current_app.send_task",
-        lambda name, args, **_: sent.append(args[0]),
+        "runs.queue.workers.current_app.send_task", lambda name, args, **_: sent.append(args[0])
     )
     return sent
 

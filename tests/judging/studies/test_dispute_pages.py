@@ -9,14 +9,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import (
-    Dispute,
-    DisputeMessage,
-    ReferenceVerdict,
-    StepComment,
-    Study,
-    Unblinding,
-)
+from judging.models import Dispute, DisputeMessage, ReferenceVerdict, StepComment, Study, Unblinding
 from judging.portability.judgements.label_files import import_labels
 from judging.studies import blinding
 from judging.studies.blinding import disputes_open_to
@@ -25,12 +18,7 @@ from judging.studies.disputes.services import add_message, decide
 from judging.studies.services import add_guideline, close_study
 from runs.interface.words import moment
 from runs.models import User
-from tests.judging.factories import (
-    adjudicators_of,
-    annotators_of,
-    make_dispute,
-    make_study,
-)
+from tests.judging.factories import adjudicators_of, annotators_of, make_dispute, make_study
 from tests.judging.studies.blind_world import make_world
 from tests.runs.factories import client_of, make_run, make_user
 

@@ -60,18 +60,13 @@ def settle(study: Study, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_settled_run_of_another_task_is_shown_and_that_it_was_seen_recorded(
-    study: Study,
-) -> None:
+def test_a_settled_run_of_another_task_is_shown_and_that_it_was_seen_recorded(study: Study) -> None:
     user = annotators_of(study)[0]
     page = beside(study, user)
     assert "goal of agreed" in page
     assert "success" in page
     seen = Unblinding.objects.get(user=user)
-    assert (seen.item, seen.reason) == (
-        item_of(study, "agreed"),
-        "examples beside the guidelines",
-    )
+    assert (seen.item, seen.reason) == (item_of(study, "agreed"), "examples beside the guidelines")
     beside(study, user)
     assert Unblinding.objects.count() == 1
 

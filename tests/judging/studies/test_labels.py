@@ -7,14 +7,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from judging.models import (
-    Assignment,
-    Dispute,
-    Label,
-    LabelRevision,
-    ReferenceVerdict,
-    StudyItem,
-)
+from judging.models import Assignment, Dispute, Label, LabelRevision, ReferenceVerdict, StudyItem
 from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
 from judging.studies.labels.assignment import reassign, skip

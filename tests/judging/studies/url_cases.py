@@ -253,11 +253,7 @@ case(
     "kind=string_match",
     study_id=STUDIES,
 )
-case(
-    "judging:audit_triangle_file",
-    study_id=STUDIES,
-    ending=lambda _: ["csv", "json"],
-)
+case("judging:audit_triangle_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
 case("judging:audit_compare", "evaluator=", "evaluator=1&off=hedging", study_id=STUDIES)
 case("judging:audit_compare_file", study_id=STUDIES, ending=lambda _: ["csv", "json"])
 case("judging:audit_beside", "with=1", "with=2&by=seed", study_id=STUDIES)
@@ -282,11 +278,7 @@ case(
     name=lambda _: list(AUDIT.entries),
     ending=lambda _: ["csv", "json", "md", "tex"],
 )
-case(
-    "judging:study_downloads",
-    study_id=STUDIES,
-    post=lambda _: {"kind": "report", "names": "on"},
-)
+case("judging:study_downloads", study_id=STUDIES, post=lambda _: {"kind": "report", "names": "on"})
 case("judging:study_download_file", study_id=STUDIES, download_id=lambda _: uuid.UUID(int=7))
 case(
     "judging:study_download_cancel",

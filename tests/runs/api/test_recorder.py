@@ -105,11 +105,7 @@ def test_the_stored_run_is_what_the_environment_said(live_server: Any, tmp_path:
     bid = button(said[-1].before)
     box = said[-1].before["extra_element_properties"][bid]["bbox"]
     assert last.box == pytest.approx(list(box))
-    assert (last.target, last.thought, last.input_tokens) == (
-        'button "Click Me!"',
-        "This one.",
-        12,
-    )
+    assert (last.target, last.thought, last.input_tokens) == ('button "Click Me!"', "This one.", 12)
     assert list(tmp_path.iterdir()) == []
     client = Client(live_server.url, key)
     assert [one["id"] for one in client.runs(outcome="success")] == [str(run.pk)]

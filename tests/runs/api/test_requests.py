@@ -68,11 +68,7 @@ def test_what_breaks_here_is_told_without_what_it_was(
     [("server closed the connection", 503, "5"), ("database or disk is full", 507, None)],
 )
 def test_what_is_away_or_full_here_is_told_apart_from_what_is_broken(
-    engineer: Caller,
-    monkeypatch: pytest.MonkeyPatch,
-    words: str,
-    status: int,
-    after: str | None,
+    engineer: Caller, monkeypatch: pytest.MonkeyPatch, words: str, status: int, after: str | None
 ) -> None:
     def is_away(*_: object, **__: object) -> None:
         raise OperationalError(words)

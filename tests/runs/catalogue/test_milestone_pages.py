@@ -23,8 +23,7 @@ PAID = Definition(
     rule=Rule(reached_when=TextCheck(text="Thanks"), lost_when=ActionCheck(action="go_back")),
 )
 FILLED = Definition(
-    name="filled",
-    rule=Rule(reached_when=ElementCheck(name="Name", state="value", value="Ann")),
+    name="filled", rule=Rule(reached_when=ElementCheck(name="Name", state="value", value="Ann"))
 )
 
 
@@ -102,12 +101,7 @@ def test_a_form_shown_and_sent_back_changes_nothing(engineer: User):
         ({"name": "a", "reached_kind": "element"}, "reached_role"),
         ({"name": "a", "lost_kind": "url", "lost_pattern": "*x"}, "reached_kind"),
         (
-            {
-                "name": "a",
-                "reached_kind": "url",
-                "reached_pattern": "*x",
-                "lost_kind": "reported",
-            },
+            {"name": "a", "reached_kind": "url", "reached_pattern": "*x", "lost_kind": "reported"},
             "lost_report",
         ),
     ],
@@ -168,8 +162,7 @@ def test_a_file_that_does_not_fit_says_so_at_its_field(engineer: User):
         (foreign, "The file is for the task set miniwob"),
     ):
         response = client.post(
-            f"/tasks/{other.pk}/milestones/import/",
-            {"file": SimpleUploadedFile("m.json", content)},
+            f"/tasks/{other.pk}/milestones/import/", {"file": SimpleUploadedFile("m.json", content)}
         )
         assert response.status_code == 422
         assert words in str(response.context["file_form"].errors["file"])

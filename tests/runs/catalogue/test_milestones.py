@@ -134,10 +134,7 @@ class TestFiles:
         ("change", "words"),
         [
             ({"format": "other"}, "format: Must be 'crosscheck-milestones'."),
-            (
-                _milestones({"name": ""}),
-                "task 1 “7”, milestone 1, name: Required.",
-            ),
+            (_milestones({"name": ""}), "task 1 “7”, milestone 1, name: Required."),
             (
                 _milestones({"name": "a"}, {"name": "The cart is open", "weight": 0}),
                 "task 1 “7”, milestone 2 “The cart is open”, weight: Must be above 0.",
@@ -150,14 +147,8 @@ class TestFiles:
                 _milestones({"name": "a", "rule": {"reached_when": {"kind": "regex"}}}),
                 "task 1 “7”, milestone 1 “a”, rule.reached_when: Unknown check “regex”",
             ),
-            (
-                _milestones({"name": "a"}, {"name": "a"}),
-                "task 1 “7”: “a” appears twice.",
-            ),
-            (
-                {"tasks": [{"task": "7", "milestones": []}] * 2},
-                "tasks: “7” appears twice.",
-            ),
+            (_milestones({"name": "a"}, {"name": "a"}), "task 1 “7”: “a” appears twice."),
+            ({"tasks": [{"task": "7", "milestones": []}] * 2}, "tasks: “7” appears twice."),
         ],
     )
     def test_what_is_wrong_is_named_with_its_place(self, change: dict[str, Any], words: str):

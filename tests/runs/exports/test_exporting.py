@@ -202,10 +202,7 @@ def test_milestones_and_hints_that_make_no_sense_are_left_out(store):
     task = bundle.task.model_copy(update={"milestones": odd})
     found = import_bundle(replace(bundle, task=task, hints=(elsewhere,)))
     assert found.is_new
-    assert [problem.file for problem in found.problems] == [
-        f"task {task.external_id}",
-        "hint h1",
-    ]
+    assert [problem.file for problem in found.problems] == [f"task {task.external_id}", "hint h1"]
     assert not Milestone.objects.exists()
     assert not Hint.objects.exists()
 

@@ -69,9 +69,7 @@ def test_the_whole_takes_the_place_of_the_part(part_and_whole: tuple[Path, Path]
 
 
 @pytest.mark.slow
-def test_a_part_that_others_sent_stays(
-    part_and_whole: tuple[Path, Path],
-) -> None:
+def test_a_part_that_others_sent_stays(part_and_whole: tuple[Path, Path]) -> None:
     part, whole = part_and_whole
     of_others = imported(part, make_user())
     own = imported(whole, make_user())

@@ -27,14 +27,7 @@ from tests.runs.factories import make_user
 from tests.runs.storage.stores import files_in, use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import Problem, Rejection, RunBundle
-from webagent.trajectory.records import (
-    ActionRecord,
-    BlobRecord,
-    Box,
-    EndReason,
-    Size,
-    Target,
-)
+from webagent.trajectory.records import ActionRecord, BlobRecord, Box, EndReason, Size, Target
 
 pytestmark = pytest.mark.django_db
 
@@ -316,10 +309,7 @@ def test_a_database_that_fails_at_any_table_leaves_nothing(store, model):
             raise DatabaseError("database or disk is full")
         return execute(sql, params, many, context)
 
-    with (
-        connection.execute_wrapper(fail),
-        pytest.raises(StoringError, match="the disk is full"),
-    ):
+    with connection.execute_wrapper(fail), pytest.raises(StoringError, match="the disk is full"):
         import_bundle(run_bundle(1))
     assert rows() == before
     assert import_bundle(run_bundle(1)).is_new

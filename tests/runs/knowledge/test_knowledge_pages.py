@@ -233,10 +233,7 @@ def test_a_link_to_an_entry_opens_the_page_it_is_on(page: Client):
     ("said", "shown"),
     [
         ({"given": 68, "left_out": [0] * 195, "budget_tokens": 6000}, "68 of 263 entries"),
-        (
-            {"given": 2, "left_out": [0], "budget_tokens": None, "room_tokens": 90},
-            "2 of 3 entries",
-        ),
+        ({"given": 2, "left_out": [0], "budget_tokens": None, "room_tokens": 90}, "2 of 3 entries"),
         ({"given": 2, "left_out": ["0"], "budget_tokens": 6000}, ""),
         ({"given": 2, "left_out": [], "budget_tokens": "6000"}, ""),
         ({"given": "68", "left_out": [], "budget_tokens": 1}, ""),

@@ -30,12 +30,7 @@ from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.canonical import run_content_hash
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
-from webagent.trajectory.records import (
-    BlobRecord,
-    RunRecord,
-    StepRecord,
-    StepState,
-)
+from webagent.trajectory.records import BlobRecord, RunRecord, StepRecord, StepState
 from webagent.trajectory.records import Observation as Seen
 
 pytestmark = pytest.mark.django_db

@@ -233,9 +233,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(engineer: Client):
     def queries(rows: int) -> int:
         for _ in range(rows):
             ours(status=RunStatus.RUNNING, started_at=timezone.now())
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             assert engineer.get(reverse("runs:rerun_list"), headers=HTMX).status_code == 200
         return len(captured)
 
@@ -265,11 +263,7 @@ def test_all_of_ones_own_are_cancelled_at_once(engineer: Client, monkeypatch: py
     monkeypatch.setattr("runs.launching.reruns.services.ask_for_sweep", lambda: None)
     owner = User.objects.get(pk=engineer.session["_auth_user_id"])
     mine = [ours(created_by=owner), ours(created_by=owner, status=RunStatus.RUNNING)]
-    others = [
-        ours(),
-        ours(created_by=owner, experiment=make_experiment()),
-        ended(created_by=owner),
-    ]
+    others = [ours(), ours(created_by=owner, experiment=make_experiment()), ended(created_by=owner)]
     assert "Cancel my 2 runs" in engineer.get(reverse("runs:rerun_list")).content.decode()
     live = engineer.post(reverse("runs:rerun_cancel_own"), headers=HTMX).content.decode()
     assert "2 runs are stopping." in live

@@ -13,10 +13,7 @@ from runs.models.goal_texts import ALL_GOALS, install_goal_texts, missing_trigge
 from runs.models.immutability import install_guards, remove_guards
 from tests.runs.factories import make_agent, make_run, make_task, make_user
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("PostgreSQL has an index of words"),
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("PostgreSQL has an index of words")]
 HOSTILE = (
     *("", "100 % off", "a_b", "a\\b", "'; --", '"x" OR "y"', "NUL\0after", "NEAR(a b)", "*"),
     *(

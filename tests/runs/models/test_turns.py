@@ -166,9 +166,7 @@ def test_a_turn_costs_the_same_however_many_runs_wait():
 
 
 def _queries_of_a_turn() -> list[str]:
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         assert claim() is not None
     return [query["sql"] for query in queries if "runs_run" in query["sql"]]
 

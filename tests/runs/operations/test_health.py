@@ -26,10 +26,7 @@ def look() -> tuple[int, dict[str, str]]:
 def test_all_is_well_with_a_worker_for_every_queue():
     beat("worker@a", ["default", "judge", "sweep"])
     beat("browser@a", ["browser"])
-    assert look() == (
-        200,
-        {"status": "ok", "database": "ok", "worker": "ok", "storage": "ok"},
-    )
+    assert look() == (200, {"status": "ok", "database": "ok", "worker": "ok", "storage": "ok"})
 
 
 def test_the_queues_are_those_that_tasks_go_to():

@@ -66,14 +66,10 @@ def test_the_site_is_told_as_it_stands(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.django_db
-def test_it_costs_the_same_with_many_runs_and_nothing_soon_after(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_it_costs_the_same_with_many_runs_and_nothing_soon_after(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(metrics, "examiner", Told())
     kept = SiteGauges(kept_s=60)
-    with CaptureQueriesContext(
-        connection,
-    ) as first:
+    with CaptureQueriesContext(connection) as first:
         list(kept.collect())
     with CaptureQueriesContext(connection) as second:
         list(kept.collect())
@@ -85,9 +81,7 @@ def test_it_costs_the_same_with_many_runs_and_nothing_soon_after(
     assert all('"status"' in sql.split("WHERE")[1] for sql in reading)
 
 
-def test_a_part_that_cannot_be_asked_is_missing_and_the_rest_there(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_a_part_that_cannot_be_asked_is_missing_and_the_rest_there(monkeypatch: pytest.MonkeyPatch):
     def refuse():
         raise OSError("gone")
 

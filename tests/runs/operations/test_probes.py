@@ -113,11 +113,7 @@ def test_a_check_that_hangs_or_breaks_holds_nobody_up():
         raise ZeroDivisionError
 
     examiner = Examiner({"well": lambda: "ok", "hung": hang, "broken": break_down}, 0.1, 0)
-    expected = {
-        "well": "ok",
-        "hung": "gives no answer within 0.1 s",
-        "broken": "cannot be told",
-    }
+    expected = {"well": "ok", "hung": "gives no answer within 0.1 s", "broken": "cannot be told"}
     begun = time.monotonic()
     for _ in range(3):
         assert examiner._ask_all() == expected
@@ -167,10 +163,7 @@ class Server:
     ],
 )
 def test_a_broker_that_throws_messages_away_is_told_of(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    policy: str | None,
-    word: str,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, policy: str | None, word: str
 ):
     monkeypatch.setattr(checks, "broker", lambda: Server(policy))
     with watched(REDIS_URL="redis://somewhere:6379/0"):

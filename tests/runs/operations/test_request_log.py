@@ -39,9 +39,7 @@ def lines() -> Iterator[queue.Queue[dict[str, object]]]:
         logger.setLevel(logging.NOTSET)
 
 
-def test_a_request_leaves_one_line_without_what_was_searched(
-    lines: queue.Queue[dict[str, object]],
-):
+def test_a_request_leaves_one_line_without_what_was_searched(lines: queue.Queue[dict[str, object]]):
     answer = Client().get("/nowhere/?q=secret-search", headers={"X-Request-ID": "from-the-proxy-1"})
     line = lines.get(timeout=30)
     assert lines.empty()

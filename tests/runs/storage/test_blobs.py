@@ -149,10 +149,7 @@ def test_what_a_reader_found_of_a_picture_counts_within_the_bounds(store, settin
     settings.ENV = settings.ENV.model_copy(update={"IMPORT_MAX_PIXELS": 1000})
     refused = BlobBatch(thumbnails_follow=True)
     blob = refused.add(content, "image/png", facts=facts)
-    assert (blob.media_type, list(refused.undecodable)) == (
-        "application/octet-stream",
-        [blob.pk],
-    )
+    assert (blob.media_type, list(refused.undecodable)) == ("application/octet-stream", [blob.pk])
 
 
 def test_a_media_type_from_outside_is_kept_only_if_it_is_one(store):

@@ -116,12 +116,7 @@ def test_filters(engineer, query, found):
         events=[{"kind": "loop", "first_step": 0, "last_step": 1}],
         pictures=False,
     )
-    expected = {
-        "wanted": ids(wanted),
-        "other": ids(other),
-        "both": ids(wanted, other),
-        "none": [],
-    }
+    expected = {"wanted": ids(wanted), "other": ids(other), "both": ids(wanted, other), "none": []}
     assert listed(engineer, query) == expected[found]
 
 

@@ -163,9 +163,7 @@ def test_a_step_without_calls_says_so(engineer):
 def test_who_judges_the_run_sees_no_prompt(engineer, hides_identity):
     run = run_with((prompt(("user", "I am model-0")), {"text": "secret"}, "unusable"))
     make_study(
-        runs=[run],
-        annotators=[engineer, make_user("annotator")],
-        hides_identity=hides_identity,
+        runs=[run], annotators=[engineer, make_user("annotator")], hides_identity=hides_identity
     )
     assert client_of(engineer).get(f"/runs/{run.pk}/steps/0/calls/").status_code == 404
     run_page = client_of(engineer).get(f"/runs/{run.pk}/").content.decode()

@@ -90,12 +90,7 @@ def action_of(step: StepRecord) -> str:
 
 
 def play(
-    shop: Shop,
-    agent: Agent,
-    other: Agent | None = None,
-    *,
-    max_steps: int = 40,
-    **policy: Any,
+    shop: Shop, agent: Agent, other: Agent | None = None, *, max_steps: int = 40, **policy: Any
 ) -> Played:
     played = Played()
     played.record = run_episode(

@@ -36,10 +36,7 @@ class Room(Stage):
     """An environment that answers every action with the next of the given results."""
 
     def __init__(
-        self,
-        *results: StepResult | Exception,
-        reset: Exception | None = None,
-        scored: bool = True,
+        self, *results: StepResult | Exception, reset: Exception | None = None, scored: bool = True
     ) -> None:
         self.results = list(results)
         self.broken_reset = reset
@@ -173,10 +170,7 @@ def test_giving_up_is_told_apart():
     assert record.claimed_success is False
     assert steps[0].thought == "Impossible."
     # Nothing done is nothing reached: a reward of 0, as the benchmark counts it, and not none.
-    assert (record.reward, record.extra) == (
-        0.0,
-        {"benchmark_reward": 0.0, "binary_reward": False},
-    )
+    assert (record.reward, record.extra) == (0.0, {"benchmark_reward": 0.0, "binary_reward": False})
     record, _ = run(Room(scored=False), gave_up)
     assert (record.outcome, record.reward) == (Outcome.UNKNOWN, None)
     said = nothing(terminated=True, gave_up=True, said=[("infeasible", "no such page")])

@@ -83,12 +83,7 @@ class Site:
 
     def _answer(self, run: str) -> dict[str, Any]:
         steps = len(self.runs[run])
-        return {
-            "id": run,
-            "next_step": steps,
-            "is_to_cancel": self.cancels,
-            "lease_seconds": 900,
-        }
+        return {"id": run, "next_step": steps, "is_to_cancel": self.cancels, "lease_seconds": 900}
 
     def open_run(self, head: Any, *, key: str | None = None) -> Any:
         self._go()
@@ -309,10 +304,7 @@ def test_what_breaks_is_an_error_and_reaches_the_agent(tmp_path: Path) -> None:
         env.step("break")
     (end,) = site.ended.values()
     assert (end["outcome"], end["end_reason"]) == ("error", "exception")
-    assert end["error"] == {
-        "message": "RuntimeError: the browser is gone",
-        "origin": "environment",
-    }
+    assert end["error"] == {"message": "RuntimeError: the browser is gone", "origin": "environment"}
     assert "reward" not in end
 
 

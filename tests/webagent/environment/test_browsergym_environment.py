@@ -60,10 +60,7 @@ def site(tmp_path: Path) -> Path:
 @pytest.fixture
 def opened(site: Path) -> Iterator[BrowserGymEnvironment]:
     with BrowserGymEnvironment(
-        SiteTask,
-        sites={HOST: site},
-        step_timeout_s=20,
-        patience=RetryWaits(first_wait_s=0.05),
+        SiteTask, sites={HOST: site}, step_timeout_s=20, patience=RetryWaits(first_wait_s=0.05)
     ) as environment:
         environment.reset(1)
         yield environment

@@ -7,8 +7,7 @@ HOSTS = Hosts(allowed=frozenset({"shop.example"}), local={"miniwob.localhost": "
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["http://miniwob.localhost/a?b#c", "https://shop.example:8443/", "about:blank"],
+    "url", ["http://miniwob.localhost/a?b#c", "https://shop.example:8443/", "about:blank"]
 )
 def test_the_tasks_own_hosts_may_be_opened(url):
     check_destination(url, HOSTS)

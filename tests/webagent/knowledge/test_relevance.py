@@ -7,11 +7,7 @@ import pytest
 from webagent.knowledge.entries import Relatedness
 from webagent.knowledge.relevance import DescribedTask, Relevance, Sources, words_of
 
-TEXTS = [
-    "Show the order history of March",
-    "Cancel the order 302",
-    "Find the cheapest lamp",
-]
+TEXTS = ["Show the order history of March", "Cancel the order 302", "Find the cheapest lamp"]
 
 
 def test_scores_are_those_of_the_formula() -> None:

@@ -89,9 +89,7 @@ def test_rate_limit_then_success(llm_stub: LLMStub, client: Client, time: Time, 
 def test_retry_after_as_a_date_is_kept(llm_stub: LLMStub, client: Client, time: Time) -> None:
     llm_stub.queue(
         fail(
-            429,
-            retry_after="Wed, 18 Nov 2026 12:00:20 GMT",
-            date="Wed, 18 Nov 2026 12:00:00 GMT",
+            429, retry_after="Wed, 18 Nov 2026 12:00:20 GMT", date="Wed, 18 Nov 2026 12:00:00 GMT"
         ),
         say("now"),
     )
@@ -195,10 +193,7 @@ def test_unknown_model_is_told(llm_stub: LLMStub, client: Client) -> None:
 def test_no_more_requests_than_slots(llm_stub: LLMStub, name: str) -> None:
     llm_stub.latency = 0.05
     registry = Registry({name: stub_entry(llm_stub, name, max_concurrency=3)})
-    with (
-        Client(registry, environment=ENVIRONMENT) as client,
-        ThreadPoolExecutor(12) as pool,
-    ):
+    with Client(registry, environment=ENVIRONMENT) as client, ThreadPoolExecutor(12) as pool:
         replies = list(pool.map(client.complete, [question(str(n), name) for n in range(24)]))
     assert len(replies) == 24
     assert llm_stub.most_at_once == 3

@@ -8,14 +8,7 @@ import pytest
 from tests.webagent.llm.stub import LLMStub, refuse, say
 from tests.webagent.llm.stub_models import ENVIRONMENT, KEY, NAMES, stub_entry
 from webagent.llm.client import Client
-from webagent.llm.interface import (
-    FailureKind,
-    ImagePart,
-    Message,
-    ModelFailure,
-    Request,
-    TextPart,
-)
+from webagent.llm.interface import FailureKind, ImagePart, Message, ModelFailure, Request, TextPart
 from webagent.llm.registry import Registry
 
 SCHEMA = {
@@ -137,11 +130,7 @@ def test_tokens_are_counted_and_priced(llm_stub: LLMStub, llm_client: Client, na
     written = 300 if "messages" in name or "tool" in name else 0
     llm_stub.queue(
         say(
-            "ok",
-            input_tokens=1000,
-            output_tokens=50,
-            cached_tokens=600,
-            cache_write_tokens=written,
+            "ok", input_tokens=1000, output_tokens=50, cached_tokens=600, cache_write_tokens=written
         )
     )
     reply = llm_client.complete(ask(name))

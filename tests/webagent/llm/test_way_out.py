@@ -120,9 +120,7 @@ def test_configured_proxy_is_used(llm_stub: LLMStub, name: str) -> None:
     )
     with (
         Client(
-            Registry({name: registry}),
-            environment=ENVIRONMENT,
-            patience=RetryLimits(max_tries=1),
+            Registry({name: registry}), environment=ENVIRONMENT, patience=RetryLimits(max_tries=1)
         ) as client,
         pytest.raises(ModelFailure) as caught,
     ):

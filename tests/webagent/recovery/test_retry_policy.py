@@ -200,8 +200,7 @@ def test_a_budget_is_used_up_when_it_is_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    "without",
-    [{"on_loop": "stop", "on_false_completion": "ignore"}, {"recoveries": 0}],
+    "without", [{"on_loop": "stop", "on_false_completion": "ignore"}, {"recoveries": 0}]
 )
 def test_some_policies_never_recover(without: dict[str, Any]) -> None:
     assert RecoveryPolicy().may_recover

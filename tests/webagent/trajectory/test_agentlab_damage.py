@@ -46,10 +46,7 @@ class TestDamage:
         (folder / "step_1.pkl.gz").unlink()
         (folder / "screenshot_step_2.png").unlink()
         bundle = only(folder)
-        assert notes(bundle) == [
-            ("step_1.pkl.gz", "missing"),
-            ("screenshot_step_2", "missing"),
-        ]
+        assert notes(bundle) == [("step_1.pkl.gz", "missing"), ("screenshot_step_2", "missing")]
         assert [step.source_index for step in bundle.steps] == [0, 1, 2]
         lost = bundle.steps[1]
         assert lost.thought is None

@@ -108,9 +108,7 @@ def test_annotations_are_labels_of_named_people(bundles: dict[str, RunBundle]) -
     assert verdict.label_ids == (first.id, second.id)
 
 
-def test_rows_of_trajectories_that_are_not_here_are_told(
-    found: list[RunBundle | Problem],
-) -> None:
+def test_rows_of_trajectories_that_are_not_here_are_told(found: list[RunBundle | Problem]) -> None:
     (problem,) = (each for each in found if isinstance(each, Problem))
     assert (problem.file, problem.reason) == (
         "annotations.csv",

@@ -42,10 +42,7 @@ def test_each_dump_is_as_its_truth_says(found, name):
     cached = bundle.run.totals.cached_tokens if "anthropic" in true["style"] else None
     assert bundle.run.totals.input_tokens == true["input_tokens"] + (cached or 0)
     assert bundle.run.totals.output_tokens == true["output_tokens"]
-    assert (bundle.run.outcome, bundle.run.end_reason) == (
-        Outcome.UNKNOWN,
-        EndReason.AGENT_STOPPED,
-    )
+    assert (bundle.run.outcome, bundle.run.end_reason) == (Outcome.UNKNOWN, EndReason.AGENT_STOPPED)
     assert not bundle.problems
 
 
@@ -206,10 +203,7 @@ def test_all_that_is_thought_said_called_and_checked_is_kept(tmp_path):
     goto, drag = step.actions
     assert (goto.name, goto.named_args, goto.result_text) == ("goto", {"url": "u"}, "there")
     assert (drag.name, drag.point.x, step.thought) == ("drag", 3, "hm")
-    assert step.extra == {
-        "pending_safety_checks": [check],
-        "acknowledged_safety_checks": [check],
-    }
+    assert step.extra == {"pending_safety_checks": [check], "acknowledged_safety_checks": [check]}
 
 
 def test_calls_side_by_side_keep_all_their_pictures(tmp_path):

@@ -65,9 +65,7 @@ def _steps_that_nobody_counts(samples_of: dict[str, Path], folder: Path) -> Path
 
 @pytest.mark.parametrize("make", [_messages, _trace, _steps_that_nobody_counts])
 def test_a_run_whose_lines_are_cut_is_refused_until_all_are_there(
-    originals: dict[str, Path],
-    make: Callable[[dict[str, Path], Path], Path],
-    tmp_path: Path,
+    originals: dict[str, Path], make: Callable[[dict[str, Path], Path], Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "given"
     path = make(originals, folder)

@@ -44,10 +44,7 @@ def test_the_tenth_picture_does_not_come_after_the_first(tmp_path: Path) -> None
 
 def test_pictures_that_no_number_places_are_told(tmp_path: Path) -> None:
     bundle = submitted(
-        tmp_path,
-        ("0_a.png", "0_b.png", "last.png"),
-        action_history=["Wait"],
-        thoughts=["x"],
+        tmp_path, ("0_a.png", "0_b.png", "last.png"), action_history=["Wait"], thoughts=["x"]
     )
     assert shown(bundle) == ["0_a.png"]
     assert gaps(bundle) == [

@@ -48,10 +48,7 @@ def test_a_box_to_tick_is_no_letter_and_keeps_its_label_outside():
     box = element("checkbox", 0, 0, 12, 12)
     words = [line("□", 2, 1), line("vehicle", 20, 1)]
     items = merged([line("□ vehicle", 0, 0, words=words)], [box])
-    assert items == (
-        ScreenItem("checkbox", "", box.box),
-        ScreenItem(TEXT, "vehicle", words[1].box),
-    )
+    assert items == (ScreenItem("checkbox", "", box.box), ScreenItem(TEXT, "vehicle", words[1].box))
 
 
 def test_lines_of_a_text_area_are_read_in_order():

@@ -232,10 +232,7 @@ FORUM: dict[str, Errand] = {
         press("Garden"), _most_answered, "It is the thread {}.", _last_thread
     ),
     "started the thread about the ferry": Errand(
-        _FERRY,
-        after("Ferry timetable in winter"),
-        "It was started by {}.",
-        _last_poster,
+        _FERRY, after("Ferry timetable in winter"), "It was started by {}.", _last_poster
     ),
     "posts has rowan_m written": Errand(
         (*_MOSS, Move("rowan_m")), _posts, "rowan_m has written {} posts.", says("1"), _MOSS
@@ -279,9 +276,6 @@ MAP: dict[str, Errand] = {
     ),
     "botanic garden to my places": done(_GARDEN, "The garden is saved.", _GARDEN[:2]),
     "tram from the harbour": Errand(
-        press("Transport"),
-        says("N/A"),
-        "There is no airport on this map.",
-        says("14 min"),
+        press("Transport"), says("N/A"), "There is no airport on this map.", says("14 min")
     ),
 }

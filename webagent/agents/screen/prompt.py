@@ -139,10 +139,7 @@ class ScreenPrompts:
     ) -> Request:
         settings = self._settings
         again = sent_back(
-            failed,
-            tokens=reply_tokens,
-            unusable=self._words.unusable,
-            reply_form=self._reply,
+            failed, tokens=reply_tokens, unusable=self._words.unusable, reply_form=self._reply
         )
         return Request(
             model=settings.model,

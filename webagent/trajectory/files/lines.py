@@ -93,12 +93,7 @@ class Lines:
     """One JSON Lines file of a tree, copied to a temporary file and indexed by a key."""
 
     def __init__(
-        self,
-        tree: Tree,
-        name: str,
-        key: str,
-        bounds: Bounds,
-        report: Callable[[InputError], None],
+        self, tree: Tree, name: str, key: str, bounds: Bounds, report: Callable[[InputError], None]
     ) -> None:
         """Read the file once. Lines that are no JSON objects go to `report`."""
         self._bounds = bounds

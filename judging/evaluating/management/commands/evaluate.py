@@ -54,18 +54,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--limit", type=at_most, help="maximum number of runs")
         parser.add_argument(
-            "--again",
-            type=Again,
-            choices=list(Again),
-            default=Again.NEVER,
-            help="evaluate anew",
+            "--again", type=Again, choices=list(Again), default=Again.NEVER, help="evaluate anew"
         )
         parser.add_argument("--model", help="default JUDGE_MODEL")
         parser.add_argument(
-            "--max-cost",
-            type=dollars,
-            metavar="DOLLARS",
-            help="US dollars for each evaluator",
+            "--max-cost", type=dollars, metavar="DOLLARS", help="US dollars for each evaluator"
         )
         parser.add_argument(
             "--as-batch",

@@ -142,8 +142,7 @@ def durations(text: str) -> Iterator[Duration]:
 
 
 _MONTHS = re.findall(
-    r"\w+",
-    "january february march april may june july august september october november december",
+    r"\w+", "january february march april may june july august september october november december"
 )
 _MONTH = "|".join([*_MONTHS, *(f"{name[:3]}\\.?" for name in _MONTHS), "sept\\.?"])
 _DAY_PATTERNS = (

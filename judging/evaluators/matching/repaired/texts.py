@@ -31,13 +31,7 @@ _LINE_ENDS = re.compile(r" ?(?:\r\n|\n)[\s]*")
 LONGEST_CACHED = 20_000
 """Characters; whole pages are folded afresh instead of being kept in memory."""
 
-_FOLDING_RULES = (
-    Rule.MARKUP,
-    Rule.UNICODE,
-    Rule.DIACRITICS,
-    Rule.WHITE_SPACE,
-    Rule.PUNCTUATION,
-)
+_FOLDING_RULES = (Rule.MARKUP, Rule.UNICODE, Rule.DIACRITICS, Rule.WHITE_SPACE, Rule.PUNCTUATION)
 
 
 def fold(text: str, rules: Rules) -> str:

@@ -29,15 +29,10 @@ class Command(BaseCommand):
         parser.add_argument("study", metavar="STUDY", help="number or name")
         parser.add_argument("out", type=Path, metavar="OUT")
         parser.add_argument(
-            "--format",
-            choices=[BUNDLE, *ExportFormat],
-            default=BUNDLE,
-            help="default bundle",
+            "--format", choices=[BUNDLE, *ExportFormat], default=BUNDLE, help="default bundle"
         )
         parser.add_argument(
-            "--blind",
-            action="store_true",
-            help="without references, rewards, verdicts",
+            "--blind", action="store_true", help="without references, rewards, verdicts"
         )
         parser.add_argument(
             "--hide-agent", action="store_true", help="also without agents and models"

@@ -19,10 +19,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
         parser.add_argument(
-            "--study",
-            required=True,
-            metavar="NAME",
-            help="made, closed, if it is new",
+            "--study", required=True, metavar="NAME", help="made, closed, if it is new"
         )
         parser.add_argument(
             "--stubs",

@@ -36,14 +36,10 @@ class Command(BaseCommand):
             help="version to make; the file's by default",
         )
         parser.add_argument(
-            "--reverse",
-            action="store_true",
-            help="remove the made version if nothing uses it",
+            "--reverse", action="store_true", help="remove the made version if nothing uses it"
         )
         parser.add_argument(
-            "--skip-missing",
-            action="store_true",
-            help="leave out entries without a task",
+            "--skip-missing", action="store_true", help="leave out entries without a task"
         )
         parser.add_argument("--dry-run", action="store_true", help="only check")
 

@@ -41,12 +41,7 @@ class Command(BaseCommand):
         )
 
     def handle(
-        self,
-        *,
-        out: Path,
-        experiment: str | None,
-        run: list[UUID] | None,
-        **options: Any,
+        self, *, out: Path, experiment: str | None, run: list[UUID] | None, **options: Any
     ) -> None:
         runs = Run.objects.ended()
         if experiment:

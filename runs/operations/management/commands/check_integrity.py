@@ -22,10 +22,7 @@ class Command(BaseCommand):
             "--hashes", action="store_true", help="also compare files with their hashes"
         )
         parser.add_argument(
-            "--format",
-            choices=("text", "json"),
-            default="text",
-            help="json: an object a line",
+            "--format", choices=("text", "json"), default="text", help="json: an object a line"
         )
 
     def handle(self, *, hashes: bool, format: str, **_: Any) -> None:

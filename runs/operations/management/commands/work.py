@@ -20,11 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("queues", nargs="+", choices=sorted(all_duties()))
-        parser.add_argument(
-            "--processes",
-            type=int,
-            help="default 1, for browser BROWSERS",
-        )
+        parser.add_argument("--processes", type=int, help="default 1, for browser BROWSERS")
         parser.add_argument("--threads", type=int, default=1, help="of each process")
         parser.add_argument("--name", default="", help="of the processes")
 

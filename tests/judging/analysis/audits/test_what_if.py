@@ -215,11 +215,7 @@ class TestStages:
 
     def test_the_first_stage_alone(self, world: audited.Audited, judge: EvaluatorVersion) -> None:
         compared = compare(world.study, read_setting(judge, {"stages": "equivalence"}))
-        assert changes(compared) == {
-            Change.LOST_TP: [2],
-            Change.FIXED_FP: [4],
-            Change.GAINED: [5],
-        }
+        assert changes(compared) == {Change.LOST_TP: [2], Change.FIXED_FP: [4], Change.GAINED: [5]}
 
     def test_a_stage_that_was_not_asked_leaves_no_verdict(
         self, world: audited.Audited, judge: EvaluatorVersion

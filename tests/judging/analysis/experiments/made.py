@@ -28,11 +28,7 @@ def tasks(number: int, **fields: Any) -> list[Task]:
 
 
 def run_row(
-    of: Experiment,
-    task: Task,
-    agent: AgentConfiguration,
-    reward: float | None,
-    **fields: Any,
+    of: Experiment, task: Task, agent: AgentConfiguration, reward: float | None, **fields: Any
 ) -> Run:
     """A finished run without steps, not yet stored."""
     outcomes = {SUCCESS: Run.Outcome.SUCCESS, FAILURE: Run.Outcome.FAILURE}

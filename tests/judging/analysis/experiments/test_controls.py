@@ -39,10 +39,7 @@ def test_every_control_is_an_agent_of_the_engine() -> None:
 
 def test_pass_rates_by_evaluator_and_control() -> None:
     found = controls_of(whole_scope(controls()))
-    assert [each.source.name for each in found] == [
-        "imported reward",
-        "evaluator matcher 1",
-    ]
+    assert [each.source.name for each in found] == ["imported reward", "evaluator matcher 1"]
     reward, matcher = found
     assert (reward.all.count, reward.all.total) == (0, 6)
     shares = {name: (share.count, share.total) for name, share in matcher.passed.items()}

@@ -82,9 +82,7 @@ def test_marks_of_the_detectors_of_anomalies_count() -> None:
         (RunSeen(steps=(), end_reason=EndReason.AGENT_STOPPED), Rule.DID_NOTHING),
         (
             RunSeen(
-                steps=steps("a", "b", "m:done"),
-                end_reason=EndReason.TASK_ENDED,
-                reference_length=3,
+                steps=steps("a", "b", "m:done"), end_reason=EndReason.TASK_ENDED, reference_length=3
             ),
             Rule.SHORTER_THAN_POSSIBLE,
         ),

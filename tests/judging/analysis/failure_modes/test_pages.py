@@ -130,7 +130,7 @@ def test_beside_a_run_one_confirms_changes_rejects_and_takes_back(
         assert "Saved." in text
         assert words in text
     assert [each.decision for each in FailureReview.objects.filter(run=run).order_by("pk")] == [
-        *("confirmed", "changed", "rejected", "changed"),
+        *("confirmed", "changed", "rejected", "changed")
     ]
     wrong = {"action": "save", "modes": ["environment", "plan_error"]}
     assert client.post(address, wrong, headers=HX).status_code == 422
@@ -152,9 +152,7 @@ def test_of_a_success_nobody_is_asked_how_it_failed(client: Client, experiment: 
     assert asked in beside()
 
 
-def test_where_evaluators_pass_a_run_of_unknown_outcome_nobody_is_asked(
-    client: Client,
-) -> None:
+def test_where_evaluators_pass_a_run_of_unknown_outcome_nobody_is_asked(client: Client) -> None:
     run = make_run(outcome="unknown", pictures=False)
     address, after_all = reverse("judging:run_judgements", args=[run.pk]), "Mark as failed?"
     assert after_all not in client.get(address, headers=HX).content.decode()
@@ -174,9 +172,7 @@ def test_what_a_model_wrote_is_escaped(client: Client, experiment: Experiment) -
     assert "<script>x" not in text
 
 
-def test_the_blind_and_those_without_permission_see_and_say_nothing(
-    experiment: Experiment,
-) -> None:
+def test_the_blind_and_those_without_permission_see_and_say_nothing(experiment: Experiment) -> None:
     run = failures(experiment)[0]
     address = reverse("judging:failure_review", args=[run.pk])
     reader = client_of(audited.person("reader", "runs.view_run", "judging.view_audit"))

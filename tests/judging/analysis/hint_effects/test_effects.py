@@ -9,12 +9,7 @@ from judging.analysis.hint_effects.reading import Cell, Side, TaskEffect
 from judging.statistics.comparison import mean_difference
 from judging.statistics.figures import Interval, Reason, Undefined
 
-WORDS = {
-    "s": RunResult.SUCCESS,
-    "f": RunResult.FAILURE,
-    "e": RunResult.ERROR,
-    "-": RunResult.NONE,
-}
+WORDS = {"s": RunResult.SUCCESS, "f": RunResult.FAILURE, "e": RunResult.ERROR, "-": RunResult.NONE}
 
 
 def side(trials: str) -> Side:

@@ -9,10 +9,7 @@ from judging.analysis.miniwob.proposing import proposal_for
 from runs.viewer.timeline.step_details import PageElement, Piece
 from tests.runs.viewer.told_screens import make_told_run, piece
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.sqlite_only("screens, and no query of its own"),
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("screens, and no query of its own")]
 OK, NEXT = [20, 80, 60, 110], [20, 120, 80, 150]
 
 

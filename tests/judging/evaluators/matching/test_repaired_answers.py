@@ -145,13 +145,7 @@ RIGHT_ANSWERS = [
         "`git clone git@gitlab.example:convexegg/chatgpt.git`",
         "git clone http://gitlab.example/convexegg/chatgpt.git",
     ),
-    (
-        Rule.NUMBER_BOUNDARIES,
-        COUNT,
-        includes("0"),
-        "The count is 0. I checked",
-        "0.5 a day",
-    ),
+    (Rule.NUMBER_BOUNDARIES, COUNT, includes("0"), "The count is 0. I checked", "0.5 a day"),
     (Rule.NUMBER_BOUNDARIES, COUNT, includes("0"), "count=0", "count=10"),
 ]
 

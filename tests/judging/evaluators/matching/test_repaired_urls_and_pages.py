@@ -33,12 +33,7 @@ RIGHT_PAGES = [
     (Rule.URL_PERCENT_ENCODING, f"{LAB}/a%2Fb", f"{LAB}/a%2fb", f"{LAB}/a/b"),
     (Rule.URL_DOUBLE_SLASHES, f"{SHOP}//customer", f"{SHOP}/customer", f"{SHOP}/cust"),
     (Rule.URL_SLASH_BEFORE_QUERY, f"{LAB}/i/?s=x", f"{LAB}/i?s=x", f"{LAB}/i?s=y"),
-    (
-        Rule.URL_ALTERNATIVE_QUERIES,
-        f"{LAB}/a?x=1 |OR| {LAB}/b?y=2",
-        f"{LAB}/a?x=1",
-        f"{LAB}/a?y=2",
-    ),
+    (Rule.URL_ALTERNATIVE_QUERIES, f"{LAB}/a?x=1 |OR| {LAB}/b?y=2", f"{LAB}/a?x=1", f"{LAB}/a?y=2"),
     (Rule.URL_QUERY_BLANKS, f"{SHOP}/s?q=a%20", f"{SHOP}/s?q=a", f"{SHOP}/s?q=ab"),
     (
         Rule.URL_DEFAULT_PARAMETERS,
@@ -61,12 +56,7 @@ WRONG_PAGES = [
     (Rule.URL_SEGMENTS, f"{LAB}/a", f"http://evil.example/{LAB}/a", "https://localhost:8023/a"),
     (Rule.URL_SEGMENTS, f"{LAB}/a", "http://x.localhost:8023/a", "http://u:p@localhost:8023/a"),
     (Rule.URL_SEGMENTS, f"{LAB}/viewed/", f"{LAB}/viewedasdf", f"{LAB}/viewed/x"),
-    (
-        Rule.URL_ALTERNATIVE_QUERIES,
-        f"{LAB}/a?x=1 |OR| {LAB}/b?x=2",
-        f"{LAB}/a?x=2",
-        f"{LAB}/b?x=2",
-    ),
+    (Rule.URL_ALTERNATIVE_QUERIES, f"{LAB}/a?x=1 |OR| {LAB}/b?x=2", f"{LAB}/a?x=2", f"{LAB}/b?x=2"),
 ]
 
 

@@ -2,13 +2,7 @@
 
 from django.utils.translation import gettext, override
 
-from judging.evaluators.matching.repaired.rules import (
-    ALL_RULES,
-    DESCRIPTIONS,
-    LABELS,
-    Rule,
-    Rules,
-)
+from judging.evaluators.matching.repaired.rules import ALL_RULES, DESCRIPTIONS, LABELS, Rule, Rules
 from judging.evaluators.matching.repaired.rules import decisive_rules as decisive
 
 

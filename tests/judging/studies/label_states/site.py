@@ -18,12 +18,7 @@ from tests.judging.studies.blind_world import (
 )
 from tests.runs.factories import make_run, make_user
 
-PEOPLE = {
-    "ann": "annotator",
-    "bob": "annotator",
-    "eve": "engineer",
-    "judy": "adjudicator",
-}
+PEOPLE = {"ann": "annotator", "bob": "annotator", "eve": "engineer", "judy": "adjudicator"}
 FIRST, SECOND = "Garden", "Second opinion"
 
 

@@ -6,14 +6,7 @@ from hypothesis import strategies as st
 
 from tests.webagent.agents.screen.made import LOGIN, item, looked, screen, showing
 from webagent.agents.screen.finding import label_likeness, likeness, place_in
-from webagent.agents.screen.instructions import (
-    Choose,
-    Click,
-    Copy,
-    Enter,
-    Paste,
-    instructions_of,
-)
+from webagent.agents.screen.instructions import Choose, Click, Copy, Enter, Paste, instructions_of
 from webagent.agents.screen.reply import browser_action
 from webagent.agents.screen.rules import ScreenScripted, Unclear, commands_for
 from webagent.agents.settings import VisionSettings
@@ -151,9 +144,7 @@ def test_a_label_whose_box_was_not_seen_is_clicked_on_itself():
 
 def test_a_label_that_was_taken_for_a_row_of_a_list_is_still_one():
     seen = screen(
-        item("checkbox", "", 10, 24, 30, 20),
-        item("list item", "Ycj0QW", 7, 19, 230, 40),
-        SUBMIT,
+        item("checkbox", "", 10, 24, 30, 20), item("list item", "Ycj0QW", 7, 19, 230, 40), SUBMIT
     )
     assert done("Select Ycj0QW and click Submit.", seen)[0] == "mouse_click(25, 34)"
 

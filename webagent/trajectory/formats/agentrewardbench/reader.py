@@ -227,11 +227,7 @@ def _judged(
 
 
 def _alone(
-    tree: Tree,
-    key: Key,
-    judgments: Sequence[str],
-    annotations: list[Annotation],
-    bounds: Bounds,
+    tree: Tree, key: Key, judgments: Sequence[str], annotations: list[Annotation], bounds: Bounds
 ) -> RunBundle:
     """What was said of one run whose trajectory is not here, as a stub. Raises InputError."""
     benchmark, agent, task = (bounded_name(word) for word in key)

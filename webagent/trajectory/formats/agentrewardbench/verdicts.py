@@ -52,11 +52,7 @@ HEADER = (
     "trajectory_looping",
 )
 NEEDED = ("annotator_name", "benchmark", "task_id", "model_name", "trajectory_success")
-_SUCCESS: dict[str, Word] = {
-    "successful": "success",
-    "unsuccessful": "failure",
-    "unsure": "unsure",
-}
+_SUCCESS: dict[str, Word] = {"successful": "success", "unsuccessful": "failure", "unsure": "unsure"}
 _YES_NO = ("yes", "no", "unsure")
 
 

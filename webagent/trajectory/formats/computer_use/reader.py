@@ -229,12 +229,7 @@ def _task(files: RunFiles, talk: Conversation, pictures: dict[str, BlobRecord]) 
     goal = talk.goal or "unknown"
     name = task_name_of(goal)
     shown = goal_pictures(pictures[each] for each in talk.goal_pictures if each in pictures)
-    return task_record(
-        FORMAT,
-        name,
-        id=f"{FORMAT}:{name}",
-        goal=(*files.goal(talk.goal), *shown),
-    )
+    return task_record(FORMAT, name, id=f"{FORMAT}:{name}", goal=(*files.goal(talk.goal), *shown))
 
 
 def _answer(talk: Conversation) -> str | None:

@@ -183,10 +183,7 @@ def _task(
     shown = str(version)[:100] if version not in (None, "") else UNKNOWN
     sample_id = sample.get("id")
     external_id = bounded_name(str(sample_id) if sample_id not in (None, "") else key)
-    specification = {
-        "scorers": evaluated.get("scorers"),
-        "metadata": sample.get("metadata"),
-    }
+    specification = {"scorers": evaluated.get("scorers"), "metadata": sample.get("metadata")}
     return task_record(
         name,
         external_id,

@@ -94,10 +94,7 @@ PRODUCER = Producer(name="crosscheck", version="0.1.0")
 
 
 def write_zip(
-    target: Path | BinaryIO,
-    bundles: Iterable[RunBundle],
-    *,
-    blinding: Blinding | None = None,
+    target: Path | BinaryIO, bundles: Iterable[RunBundle], *, blinding: Blinding | None = None
 ) -> Manifest:
     """Write the runs as one zip and return its manifest.
 
@@ -168,10 +165,7 @@ class _TaskIds:
 
 
 def write_native(
-    sink: Sink,
-    bundles: Iterable[RunBundle],
-    *,
-    blinding: Blinding | None = None,
+    sink: Sink, bundles: Iterable[RunBundle], *, blinding: Blinding | None = None
 ) -> Manifest:
     """Write the runs to wherever the sink puts them; otherwise as `write_zip`."""
     files = {name: LineFileWriter() for name in LINE_FILES}

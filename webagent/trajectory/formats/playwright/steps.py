@@ -170,11 +170,7 @@ def learn_passwords(files: RunFiles, calls: list[Call]) -> None:
 
 
 def action_of(
-    files: RunFiles,
-    trace: TraceEvents,
-    call: Call,
-    picture: BlobRecord | None,
-    frame: Frame | None,
+    files: RunFiles, trace: TraceEvents, call: Call, picture: BlobRecord | None, frame: Frame | None
 ) -> ActionRecord:
     """The call as an action; point and box in pixels of the picture it was chosen on.
 

@@ -52,13 +52,7 @@ class Recorded:
 
 
 def recorded_step(
-    sent: PushedStep,
-    *,
-    run_id: str,
-    index: int,
-    goal: str,
-    model: str | None,
-    bounds: Bounds,
+    sent: PushedStep, *, run_id: str, index: int, goal: str, model: str | None, bounds: Bounds
 ) -> Recorded:
     """The record of a step that was sent.
 

@@ -9,13 +9,7 @@ from webagent.trajectory.actions import typed_password
 from webagent.trajectory.files.assembling import TARGET_CHARS, URL_CHARS, RunFiles
 from webagent.trajectory.files.originals import kept_picture
 from webagent.trajectory.formats.webarena.render import RenderedStep
-from webagent.trajectory.records import (
-    ActionRecord,
-    Observation,
-    StepRecord,
-    TabRecord,
-    Target,
-)
+from webagent.trajectory.records import ActionRecord, Observation, StepRecord, TabRecord, Target
 from webagent.trajectory.values import not_none
 
 _TABS = re.compile(r"\ATab \d++[^\n]*+\n\n?")
@@ -53,11 +47,7 @@ def step_records(
 
 
 def _step(
-    files: RunFiles,
-    step: RenderedStep,
-    action: ActionRecord | None,
-    index: int,
-    seen: Observation,
+    files: RunFiles, step: RenderedStep, action: ActionRecord | None, index: int, seen: Observation
 ) -> StepRecord:
     extra = {
         "parsed_action": files.clean(step.parsed),
@@ -202,7 +192,5 @@ def _target(name: str | None, args: tuple[JsonValue, ...], node: str) -> Target 
     found = _NODE.match(node)
     words = (found[2] or found[3] or "") if found else ""
     return Target(
-        bid=args[0][:100],
-        role=found[1] if found else None,
-        text=words[:TARGET_CHARS] or None,
+        bid=args[0][:100], role=found[1] if found else None, text=words[:TARGET_CHARS] or None
     )
