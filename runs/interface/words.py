@@ -107,8 +107,11 @@ def in_percent(share: Any) -> str:
 @register.filter
 def money(amount: Decimal | float | None) -> str:
     """An amount in US dollars with as many digits as it needs; a dash for unknown."""
-    if amount is None:
-        return "—"
+    return "—" if amount is None else _money(amount, get_language())
+
+
+@lru_cache(maxsize=10_000)
+def _money(amount: Decimal | float, _language: str | None) -> str:
     exact = Decimal(str(amount))
     digits = 2 if not exact or abs(exact) >= 1 else 4
     return f"${formats.number_format(round(exact, digits), digits)}"
