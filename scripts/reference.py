@@ -105,7 +105,7 @@ def default_in_words(name: str, default: object) -> str:
     if name.endswith("_BYTES"):
         size, unit = next((size, unit) for size, unit in UNITS if number % size == 0)
         return f"{number // size} {unit}"
-    return f"{number:,}"
+    return str(number)
 
 
 def benchmark_table() -> Iterator[str]:

@@ -135,15 +135,15 @@ def _ranges(marks: Sequence[str]) -> Iterator[str]:
 def _notes(table: Table, figures: Sequence[Figure]) -> list[str]:
     notes = [
         gettext(
-            "Published: %(place)s, typed in from the paper. Ours: computed from stored runs, "
-            "labels and verdicts."
+            "In the paper: %(place)s, typed in. Here: computed from stored runs, labels and "
+            "verdicts."
         )
         % {"place": table.place}
     ]
     if any(each.difference.interval for each in figures):
         notes.append(
             gettext(
-                "Difference: ours less the published figure, with the interval of two independent "
+                "Difference: here less in the paper, with the interval of two independent "
                 "estimates (95 %, Zou and Donner); a figure published without its spread counts as "
                 "exact."
             )

@@ -33,6 +33,8 @@ from runs.api.problems import (
 )
 from runs.storage.file_storage import RETRY_AFTER_S, Outage, outage
 
+logger = logging.getLogger("django.request")
+
 ALWAYS = {
     401: "No token, or one that is unknown, expired or revoked",
     403: "The token lacks the scope, or its owner the permission",
@@ -119,7 +121,6 @@ def _key_parameter() -> dict[str, Any]:
     }
 
 
-logger = logging.getLogger("django.request")
 View = Callable[..., HttpResponseBase]
 
 

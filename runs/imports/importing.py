@@ -29,6 +29,8 @@ from webagent.process.counters import imported_runs
 from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
+logger = logging.getLogger(__name__)
+
 MAX_PROBLEMS = 1_000
 MAX_SHOWN = 200
 COUNTED = ("steps", "screenshots", "labels", "evaluations", "gaps", "dropped", "redacted")
@@ -111,7 +113,6 @@ def _run(run: ImportedRun) -> dict[str, Any]:
     }
 
 
-logger = logging.getLogger(__name__)
 NO_STORE = gettext_noop("The file storage does not answer. The import is tried again by itself.")
 
 

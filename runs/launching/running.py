@@ -47,6 +47,8 @@ from webagent.trajectory.records import (
     StepRecord,
 )
 
+logger = logging.getLogger(__name__)
+
 
 def terms_of(run: Run) -> dict[str, Any]:
     """What `run_episode` is to know of policy and limits; its agents are new, for this run.
@@ -66,8 +68,6 @@ def terms_of(run: Run) -> dict[str, Any]:
         "max_cost": limits.dollars,
     }
 
-
-logger = logging.getLogger(__name__)
 
 OnStep = Callable[[StepRecord], None]
 

@@ -221,7 +221,7 @@ class DeletedRun(models.Model):
 
 
 class SpaceMeasurement(models.Model):
-    """How full the store was on a day, as last measured on it; see `runs.space_figures`."""
+    """How full the store was on a day, as last measured on it."""
 
     day = models.DateField(primary_key=True)
     measured_at = models.DateTimeField()

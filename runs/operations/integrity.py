@@ -25,7 +25,7 @@ def run_rows() -> Iterator[Invariant]:
     """What holds between a run and its steps, and between the attempts at one trial.
 
     That every step has an index of its own, that a run has one next attempt at most, and that
-    one that repeats another has a family, the database itself keeps (see `kept_by_database`).
+    one that repeats another has a family, the database itself keeps.
     """
     steps = Step.objects.all()
     pictures = number_of(steps, "run", "screenshot") + number_of(steps, "run", "after_screenshot")

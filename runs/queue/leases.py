@@ -21,6 +21,8 @@ from runs.models.leased_work import WorkState
 from webagent.process.counters import leases_expired
 from webagent.process.logs import logged_with
 
+logger = logging.getLogger(__name__)
+
 
 class LeaseLostError(Exception):
     """The run was taken away: another worker has it, or it has ended. Stop, and write nothing."""
@@ -80,9 +82,6 @@ def _with_lease(run: Run | None) -> tuple[Run, Lease] | None:
     return (run, Lease(run.pk, run.lease_token)) if run else None
 
 
-logger = logging.getLogger(__name__)
-
-
 class LeaseRenewer:
     """Calls `renew` again and again from a thread of its own, with a connection of its own.
 
@@ -104,7 +103,7 @@ class LeaseRenewer:
         self._on_lost = on_lost
         self._limit_s = limit_s
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self._thread = threading.Thread(target=self._beat, name="lease renewer", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

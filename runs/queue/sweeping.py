@@ -37,6 +37,8 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT, silent_record
 from webagent.trajectory.records import EndReason, RunRecord, StepRecord
 
+logger = logging.getLogger(__name__)
+
 
 def announce(run_id: UUID) -> None:
     """Say that the run has ended, once the transaction stands."""
@@ -124,8 +126,6 @@ def _as_set() -> Infrastructure:
         backoff_cap_s=min(doubled, 86_400),
     )
 
-
-logger = logging.getLogger(__name__)
 
 SWEEP = "runs.tasks.sweep"
 SWEEP_LIMIT_S = 300

@@ -21,6 +21,8 @@ from runs.models.leased_work import DEFAULT, MOST_TOLD_AGAIN
 from runs.models.workers import from_now
 from webagent.environment.registry import prepare_browser
 
+logger = logging.getLogger(__name__)
+
 FORGOTTEN_AFTER_S = 24 * 3600
 BROWSER, JUDGE = "browser", "judge"
 """The queues of what needs a browser, and of what waits for a model."""
@@ -138,8 +140,6 @@ def prepare_next_run() -> None:
     if _is_worker.is_set():
         prepare_browser()
 
-
-logger = logging.getLogger(__name__)
 
 EXECUTE_NEXT = "runs.tasks.execute_next_run"
 MOST_MESSAGES = 100

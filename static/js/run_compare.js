@@ -6,7 +6,7 @@ import { Texts } from "./timeline/texts.js";
 import { element, phrase, placedEvents } from "./timeline/words.js";
 
 class Side {
-  // `pairedWith(index)` is called when somebody picks a step of this run.
+  // `picked(index)` is called when somebody picks a step of this run.
   constructor(root, name, data, shown, picked) {
     const part = root.querySelector(`[data-side="${name}"]`);
     data.events = placedEvents(data);

@@ -30,6 +30,8 @@ from webagent.trajectory.faults import Fault
 from webagent.trajectory.live import Observation, StepResult
 from webagent.trajectory.records import EnvironmentRecord, Json
 
+logger = logging.getLogger(__name__)
+
 
 class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
@@ -62,8 +64,6 @@ class LocalSite:
         self._thread.join()
         self._server.server_close()
 
-
-logger = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 15.0
 

@@ -20,6 +20,8 @@ from webagent.llm.interface import (
 )
 from webagent.vision.screen import KINDS, Box, Element, box_within
 
+logger = logging.getLogger(__name__)
+
 THREADS = 2
 
 
@@ -116,8 +118,6 @@ def distinct(elements: Iterable[Element]) -> list[Element]:
             kept.append(element)
     return kept
 
-
-logger = logging.getLogger(__name__)
 
 CAPTIONED = frozenset({"icon", "image"})
 _MARGIN = 4

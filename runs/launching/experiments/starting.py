@@ -19,6 +19,8 @@ from runs.queue.steps import retry_write
 from runs.queue.sweeping import announce, swept
 from webagent.recovery.retry_policy import BatchLimits, LimitName, Spent, reached
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -115,9 +117,6 @@ def start_ready_experiments() -> None:
 def unready_words(tasks: Iterable[Task]) -> str:
     """The sites of these tasks that are not ready, each with what is wrong; "" if all are."""
     return "; ".join(f"{state.site}: {state.why}" for state in unready_sites(tasks))
-
-
-logger = logging.getLogger(__name__)
 
 
 def put_off_until_ready(run: Run, lease: Lease) -> bool:

@@ -34,6 +34,8 @@ from runs.queue.jobs import kinds_of_work
 from runs.queue.workers import BROWSER, SWEEP, queues_without_room, unserved_queues
 from runs.storage.file_storage import UNFINISHED
 
+logger = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     from redis import Redis
 
@@ -69,7 +71,6 @@ def _overdue() -> Iterable[str]:
         yield from kind.objects.claimable(longer_than_s=longest_wait_s()).queues()
 
 
-logger = logging.getLogger(__name__)
 OK = "ok"
 BROKER_WAIT_S = 2.0
 KEEPS_ALL = "noeviction"
