@@ -1,9 +1,7 @@
 """The command palette: pages, actions, studies, experiments and runs by a few letters."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -16,13 +14,15 @@ from judging.models import Study
 from judging.portability.label_imports.services import NEEDED as IMPORT_LABELS
 from judging.studies.access import AUDIT, studies_hidden_from
 from runs.models import Experiment, Run, User
+from runs.models.parsing import ids_beginning
 from runs.models.runs.queries import RunQuerySet
 from runs.models.visibility import visibility_of
 
 MOST = 6
 """Studies, experiments and runs shown of each."""
 LONGEST = 100
-RUN_ID = re.compile(r"[0-9a-f]{4,32}")
+ID_DIGITS = 4
+"""So many tell a run."""
 GOAL_CHARS = 90
 
 
@@ -144,11 +144,10 @@ def _runs(user: User, text: str) -> Iterator[Entry]:
 
 
 def _by_id(runs: QuerySet[Run], text: str) -> list[Run]:
-    digits = text.replace("-", "")
-    if not RUN_ID.fullmatch(digits):
+    ids = ids_beginning(text, least=ID_DIGITS)
+    if ids is None:
         return []
-    first, last = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-    return list(runs.filter(pk__range=(first, last)).select_related("task").order_by("pk")[:MOST])
+    return list(runs.filter(pk__range=ids).select_related("task").order_by("pk")[:MOST])
 
 
 def _by_goal(runs: RunQuerySet[Run], text: str) -> list[Run]:

@@ -1,5 +1,6 @@
 """What addresses and forms hold, as far as it makes sense."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -99,6 +100,18 @@ def _ends(low: int, high: int) -> dict[str, str]:
         "low": number_format(low, force_grouping=True),
         "high": number_format(high, force_grouping=True),
     }
+
+
+def ids_beginning(words: str, *, least: int) -> tuple[UUID, UUID] | None:
+    """The first and the last id that begin so; None for what is no beginning of an id.
+
+    Args:
+        least: hexadecimal digits that make a beginning.
+    """
+    digits = words.lower().replace("-", "")
+    if not re.fullmatch(rf"[0-9a-f]{{{least},32}}", digits):
+        return None
+    return UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
 
 
 def ids_of(words: Iterable[str]) -> list[UUID]:

@@ -140,8 +140,10 @@ def _endings() -> Iterator[Invariant]:
     told = ("status", "outcome", "end_reason")
     why = "status {status} does not go with outcome {outcome} and end reason {end_reason}"
     cancelled = Q(end_reason=Run.EndReason.CANCELLED)
+    # A budget that was spent before it began ends a run, too.
+    unstarted = Q(end_reason=Run.EndReason.NEVER_STARTED)
     error = Q(outcome=Run.Outcome.ERROR)
-    yield _never(Q(status=RunStatus.CANCELLED) & ~cancelled, why, *told)
+    yield _never(Q(status=RunStatus.CANCELLED) & ~cancelled & ~unstarted, why, *told)
     yield _never(Q(status=RunStatus.FINISHED) & cancelled, why, *told)
     yield _never(Q(status=RunStatus.FAILED) & ~error, why, *told)
     # Other tools' runs have finished, however they went.

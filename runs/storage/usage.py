@@ -28,7 +28,7 @@ from runs.models import (
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")
 TREES = ("tree_id", "after_tree_id")
-SOURCE_ROLES = ("artefact", "original")
+SOURCE_ROLES = ("artefact", "source")
 KINDS = ("screenshots", "thumbnails", "trees", "sources", "evidence")
 
 Files = dict[UUID, dict[str, str]]

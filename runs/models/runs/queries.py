@@ -27,6 +27,7 @@ from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
 from runs.models.goal_texts import starts_of_goals_with
+from runs.models.parsing import ids_beginning
 from runs.models.runs.queue import QueueQuerySet
 from runs.models.runs.turns import RunRow, RunStatus
 from runs.models.visibility import visibility_of
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 BROKE = (RunStatus.FAILED, RunStatus.CANCELLED)
 """How runs end that did not finish, which tells how they came out."""
+ID_DIGITS = 8
+"""Fewer are as often a word or a number of a goal."""
 
 
 def _hidden_where(
@@ -160,12 +163,17 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         return self.filter(source_format="crosscheck-agent").exclude(status__in=others)
 
     def with_words(self, words: str) -> Self:
-        """Runs whose goal holds the words; on SQLite found by the different goals."""
-        found = self.filter(goal__icontains=words)
-        if connection.vendor != "sqlite":
-            return found
-        starts = starts_of_goals_with(words)
-        return found.alias(start=GoalStart("goal")).filter(start__in=starts)
+        """Runs whose goal holds the words, or whose id begins so.
+
+        On SQLite found by the different goals.
+        """
+        found, holds = self, Q(goal__icontains=words)
+        if connection.vendor == "sqlite":
+            found = self.alias(start=GoalStart("goal"))
+            holds &= Q(start__in=starts_of_goals_with(words))
+        if ids := ids_beginning(words, least=ID_DIGITS):
+            holds |= Q(pk__range=ids)
+        return found.filter(holds)
 
     def ended(self) -> Self:
         """Runs that are over, however."""

@@ -18,6 +18,7 @@ from runs.launching.policies.words import in_words, lines, rule_in_words
 from runs.launching.running import carry_out, terms_of
 from runs.models import RetryPolicy, Run, RunStatus
 from runs.models.policies import READY, add_ready_policies, body_of
+from runs.operations.integrity import violations
 from runs.queue.leases import claim
 from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
 from tests.runs.factories import make_experiment, make_run, make_user
@@ -309,3 +310,4 @@ def test_no_run_starts_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> Non
     assert waiting.end_reason == Run.EndReason.NEVER_STARTED
     assert "Mine @1" in waiting.error_message
     assert waiting.started_at is None
+    assert str(waiting.pk) not in {each.key for each in violations()}

@@ -393,7 +393,7 @@ class TestSpace:
         run = make_run(steps=[{"screenshot": picture}, {"screenshot": picture}])
         log, source = make_text("log " * 99), make_text("source " * 99)
         run.attachments.create(role="log", blob=log)
-        run.attachments.create(role="artefact", blob=source)
+        run.attachments.create(role="source", blob=source)
         (space,) = spaces_of([run.pk])
         trees = Blob.objects.filter(pk__in=run.steps.values("tree"))
         assert space.screenshots == picture.stored_size

@@ -121,6 +121,13 @@ def test_filters(engineer, query, found):
 
 
 @pytest.mark.slow
+def test_words_find_a_run_by_the_beginning_of_its_id(engineer):
+    run, other = make_run(pictures=False), make_run(goal="Order 12345678", pictures=False)
+    for words in (str(run.pk), run.pk.hex[:8].upper(), str(run.pk)[:12]):
+        assert listed(engineer, f"q={words}") == ids(run), words
+    assert listed(engineer, "q=12345678") == ids(other)
+
+
 def test_a_moment_in_the_address_leaves_what_came_later(engineer):
     run = make_run(pictures=False)
     assert listed(engineer, "added_after=2020-01-01T00:00:00Z") == ids(run)
