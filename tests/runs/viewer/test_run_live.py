@@ -84,6 +84,19 @@ def test_the_end_is_told_and_nothing_is_asked_any_more(engineer: User) -> None:
     assert "run-live" not in client.get(f"/runs/{run.pk}/").content.decode()
 
 
+def test_it_can_be_asked_to_stop_from_there(engineer: User) -> None:
+    run, client = live_run(), client_of(engineer)
+    cancel = f'hx-post="/runs/{run.pk}/cancel/"'
+    page = client.get(f"/runs/{run.pk}/").content.decode()
+    assert cancel in page
+    client.post(f"/runs/{run.pk}/cancel/")
+    news = client.get(asks_for(page)).content.decode()
+    assert "stopping …" in news
+    assert cancel not in news
+    other = client_of(make_user("adjudicator"))
+    assert cancel not in other.get(f"/runs/{run.pk}/").content.decode()
+
+
 def test_whoever_judges_it_learns_neither_names_nor_the_end() -> None:
     run = live_run(agent=make_agent("secret-agent", "secret-model"))
     add_step(run, input_tokens=987654, cost="55.5", record={"llm_calls": [{"model": "secret"}]})
