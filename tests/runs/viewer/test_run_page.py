@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from runs.models import Attachment, Run, User
 from runs.viewer.timeline.timeline import ALL_AT_ONCE, PART, timeline_context
@@ -186,6 +187,13 @@ def test_details_of_a_step_say_what_the_record_holds(engineer):
     words = " ".join(page.partition("<details>")[0].split())
     assert f"GET —</span> {SECRETS['request']}" in words
     assert "{&quot;call&quot;: &quot;Page.goto&quot;, &quot;to&quot;: null}" in words
+
+
+def test_an_archived_run_says_so_and_leads_to_where_it_is_restored(engineer):
+    run = make_run(experiment=make_experiment("old"), archived_at=timezone.now(), pictures=False)
+    page = client_of(engineer).get(f"/runs/{run.pk}/").content.decode()
+    assert "Archived: it is in no list" in page
+    assert f"/storage/experiments/{run.experiment_id}/" in page
 
 
 def test_files_are_listed(engineer):
