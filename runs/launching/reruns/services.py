@@ -188,10 +188,10 @@ def retry_run(*, run: Run, user: User) -> Run:
     Raises:
         RerunError: the run has not ended like that, or cannot run here.
     """
-    if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
-        raise RerunError(_("Only broken or cancelled runs can be retried; rerun it."))
     if why := why_not_runnable(run, None):
         raise RerunError(why)
+    if run.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
+        raise RerunError(_("Only broken or cancelled runs can be retried; rerun it."))
     if run.experiment and run.experiment.state == ExperimentState.CANCELLED:
         raise RerunError(_("Its experiment was cancelled. Rerun it instead."))
     try:

@@ -47,6 +47,7 @@ from runs.models import (
     KnowledgeSet,
     LearningJob,
     Run,
+    RunStatus,
     User,
 )
 from tests.judging.factories import make_dispute, make_label, make_study, next_assignment
@@ -557,6 +558,7 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
         Experiment.objects.filter(runs=run).update(name=f"another {run.experiment_id}")
         turn_run(run)
     world.rerun.evaluations.all().delete()  # one says the opposite, and one is not there at all
+    Run.objects.filter(pk=world.rerun.pk).update(status=RunStatus.FAILED)  # one ended, one broke
 
 
 def turn_run(run: Run) -> None:
