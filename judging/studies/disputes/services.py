@@ -93,6 +93,8 @@ class NotAdjudicatorError(DisputeError):
 class DecidedMeanwhileError(DisputeError):
     """Somebody else was first; `verdict` is what stands."""
 
+    words = _("Somebody else decided first. Yours was not saved:")
+
     def __init__(self, verdict: ReferenceVerdict) -> None:
         super().__init__()
         self.verdict = verdict

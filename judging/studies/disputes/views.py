@@ -22,6 +22,7 @@ from judging.studies.disputes.pages import (
     overruled_labels,
 )
 from judging.studies.disputes.services import (
+    ClosedStudyError,
     DecidedMeanwhileError,
     DisputeError,
     add_message,
@@ -92,8 +93,8 @@ def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
             text=form.cleaned_data["text"],
             proposal=form.cleaned_data["proposal"],
         )
-    except DecidedMeanwhileError:
-        return _conflict(request, dispute, form.cleaned_data["text"], "")
+    except (ClosedStudyError, DecidedMeanwhileError) as late:
+        return _conflict(request, dispute, late, form.cleaned_data["text"])
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
     if verdict:
@@ -103,7 +104,7 @@ def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
 
 @require_POST
 def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
-    """The adjudicator's decision; 409 with both texts if somebody else was first."""
+    """The adjudicator's decision; 409 with their text if it comes too late."""
     dispute = _open_dispute(request, dispute_id)
     form = DecisionForm(request.POST)
     if not form.is_valid():
@@ -118,8 +119,8 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
             rationale=data["rationale"].strip(),
             version=data["version"],
         )
-    except DecidedMeanwhileError:
-        return _conflict(request, dispute, data["rationale"], data["verdict"])
+    except (ClosedStudyError, DecidedMeanwhileError) as late:
+        return _conflict(request, dispute, late, data["rationale"], data["verdict"])
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
     messages.success(request, _("Saved."))
@@ -136,8 +137,10 @@ def _open_dispute(request: AppRequest, dispute_id: int) -> Dispute:
     return dispute
 
 
-def _conflict(request: AppRequest, dispute: Dispute, text: str, verdict: str) -> HttpResponse:
+def _conflict(
+    request: AppRequest, dispute: Dispute, late: DisputeError, text: str, verdict: str = ""
+) -> HttpResponse:
     """What stands, beside what the person wrote, so that nothing is lost."""
     context = dispute_context(dispute, request.user)
-    mine = {"late_text": text, "late_verdict": verdict}
+    mine = {"late_words": late.words, "late_text": text, "late_verdict": verdict}
     return render(request, "judging/studies/dispute.html", context | mine, status=409)

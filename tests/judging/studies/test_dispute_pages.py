@@ -237,11 +237,17 @@ def test_what_people_write_is_never_markup(dispute: Dispute) -> None:
     assert "<script>alert(1)" not in page(judge(dispute), dispute)
 
 
-def test_in_a_closed_study_nothing_can_be_decided(dispute: Dispute) -> None:
+def test_what_comes_after_the_study_closed_is_kept_on_the_page(dispute: Dispute) -> None:
     close_study(study=dispute.item.study)
     assert 'name="verdict"' not in page(judge(dispute), dispute)
-    decision = {"verdict": "success", "rationale": "x", "version": 0}
-    assert post(judge(dispute), "dispute_decide", dispute, **decision).status_code == 403
+    decision = {"verdict": "success", "rationale": "It is full.", "version": 0}
+    for name, sent in (("decide", decision), ("message", {"text": "It is full."})):
+        answer = post(judge(dispute), f"dispute_{name}", dispute, **sent)
+        assert answer.status_code == 409
+        said = answer.content.decode()
+        assert "The study was closed. Nothing was saved." in said
+        assert "It is full." in said
+    assert not ReferenceVerdict.objects.exists()
 
 
 def test_the_list_says_what_waits(dispute: Dispute) -> None:
