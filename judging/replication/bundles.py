@@ -140,7 +140,7 @@ def _experiment(part: str, experiment: Experiment, sources: Sources) -> Experime
     for key, runs in sources.arms.items():
         if isinstance(runs, ArmRuns) and runs.experiment == experiment:
             acted = Run.objects.filter(experiment=experiment, agent=runs.agent)
-            known = acted.exclude(content_hash="").order_by("pk")
+            known = acted.filter(content_hash__gt="").order_by("pk")
             if first := known.values_list("content_hash", flat=True).first():
                 arms[key] = str(first)
     return ExperimentPart(key=part, name=experiment.name, plan=experiment.plan, arms=arms)

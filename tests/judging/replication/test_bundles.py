@@ -3,17 +3,20 @@
 import json
 import zipfile
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import DjangoDbBlocker
 
 from judging.models import Replication, StudyItem
-from runs.models import Run
+from judging.replication.bundles import write_bundle
+from runs.models import Run, RunStatus
 from tests.judging.factories import make_evaluation
 from tests.judging.replication.files import replicate
 from tests.judging.replication.test_examples import EXAMPLES
 from tests.judging.replication.test_work import FEWER
+from tests.runs.factories import make_run
 from tests.runs.knowledge.lever_world import inhabited
 from tests.webagent.trajectory.formats import zip_of
 
@@ -54,6 +57,23 @@ def test_the_same_bundle_elsewhere_gives_the_same_report(bundle: tuple[Path, str
     again = out.with_name("again.zip")
     replicate(out, "--bundle", str(again))
     assert zipfile.ZipFile(again).read("study.toml") == zipfile.ZipFile(out).read("study.toml")
+
+
+def test_an_arm_is_not_known_by_an_attempt_without_a_hash(bundle: tuple[Path, str]) -> None:
+    out, _said = bundle
+    replicate(out, "--report")
+    again, replication = out.with_name("again.zip"), Replication.objects.get()
+    known = write_bundle(again, replication).experiments
+    run = Run.objects.select_related("experiment", "agent").earliest("created_at")
+    make_run(
+        pk=UUID(int=0),
+        experiment=run.experiment,
+        agent=run.agent,
+        status=RunStatus.FAILED,
+        superseded=True,
+        content_hash=None,
+    )
+    assert write_bundle(again, replication).experiments == known
 
 
 BESIDE = """
