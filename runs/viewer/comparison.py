@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, When
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.text import capfirst
@@ -20,6 +20,7 @@ from runs.interface.words import duration, money, verdict
 from runs.launching.reruns.results import RerunResult, evaluations_of, result_of
 from runs.models import Run, Step, User
 from runs.models.extension import extension
+from runs.models.runs.queries import RunQuerySet
 from runs.models.runs.run import hides_something
 from runs.models.visibility import visibility_of
 from runs.viewer.timeline.step_rows import StepRow
@@ -158,29 +159,31 @@ def comparison_context(a: Run, b: Run, user: User, *, shows_all: bool) -> dict[s
 def choices_for(run: Run, user: User) -> list[Choice]:
     """Runs that are worth comparing with: kin first, then others of the task, newest first."""
     others = Run.objects.visible_with(visibility_of(user)).exclude(pk=run.pk)
-    newest = others.filter(_kin(run) | Q(task=run.task_id)).order_by("-created_at", "-id")
-    choices = _choices(run, user, newest)
-    return sorted(choices, key=lambda choice: choice.run.root != run.root)
+    kin = _kin(run, others)
+    of_task = others.filter(task=run.task_id).exclude(pk__in=kin).order_by("-created_at", "-id")
+    newest = of_task.values_list("pk", flat=True)[: MAX_CHOICES - len(kin)]
+    return _choices(run, user, [*kin, *newest])
 
 
 def lineage_of(run: Run, user: User) -> list[Choice]:
     """What the run repeats, and then what repeats it or the same, newest first."""
-    others = Run.objects.filter(_kin(run)).exclude(pk=run.pk)
-    choices = _choices(run, user, others.order_by("-created_at", "-id"))
-    return sorted(choices, key=lambda choice: choice.run.pk != run.rerun_of_id)
+    return _choices(run, user, _kin(run, Run.objects.exclude(pk=run.pk)))
 
 
-def _kin(run: Run) -> Q:
-    return Q(family=run.root) | Q(pk=run.root)
+def _kin(run: Run, others: RunQuerySet[Run]) -> list[UUID]:
+    """Those of the others that it repeats, and then the newest that repeat it or the same."""
+    kin = others.filter(Q(family=run.root) | Q(pk=run.root))
+    is_repeated = When(pk__in=[run.root, run.rerun_of_id], then=0)
+    ordered = kin.order_by(Case(is_repeated, default=1), "-created_at", "-id")
+    return list(ordered.values_list("pk", flat=True)[:MAX_CHOICES])
 
 
-def _choices(run: Run, user: User, newest: QuerySet[Run]) -> list[Choice]:
-    """The first of these that the person may see."""
-    ids = list(newest.values_list("pk", flat=True)[:MAX_CHOICES])
+def _choices(run: Run, user: User, ids: Sequence[UUID]) -> list[Choice]:
+    """Those of these that the person may see, in their order."""
     if not ids:
         return []
-    found = Run.objects.visible_to(user, ids).for_list().order_by("-created_at", "-id")
-    return [_choice(run, other) for other in found]
+    found = Run.objects.visible_to(user, ids).for_list().in_bulk()
+    return [_choice(run, found[pk]) for pk in ids if pk in found]
 
 
 def _choice(run: Run, other: Run) -> Choice:

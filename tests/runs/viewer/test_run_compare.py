@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from judging.extension import RerunFacts
 from runs.models import Run, User
+from runs.viewer import comparison
 from runs.viewer.comparison import align, first_difference, what_was_done
 from tests.judging.analysis import audited
 from tests.judging.factories import make_study
@@ -221,6 +222,16 @@ class TestChoices:
         assert "original" in self.choices(engineer, rerun)
         for both in (page, self.choices(engineer, rerun)):
             assert f"?a={run.pk}&amp;b={rerun.pk}" in both
+
+    def test_many_newer_runs_hide_neither_the_original_nor_other_kin(self, engineer, monkeypatch):
+        monkeypatch.setattr(comparison, "MAX_CHOICES", 3)
+        run = make_run(steps=1)
+        first, *_, last = [make_run(rerun_of=run, task=run.task, steps=1) for _ in range(4)]
+        for _ in range(3):
+            make_run(task=run.task, steps=1)
+        seen = Run.objects.visible_to(engineer, [first.pk]).get()
+        for choices in (comparison.choices_for, comparison.lineage_of):
+            assert [each.run.pk for each in choices(seen, engineer)][:2] == [run.pk, last.pk]
 
     def test_attempts_are_told(self, engineer):
         run = make_run(outcome="error", superseded=True)
