@@ -19,6 +19,7 @@ from runs.catalogue.milestones.definitions import (
 from runs.models import Milestone, Task, User
 from runs.models.audit_log import MILESTONES_CHANGED
 from runs.models.hooks import announce_milestones
+from runs.models.tasks import task_key
 from webagent.milestones.findings import Definition, digest_of
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.records import MilestoneRecord
@@ -101,17 +102,19 @@ def import_milestones(
     """Give each task of the file the milestones that stand there; tasks it leaves out keep theirs.
 
     Args:
-        tasks: those that may be written to, such as all of one set.
+        tasks: those that may be written to, such as all of one set, in whatever version.
 
     Raises:
         UnknownTasksError: naming the tasks that are not among them; nothing was stored.
     """
+    name = file.task_set.name
     by_id = {task.external_id: task for task in tasks}
-    if missing := [entry.task for entry in file.tasks if entry.task not in by_id]:
+    by_key = {task_key(name, spelled): task for spelled, task in by_id.items()}
+    if missing := [each.task for each in file.tasks if task_key(name, each.task) not in by_key]:
         raise UnknownTasksError(", ".join(missing[:10]))
     changed = sum(
         set_milestones(
-            task=by_id[entry.task],
+            task=by_id.get(entry.task) or by_key[task_key(name, entry.task)],
             milestones=entry.milestones,
             user=user,
             origin=Milestone.Origin.IMPORTED,

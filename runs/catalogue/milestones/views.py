@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from runs.catalogue.milestones.definitions import (
     MilestoneFile,
     MilestoneFileError,
-    TaskMilestones,
     definitions_of,
     digest_of_task,
     milestone_file,
@@ -106,13 +105,12 @@ def _part_for(file: MilestoneFile, task: Task) -> MilestoneFile:
     """What the file says of this task, in whatever version of its set."""
     name = task.task_set.name
     key = task_key(name, task.external_id)
-    found = [entry for entry in file.tasks if task_key(name, entry.task) == key]
+    found = tuple(entry for entry in file.tasks if task_key(name, entry.task) == key)
     if not found:
         raise MilestoneFileError(
             _("The file does not name task %(id)s.") % {"id": task.external_id}
         )
-    entry = TaskMilestones(task=task.external_id, milestones=found[0].milestones)
-    return file.model_copy(update={"tasks": (entry,)})
+    return file.model_copy(update={"tasks": found[:1]})
 
 
 may_view = needs("runs.view_task")

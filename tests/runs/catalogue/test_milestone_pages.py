@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from runs.catalogue.milestones.definitions import definitions_of, digest_of_task
 from runs.catalogue.milestones.services import set_milestones
-from runs.models import Milestone, Task, User
+from runs.models import Milestone, Task, TaskSet, User
 from tests.judging.factories import make_study
 from tests.runs.factories import client_of, make_run, make_task
 from webagent.milestones.checks import ActionCheck, ElementCheck, Rule, TextCheck, UrlCheck
@@ -135,15 +135,18 @@ def test_what_somebody_else_changed_is_not_overwritten_unseen(engineer: User):
     assert definitions_of(task) == (Definition(name="mine"),)
 
 
-def test_the_file_of_a_task_goes_into_another_version_of_it(engineer: User):
-    task, other = make_task("7"), make_task("webarena.7")
+@pytest.mark.parametrize(
+    ("of", "import_"), [("{0.pk}", "import/"), ("sets/{0.task_set_id}", "")], ids=["task", "set"]
+)
+def test_a_file_goes_into_another_version_of_its_set(engineer: User, of: str, import_: str):
+    later = TaskSet.objects.create(name="webarena", version="0.14.3")
+    task, other = make_task("7"), make_task("webarena.7", task_set=later)
     set_milestones(task=task, milestones=[CART, PAID])
     client = client_of(engineer)
-    file = client.get(f"/tasks/{task.pk}/milestones.json").content
+    file = client.get(f"/tasks/{of.format(task)}/milestones.json").content
     assert json.loads(file)["tasks"][0]["task"] == "7"
-    response = client.post(
-        f"/tasks/{other.pk}/milestones/import/", {"file": SimpleUploadedFile("m.json", file)}
-    )
+    path = f"/tasks/{of.format(other)}/milestones/{import_}"
+    response = client.post(path, {"file": SimpleUploadedFile("m.json", file)})
     assert response.status_code == 302
     assert definitions_of(other) == (CART, PAID)
     assert set(other.milestones.values_list("origin", flat=True)) == {"imported"}
