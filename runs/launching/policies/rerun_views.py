@@ -68,7 +68,8 @@ class DryRunForm(forms.Form):
             with_rules.append(asked)
         if "policy" not in data and named and with_rules:
             data["policy"] = str(with_rules[0].pk)
-        data.setdefault("token", str(uuid.uuid4()))
+        if not data.get("token", "").strip():
+            data["token"] = str(uuid.uuid4())
         super().__init__(data if {"policy", "source"} <= set(data) else None)
         self.initial = {"policy": data.get("policy"), "source": data.get("source")}
         self._user = user

@@ -241,6 +241,16 @@ def test_the_page_says_what_would_be_rerun_and_a_double_click_launches_once() ->
     assert "already queued or running" in client.get(url, asked).content.decode()
 
 
+def test_a_form_without_its_token_launches() -> None:
+    run = ended(experiment=make_experiment("Hoses"))
+    policy = make_policy({"when": "failed_outcome"})
+    asked = {"policy": policy.pk, "source": f"experiment:{run.experiment_id}"}
+    sent = {**asked, "token": " ", "launch": 1}
+    answer = client_of(make_user("engineer")).post(reverse("runs:policy_reruns"), sent)
+    assert answer.status_code == 302
+    assert Run.objects.filter(rerun_of=run).exists()
+
+
 @pytest.mark.slow
 def test_an_older_source_than_the_menu_offers_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerun_views, "MOST_OFFERED", 1)
