@@ -92,7 +92,7 @@ class RuleFormSet(_FormSet):
 
     def clean(self) -> None:
         """No rule stands there twice."""
-        if any(form.errors for form in self.forms):
+        if any(form.errors and not form.cleaned_data.get("DELETE") for form in self.forms):
             return
         agents: OfferedAgents = self.form_kwargs["agents"]
         keys = [RerunRule.model_validate(rule_values(rule, agents)).key for rule in self.kept()]

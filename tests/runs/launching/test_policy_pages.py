@@ -150,6 +150,10 @@ def test_rules_say_what_is_missing_in_them(engineer: Client) -> None:
     url = reverse("runs:policy_new")
     twice = engineer.post(url, filled(**rules), headers=HTMX)
     assert "Two rules are the same." in twice.content.decode()
+    removed = {"rules-TOTAL_FORMS": 3, "rules-2-at_most": "x", "rules-2-DELETE": "on"}
+    beside = engineer.post(url, filled(**rules | removed), headers=HTMX).content.decode()
+    assert "Two rules are the same." in beside
+    assert "Value error" not in beside
     marked = engineer.post(url, filled(**rules | {"rules-1-when": "marked"}), headers=HTMX)
     assert "Choose one." in marked.content.decode()
     assert twice.status_code == marked.status_code == 422
