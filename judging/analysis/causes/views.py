@@ -25,6 +25,7 @@ from judging.analysis.causes.pages import (
 from judging.analysis.causes.services import Tagging, tag_errors, undo_tags
 from judging.analysis.reports.registry import as_picture
 from judging.models import EvaluatorVersion, Study
+from judging.models.causes import Batch
 from judging.studies.access import for_auditors, record_unblinding
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
 from runs.models.parsing import ids_of
@@ -141,13 +142,24 @@ def cause_tag_selected(
             item_ids=form.chosen,
             tagging=form.tagging,
         )
-        words = ngettext("%(n)s error tagged.", "%(n)s errors tagged.", done.changed)
-        messages.success(request, words % {"n": done.changed})
+        _tell(request, done)
         back |= {"batch": str(done.batch)} if done.changed else {}
     for errors in form.errors.values():
         messages.error(request, " ".join(map(str, errors)))
     path = reverse("judging:audit_cells", args=[study.pk, evaluator_id, cells])
     return redirect(f"{path}?{urlencode(back)}" if back else path)
+
+
+def _tell(request: AppRequest, done: Batch) -> None:
+    words = ngettext("%(n)s error tagged.", "%(n)s errors tagged.", done.changed)
+    messages.success(request, words % {"n": done.changed})
+    if done.left_out:
+        words = ngettext(
+            "%(n)s selected run is no longer an error.",
+            "%(n)s selected runs are no longer errors.",
+            done.left_out,
+        )
+        messages.info(request, words % {"n": done.left_out})
 
 
 @require_POST

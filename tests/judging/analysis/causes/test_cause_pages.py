@@ -185,6 +185,7 @@ class TestManyRuns:
         )
         page = answer.content.decode()
         assert "4 errors tagged." in page
+        assert "1 selected run is no longer an error." in page
         assert "output format not stated, several correct answers → task data" in page
         batch = CauseTag.objects.values_list("batch", flat=True).distinct().get()
         assert f'name="batch" value="{batch}"' in page
