@@ -70,8 +70,8 @@ def _ways_back(events: Sequence[Event]) -> int:
 
 
 def _is_rescued(run: Run, events: Sequence[Event]) -> bool:
-    """Whether it succeeded after a recovery, as far as the viewer may know."""
-    return not run.is_blind and run.outcome == Run.Outcome.SUCCESS and _ways_back(events) > 0
+    """Whether it succeeded after a recovery."""
+    return run.outcome == Run.Outcome.SUCCESS and _ways_back(events) > 0
 
 
 def _why_ended(run: Run, events: Sequence[Event]) -> str:
