@@ -19,11 +19,11 @@ from runs.models.steps import BLOBS
 from runs.models.visibility import visibility_of
 from runs.storage.views import BLIND_ROLES, run_blob
 from runs.viewer.run_list.filters import RunFilter
+from runs.viewer.run_page import MOST_FILES
 from runs.viewer.timeline.marks import events_shown
 
 HIDDEN = "Null also where it is hidden from the caller."
 BLOB = "SHA-256 of a file of the run."
-MOST_FILES = 500
 SHOWN = ("status", "outcome", "reward", "end_reason", "agent", "model", "experiment", "cost")
 """Fields that a run has as `shown_*`: as the caller may know them."""
 

@@ -27,6 +27,8 @@ from runs.viewer.timeline.step_rows import StepRow, step_rows
 from runs.viewer.timeline.timeline import TEXT_CHARS, StepTexts, step_texts, timeline_context
 
 ENDED = "ended"
+MOST_FILES = 500
+"""So many files of a run, beside those of its steps, are listed on its page and in the API."""
 
 
 class News(TypedDict):
@@ -186,7 +188,9 @@ def run_files(request: AppRequest, run_id: UUID) -> HttpResponse:
     if hides_something(run):
         raise Http404
     files = run.attachments.select_related("blob").order_by("step_index", "role", "name", "id")
-    return render(request, "runs/viewer/_files.html", {"run": run, "files": files[:500]})
+    n_more = max(files.count() - MOST_FILES, 0)
+    context = {"run": run, "files": files[:MOST_FILES], "n_more": n_more}
+    return render(request, "runs/viewer/_files.html", context)
 
 
 def stub_words(run: Run) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from runs.models import Attachment, Run, User
+from runs.viewer import run_page
 from runs.viewer.timeline.timeline import ALL_AT_ONCE, PART, timeline_context
 from tests.judging.factories import annotators_of, make_study
 from tests.runs.factories import (
@@ -203,6 +204,16 @@ def test_files_are_listed(engineer):
     page = client_of(engineer).get(f"/runs/{run.pk}/files/").content.decode()
     assert "experiment.log" in page
     assert f"/runs/{run.pk}/blobs/{log.pk}/" in page
+
+
+def test_what_is_left_of_many_files_is_counted(engineer, monkeypatch):
+    monkeypatch.setattr(run_page, "MOST_FILES", 2)
+    run, log = make_run(steps=0), make_text("a log")
+    for number in range(5):
+        Attachment.objects.create(run=run, role="log", name=f"{number}.log", blob=log)
+    page = client_of(engineer).get(f"/runs/{run.pk}/files/").content.decode()
+    assert page.count(".log") == 2
+    assert "and 3 more" in page
 
 
 class TestBlinding:
