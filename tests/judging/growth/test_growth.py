@@ -38,7 +38,7 @@ from runs.knowledge.web import forms as knowledge_forms
 from runs.knowledge.web import pages as knowledge_pages
 from runs.launching.policies import rerun_views
 from runs.launching.policies import views as policy_pages
-from runs.launching.reruns import views as rerun_page
+from runs.launching.reruns import pages as rerun_page
 from runs.models import User, visibility
 from runs.operations.health import infrastructure
 from runs.queue import jobs
