@@ -243,12 +243,7 @@ def _judge(item: StudyItem, entry: Entry, people: dict[str, User]) -> None:
             _label(item, people[name], label)
     if entry.decision:
         dispute = Dispute.objects.get(item=item)
-        decide(
-            dispute=dispute,
-            adjudicator=people["adjudicator"],
-            version=dispute.version,
-            **entry.decision,
-        )
+        decide(dispute=dispute, adjudicator=people["adjudicator"], **entry.decision)
 
 
 def _seconds(run: Run, label: dict[str, Any]) -> float:

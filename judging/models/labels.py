@@ -177,7 +177,7 @@ class DisputeQuerySet(models.QuerySet["Dispute"]):
 class Dispute(models.Model):
     """Labels of one run that differ (or hold an unsure or a not executable).
 
-    `version` grows with every decision taken, so that of two adjudicators the first wins.
+    `version` grows when a verdict ends it, and so tells that it has ended.
     """
 
     item = models.OneToOneField(StudyItem, models.CASCADE, related_name="dispute")

@@ -213,11 +213,7 @@ def test_hostile_texts_stay_texts(open_page, transactional_db):
     Label.objects.update(rationale=evil)
     make_evaluation(run, "failed", reason=evil[:200], rationale=evil)
     decide(
-        dispute=dispute,
-        adjudicator=adjudicators_of(study)[0],
-        verdict="success",
-        rationale=evil,
-        version=0,
+        dispute=dispute, adjudicator=adjudicators_of(study)[0], verdict="success", rationale=evil
     )
     page = open_page(f"/runs/{run.pk}/", make_user("admin"))
     expect(page.locator("[data-shot]")).to_be_visible()

@@ -99,7 +99,7 @@ def test_a_label_from_submission_to_decision() -> None:
     label_next(study, other, "success")
     item = study.items.get()
     record_unblinding(user=judge, item=item, reason="dispute")
-    decide(dispute=item.dispute, adjudicator=judge, verdict="failure", rationale="w", version=0)
+    decide(dispute=item.dispute, adjudicator=judge, verdict="failure", rationale="w")
     kinds = [name for name in KINDS if name.startswith(("label.", "dispute.", "study.unblinded"))]
     assert told(*kinds) == [
         ("label.submitted", one.username, run_id, "", ""),
@@ -360,7 +360,7 @@ def test_who_is_blinded_reads_of_nobody_elses_labels_and_disputes() -> None:
     viewer.groups.add(Group.objects.get(name="engineer"))
     dispute = make_dispute(study)
     judge = adjudicators_of(study)[0]
-    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="w", version=0)
+    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="w")
     client = client_of(viewer)
 
     def told_on_page() -> list[str]:

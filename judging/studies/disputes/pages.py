@@ -70,7 +70,6 @@ class DecisionForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         error_messages={"required": gettext_lazy("Required.")},
     )
-    version = forms.IntegerField(widget=forms.HiddenInput)
 
 
 Status = StudyItem.Status
@@ -161,10 +160,9 @@ def dispute_context(
     can_act = verdict is None and item.study.is_open
     judges = can_act and is_adjudicator(item=item, user=user)
     is_labeller = any(side.is_own for side in sides)
-    initial = {"version": dispute.version}
     listed = Study.objects.listed_for(user).filter(pk=item.study_id)
     newest = Guideline.objects.filter(study__in=listed).order_by("-version").first()
-    decision = (decision_form or DecisionForm(initial=initial)) if judges else None
+    decision = (decision_form or DecisionForm()) if judges else None
     return {
         "dispute": dispute,
         "study": item.study,

@@ -81,7 +81,7 @@ Origin = ReferenceVerdict.Origin
 class DisputeError(Exception):
     """The dispute was not changed. Subclasses say why."""
 
-    words: str | Promise = _("This page is out of date. Reload it.")
+    words: str | Promise
 
 
 class NotAdjudicatorError(DisputeError):
@@ -137,23 +137,17 @@ def add_message(
 
 @transaction.atomic
 def decide(
-    *, dispute: Dispute, adjudicator: User, verdict: str, rationale: str, version: int
+    *, dispute: Dispute, adjudicator: User, verdict: str, rationale: str
 ) -> ReferenceVerdict:
     """The adjudicator's decision, which settles the run.
 
-    Args:
-        version: of the dispute on the page that the decision was made from.
-
     Raises:
-        DecidedMeanwhileError: another decision was made since that page was shown.
-        DisputeError: one of its other kinds; with nothing changed, as above.
+        DisputeError: one of its kinds, with nothing changed.
     """
     item, dispute = _lock(dispute)
     if not is_adjudicator(item=item, user=adjudicator):
         raise NotAdjudicatorError
     _require_open(item)
-    if dispute.version != version:
-        raise DisputeError
     return _end(dispute, item, verdict, Origin.ADJUDICATED, adjudicator, rationale)
 
 

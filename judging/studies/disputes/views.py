@@ -117,7 +117,6 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
             adjudicator=request.user,
             verdict=data["verdict"],
             rationale=data["rationale"].strip(),
-            version=data["version"],
         )
     except (ClosedStudyError, DecidedMeanwhileError) as late:
         return _conflict(request, dispute, late, data["rationale"], data["verdict"])

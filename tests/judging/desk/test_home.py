@@ -94,7 +94,7 @@ def test_an_overruled_label_is_told_once() -> None:
     study = dispute.item.study
     overruled, right = annotators_of(study)
     judge = adjudicators_of(study)[0]
-    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="Empty.", version=0)
+    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="Empty.")
     address = reverse("judging:dispute_detail", args=[dispute.pk])
     shown = home(overruled)
     assert shown.count(f'href="{address}"') == 1

@@ -43,7 +43,7 @@ def people(kept_rows: None) -> dict[str, User]:
     annotator = annotators_of(study)[0]
     dispute = make_dispute(study)
     judge = adjudicators_of(study)[0]
-    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="w", version=0)
+    decide(dispute=dispute, adjudicator=judge, verdict="failure", rationale="w")
     make_dispute(study)
     label_next(study, annotator)
     make_run(experiment=make_experiment("one"), pictures=False)

@@ -74,7 +74,6 @@ def judged_study() -> Study:
         adjudicator=adjudicators_of(study)[0],
         verdict="failure",
         rationale="Empty.",
-        version=0,
     )
     for user in (first, second):
         add_message(dispute=agreed, author=user, text="Yes.", proposal="success")

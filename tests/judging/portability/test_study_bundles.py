@@ -87,7 +87,7 @@ def study(db) -> Study:
     [judge] = adjudicators_of(made)
     dispute = make_dispute(made)
     DisputeMessage.objects.create(dispute=dispute, author=ann, text="=why?", proposal="success")
-    decide(dispute=dispute, adjudicator=judge, verdict="success", rationale="Because.", version=0)
+    decide(dispute=dispute, adjudicator=judge, verdict="success", rationale="Because.")
     label = Label.objects.get(item=dispute.item, annotator=ann)
     for milestone, achieved in ((kept, True), (gone, False)):
         MilestoneTick.objects.create(

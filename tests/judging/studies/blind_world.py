@@ -337,7 +337,6 @@ def _settled_elsewhere(run: Run, bob: User, carl: User) -> tuple[Study, Dispute]
         adjudicator=judge,
         verdict="failure",
         rationale=verdict_words("zq")["reference"],
-        version=0,
     )
     ReferenceVerdict.objects.update(decided_at=timezone.now() - timedelta(minutes=5))
     return study, dispute

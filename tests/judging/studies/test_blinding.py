@@ -129,7 +129,7 @@ def test_an_adjudicator_sees_disputed_runs_only_and_blind_until_decided() -> Non
     other = study.items.filter(status="open").get()
     assert seen(adjudicator, dispute.item.run) == BLIND
     assert seen(adjudicator, other.run) is None
-    decide(dispute=dispute, adjudicator=adjudicator, verdict="success", rationale="x", version=0)
+    decide(dispute=dispute, adjudicator=adjudicator, verdict="success", rationale="x")
     assert seen(adjudicator, dispute.item.run) == OPEN
 
 

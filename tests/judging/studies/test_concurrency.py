@@ -173,7 +173,7 @@ def test_of_two_adjudicators_the_first_wins(monkeypatch: pytest.MonkeyPatch) -> 
     dispute = make_dispute(make_study(adjudicators=2))
     calls = [
         lambda u=user, v=verdict: decide(
-            dispute=dispute, adjudicator=u, verdict=v, rationale=f"I say {v}", version=0
+            dispute=dispute, adjudicator=u, verdict=v, rationale=f"I say {v}"
         )
         for user, verdict in zip(
             adjudicators_of(dispute.item.study), ("success", "failure"), strict=True

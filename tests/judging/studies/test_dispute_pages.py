@@ -124,13 +124,13 @@ def test_engineers_read_but_do_not_act(dispute: Dispute) -> None:
     shown = page(engineer, dispute)
     assert "<textarea" not in shown
     assert post(engineer, "dispute_message", dispute, text="I think").status_code == 403
-    decision = {"verdict": "success", "rationale": "x", "version": 0}
+    decision = {"verdict": "success", "rationale": "x"}
     assert post(engineer, "dispute_decide", dispute, **decision).status_code == 403
     assert not ReferenceVerdict.objects.exists()
 
 
 def test_a_decision_needs_a_verdict_and_a_reason(dispute: Dispute) -> None:
-    answer = post(judge(dispute), "dispute_decide", dispute, version=0)
+    answer = post(judge(dispute), "dispute_decide", dispute)
     assert answer.status_code == 422
     said = answer.content.decode()
     assert "Choose one." in said
@@ -138,9 +138,7 @@ def test_a_decision_needs_a_verdict_and_a_reason(dispute: Dispute) -> None:
 
 
 def test_after_the_decision_names_and_overruled_labels_are_shown(dispute: Dispute) -> None:
-    answer = post(
-        judge(dispute), "dispute_decide", dispute, verdict="failure", rationale="Empty.", version=0
-    )
+    answer = post(judge(dispute), "dispute_decide", dispute, verdict="failure", rationale="Empty.")
     assert answer.status_code == 302
     overruled, right = annotators_of(dispute.item.study)
     shown = page(overruled, dispute)
@@ -170,7 +168,7 @@ def test_the_list_says_how_long_disputes_wait_and_who_decided(dispute: Dispute) 
     assert '<td class="num" data-label="Comments">2</td>' in waiting
     assert '<td class="nowrap" data-label="Open for"><time' in waiting
     assert 'class="verdict' not in waiting
-    decide(dispute=dispute, adjudicator=judge(dispute), verdict="failure", rationale="w", version=0)
+    decide(dispute=dispute, adjudicator=judge(dispute), verdict="failure", rationale="w")
     decided = rows().split("<tbody")[1]
     verdict = ReferenceVerdict.objects.get()
     assert f"{moment(verdict.decided_at)} · {judge(dispute)}</td>" in decided
@@ -181,10 +179,8 @@ def test_the_list_says_how_long_disputes_wait_and_who_decided(dispute: Dispute) 
 @pytest.mark.fault(12, "a decision is sent after another one")
 def test_the_second_adjudicator_gets_both_texts(dispute: Dispute) -> None:
     first, second = adjudicators_of(dispute.item.study)
-    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.", version=0)
-    answer = post(
-        second, "dispute_decide", dispute, verdict="success", rationale="It is full.", version=0
-    )
+    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.")
+    answer = post(second, "dispute_decide", dispute, verdict="success", rationale="It is full.")
     assert answer.status_code == 409
     said = answer.content.decode()
     assert "Somebody else decided first. Yours was not saved:" in said
@@ -207,14 +203,12 @@ def test_a_decision_in_between_hides_nothing(
         before = asked(user)
         if not decided:
             decided.append(
-                decide(
-                    dispute=dispute, adjudicator=first, verdict="failure", rationale="E.", version=0
-                )
+                decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="E.")
             )
         return before
 
     monkeypatch.setattr(blinding, "_open_studies_of", open_studies)
-    data = {"verdict": "success", "rationale": "It is full.", "version": 0}
+    data = {"verdict": "success", "rationale": "It is full."}
     answer = post(second, "dispute_decide", dispute, **data)
     assert answer.status_code == 409
     assert "It is full." in answer.content.decode()
@@ -240,7 +234,7 @@ def test_what_people_write_is_never_markup(dispute: Dispute) -> None:
 def test_what_comes_after_the_study_closed_is_kept_on_the_page(dispute: Dispute) -> None:
     close_study(study=dispute.item.study)
     assert 'name="verdict"' not in page(judge(dispute), dispute)
-    decision = {"verdict": "success", "rationale": "It is full.", "version": 0}
+    decision = {"verdict": "success", "rationale": "It is full."}
     for name, sent in (("decide", decision), ("message", {"text": "It is full."})):
         answer = post(judge(dispute), f"dispute_{name}", dispute, **sent)
         assert answer.status_code == 409
@@ -287,7 +281,7 @@ def test_disputes_are_filtered_and_counted(dispute: Dispute) -> None:
     goal = dispute.item.run.goal or dispute.item.run.task.goal
     assert shown in client.get(address, {"q": goal[3:9].upper()}).content.decode()
     assert shown not in client.get(address, {"q": "in no goal"}).content.decode()
-    decide(dispute=dispute, adjudicator=user, verdict="failure", rationale="w", version=0)
+    decide(dispute=dispute, adjudicator=user, verdict="failure", rationale="w")
     assert shown in client.get(address, {"q": goal[3:9], "state": "decided"}).content.decode()
     assert shown not in client.get(address, {"q": goal[3:9], "state": "waiting"}).content.decode()
     preview = reverse("runs:run_preview", args=[dispute.item.run_id])

@@ -21,7 +21,7 @@ def test_the_adjudicator_settles_it_with_who_when_and_why() -> None:
     dispute = make_dispute()
     adjudicator = adjudicators_of(dispute.item.study)[0]
     verdict = decide(
-        dispute=dispute, adjudicator=adjudicator, verdict="failure", rationale="Empty.", version=0
+        dispute=dispute, adjudicator=adjudicator, verdict="failure", rationale="Empty."
     )
     assert (verdict.verdict, verdict.origin, verdict.rationale) == (
         "failure",
@@ -37,9 +37,9 @@ def test_the_adjudicator_settles_it_with_who_when_and_why() -> None:
 def test_the_second_of_two_adjudicators_is_told_what_stands() -> None:
     dispute = make_dispute(make_study(adjudicators=2))
     first, second = adjudicators_of(dispute.item.study)
-    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.", version=0)
+    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.")
     with pytest.raises(DecidedMeanwhileError) as refused:
-        decide(dispute=dispute, adjudicator=second, verdict="success", rationale="Full.", version=0)
+        decide(dispute=dispute, adjudicator=second, verdict="success", rationale="Full.")
     assert refused.value.verdict.rationale == "Empty."
     assert ReferenceVerdict.objects.get().verdict == "failure"
 
@@ -51,7 +51,7 @@ def test_only_the_studys_adjudicators_decide() -> None:
     remove_member(study=study, user=gone)
     for user in (*annotators_of(study), make_user("adjudicator"), make_user("engineer"), gone):
         with pytest.raises(NotAdjudicatorError):
-            decide(dispute=dispute, adjudicator=user, verdict="success", rationale="x", version=0)
+            decide(dispute=dispute, adjudicator=user, verdict="success", rationale="x")
     assert not ReferenceVerdict.objects.exists()
 
 
@@ -92,9 +92,5 @@ def test_a_closed_study_stays_as_it_is() -> None:
     close_study(study=study)
     with pytest.raises(ClosedStudyError):
         decide(
-            dispute=dispute,
-            adjudicator=adjudicators_of(study)[0],
-            verdict="success",
-            rationale="x",
-            version=0,
+            dispute=dispute, adjudicator=adjudicators_of(study)[0], verdict="success", rationale="x"
         )

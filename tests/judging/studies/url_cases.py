@@ -233,7 +233,7 @@ case("judging:dispute_menu", "menu=study")
 case("judging:overruled")
 case("judging:dispute_detail", dispute_id=DISPUTES)
 case("judging:dispute_message", dispute_id=DISPUTES, post=lambda _: {"text": ""})
-case("judging:dispute_decide", dispute_id=DISPUTES, post=lambda _: {"verdict": "", "version": 0})
+case("judging:dispute_decide", dispute_id=DISPUTES, post=lambda _: {"verdict": ""})
 
 # Audits
 CELLS = ["fn", "fp", "tp", "tn", "none", "tp-fn"]

@@ -199,13 +199,7 @@ class LabelStates(RuleBasedStateMachine):
         record_unblinding(user=user, item=dispute.item, reason="dispute")
         try:
             if decides:
-                decide(
-                    dispute=dispute,
-                    adjudicator=user,
-                    verdict=verdict,
-                    rationale="I looked",
-                    version=dispute.version,
-                )
+                decide(dispute=dispute, adjudicator=user, verdict=verdict, rationale="I looked")
             else:
                 add_message(dispute=dispute, author=user, text="I looked", proposal=verdict)
         except DisputeError:

@@ -100,7 +100,7 @@ def _decided_before(judge: User) -> Dispute:
     adjudicator = make_user("adjudicator", "long-ago")
     study = make_study(runs=1, adjudicators=[adjudicator], name="Before")
     dispute = make_dispute(study)
-    decide(dispute=dispute, adjudicator=adjudicator, verdict="failure", rationale="x", version=0)
+    decide(dispute=dispute, adjudicator=adjudicator, verdict="failure", rationale="x")
     return dispute
 
 
