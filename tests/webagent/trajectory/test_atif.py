@@ -14,7 +14,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.blinding import Blinding
 from webagent.trajectory.inventory import NOT_HELD
-from webagent.trajectory.records import EndReason, Outcome
+from webagent.trajectory.records import EndReason, Gap, Outcome
 
 SAMPLES = DATA / "atif"
 TRUTH = truth("atif")
@@ -189,6 +189,39 @@ def test_turns_of_users_systems_and_earlier_runs_are_no_steps(tmp_path):
     assert bundle.run.outcome is Outcome.UNKNOWN
     assert "".join(part.text for part in bundle.task.goal) == "Do it."
     assert [gap.what for gap in bundle.run.source.dropped] == ["step"]
+
+
+@pytest.mark.parametrize("source", ["assistant", "Agent", 5, None])
+def test_a_turn_of_a_source_that_nobody_knows_is_a_gap_and_its_words_stay(tmp_path, source):
+    folder = copied("atif", tmp_path) / "find_price"
+    value = json.loads((folder / "trajectory.json").read_text())
+    value["steps"][2]["source"] = source
+    (folder / "trajectory.json").write_text(json.dumps(value))
+    [bundle] = runs(folder).values()
+    assert len(bundle.steps) == 2
+    assert bundle.steps[1].events[0]["text"] == "Check the price, scroll to be sure."
+    gap = Gap(what="step", where="steps.2.source", why="neither agent, user nor system")
+    assert gap in bundle.run.gaps
+
+
+def test_what_stands_where_no_step_is_made_of_it_is_a_gap(tmp_path):
+    turns = [
+        {"source": "user", "message": "Do it.", "tool_calls": [{"function_name": "click"}]},
+        {"source": "agent", "tool_calls": {"function_name": "click"}, "observation": "seen"},
+        {"source": "agent", "tool_calls": [{"function_name": "click", "arguments": "{}"}]},
+        {"source": "system", "message": "Stop.", "observation": {"results": [{"content": "x"}]}},
+    ]
+    value = {"schema_version": "ATIF-v1.8", "agent": {"name": "a"}, "steps": turns}
+    (tmp_path / "t.json").write_text(json.dumps(value))
+    [bundle] = runs(tmp_path).values()
+    assert bundle.steps[1].actions[0].raw == {"function_name": "click", "arguments": "{}"}
+    assert {(gap.what, gap.where): gap.why for gap in bundle.run.gaps} == {
+        ("step", "steps.0"): "tool_calls of a turn that is not the agent's",
+        ("action", "steps.1.tool_calls"): "no list",
+        ("observation", "steps.1.observation"): "no list",
+        ("step", "steps.3"): "observation of a turn that is not the agent's",
+        ("message", "steps"): "said after the agent's last turn",
+    }
 
 
 def pictured(*names: str) -> list[dict[str, Any]]:

@@ -35,6 +35,9 @@ ERROR_PREFIX = "Error"
 ANSWERING = frozenset(
     ("send_msg_to_user", "answer", "done", "finish", "submit", "stop", "final_answer", "complete")
 )
+_OTHERS = ("user", "system")
+_OF_AGENTS = ("tool_calls", "observation", "reasoning_content", "metrics")
+"""What is read of an agent's turn alone."""
 
 
 @dataclass(slots=True)
@@ -90,15 +93,32 @@ class Steps:
             if flag(turn.get("is_copied_context")):
                 self._files.drop("step", where, "copied from an earlier trajectory as context")
             elif turn.get("source") != "agent":
+                self._miss_what_is_not_read(turn, where)
                 seen = self._other(turn, where, first=not done) or seen
-                if done or turn.get("source") == "system":
+                if done or turn.get("source") != "user":
                     said.append(self._said(turn))
             else:
                 self._files.check_steps(len(done) + 1, "steps")
                 step, seen = self._step(len(done), turn, where, seen, said)
                 done.append(step)
                 said = []
+        if any("text" in words for words in said):
+            self._files.inventory.miss("message", "steps", "said after the agent's last turn")
         return with_after(done, seen)
+
+    def _miss_what_is_not_read(self, turn: dict[str, Any], where: str) -> None:
+        """No step is made of a turn that is not said to be the agent's, whatever it holds."""
+        inventory, found = self._files.inventory, [key for key in _OF_AGENTS if turn.get(key)]
+        if turn.get("source") not in _OTHERS:
+            inventory.miss("step", f"{where}.source", "neither agent, user nor system")
+        elif found:
+            inventory.miss("step", where, f"{', '.join(found)} of a turn that is not the agent's")
+
+    def _listed(self, value: Any, what: str, where: str) -> list[dict[str, Any]]:
+        """The objects of a list; a gap where something else stands."""
+        if value is not None and not isinstance(value, list):
+            self._files.inventory.miss(what, where, "no list")
+        return [mapping(item) for item in items(value)]
 
     def _other(self, turn: dict[str, Any], where: str, *, first: bool) -> Observation | None:
         """What the user said or showed: the goal, as long as the agent has not begun."""
@@ -117,7 +137,7 @@ class Steps:
 
     def _said(self, turn: dict[str, Any]) -> dict[str, Any]:
         words = read_content(turn.get("message")).words
-        role = text(turn.get("source"))
+        role = self._files.clean(turn.get("source"), 100)
         return not_none({"type": "chat", "role": role, "text": self._files.clean(words)})
 
     def _observation(
@@ -141,11 +161,13 @@ class Steps:
         said_itself = read_content(turn.get("message"))
         message = said_itself.words
         reasoning = text(turn.get("reasoning_content"))
-        results = [mapping(r) for r in items(mapping(turn.get("observation")).get("results"))]
+        shown = turn.get("observation")
+        shown = shown.get("results") if isinstance(shown, dict) else shown
+        results = self._listed(shown, "observation", f"{where}.observation")
         contents = [
             (text(r.get("source_call_id")), read_content(r.get("content"))) for r in results
         ]
-        calls = [mapping(call) for call in items(turn.get("tool_calls"))]
+        calls = self._listed(turn.get("tool_calls"), "action", f"{where}.tool_calls")
         extra = mapping(turn.get("extra"))
         url = files.clean(extra.get("url"), URL_CHARS)
         if url and (seen is None or seen.url is None):
@@ -199,7 +221,7 @@ class Steps:
             own = text(call.get("tool_call_id"))
             words = "\n".join(c.words for source, c in contents if source == own and c.words)
             failed = words.startswith(ERROR_PREFIX)
-            verbatim: Any = {"function_name": name, "arguments": arguments}
+            verbatim: Any = {"function_name": name, "arguments": call.get("arguments") or {}}
             yield ActionRecord(
                 raw=files.clean_json(raw if raw and len(calls) == 1 else verbatim),
                 dialect=DIALECT,
