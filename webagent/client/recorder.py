@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,13 +140,13 @@ class Recorder:
         self, *, outcome: str | None = None, end_reason: str = "unknown", **ending: Any
     ) -> None:
         """End the run of this episode. Without an outcome, any reward is success, as BrowserGym
-        has it.
+        has it; one that is no number says nothing.
         """
         push, self._push = self._push, None
         if push is None:
             return
         told = {
-            "outcome": outcome or ("success" if self._rewards > 0 else "failure"),
+            "outcome": outcome or _outcome_of(self._rewards),
             "end_reason": end_reason,
             "reward": self._rewards,
             "final_answer": _answer(self._before),
@@ -173,6 +174,12 @@ class Recorder:
         else:
             told = {"message": message, "origin": origin}
             self.end(outcome="error", end_reason="exception", reward=None, error=told)
+
+
+def _outcome_of(rewards: float) -> str:
+    if not isfinite(rewards):
+        return "unknown"
+    return "success" if rewards > 0 else "failure"
 
 
 def _seen(observation: Any, action: str) -> Json:

@@ -42,10 +42,19 @@ def bounded_name(name: str, limit: int = NAME_CHARS) -> str:
     return head + clean[len(head) - limit :]
 
 
+_MOST_BITS = 1000
+"""Of a whole number: a float holds it then."""
+
+
+def _is_unstorable(value: float) -> bool:
+    """Whether no record holds the number: NaN, infinite ones, and those too large for a float."""
+    return value.bit_length() >= _MOST_BITS if isinstance(value, int) else value - value != 0
+
+
 def unstorable_numbers(value: Any, where: str = "") -> Iterator[str]:
-    """Paths of the numbers in a JSON value that no record holds: NaN and infinite ones."""
-    if isinstance(value, float):
-        if value - value != 0:
+    """Paths of the numbers in a JSON value that no record holds."""
+    if isinstance(value, int | float):
+        if _is_unstorable(value):
             yield where
     elif isinstance(value, dict | list | tuple):
         inside = value.items() if isinstance(value, dict) else enumerate(value)
@@ -55,15 +64,15 @@ def unstorable_numbers(value: Any, where: str = "") -> Iterator[str]:
 
 
 def storable_json(value: Any, limit: int, depth: int = 64) -> Any:
-    """The same for every string and key inside a JSON value; NaN and infinities become None.
+    """The same for strings and keys inside a JSON value; numbers that nothing holds become None.
 
     Raises:
         ValueError: nested deeper than `depth`.
     """
     if isinstance(value, str):
         return storable_text(value, limit)
-    if isinstance(value, float):
-        return value if value - value == 0 else None
+    if isinstance(value, int | float) and _is_unstorable(value):
+        return None
     if isinstance(value, dict | list | tuple) and depth <= 0:
         raise ValueError("nested too deeply")
     if isinstance(value, dict):
@@ -74,7 +83,7 @@ def storable_json(value: Any, limit: int, depth: int = 64) -> Any:
     if isinstance(value, list | tuple):
         return [storable_json(item, limit, depth - 1) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 63:
-        return float(value) if value.bit_length() < 1000 else None
+        return float(value)
     return value
 
 

@@ -118,7 +118,7 @@ class World:
     spec = type("Spec", (), {"id": "browsergym/miniwob.click-test"})()
 
     def __init__(self) -> None:
-        self.taken = 0
+        self.taken, self.extra_reward = 0, 0.0
         self.is_closed = False
 
     def _see(self) -> dict[str, Any]:
@@ -147,7 +147,8 @@ class World:
         if action == "break":
             raise RuntimeError("the browser is gone")
         self.taken += 1
-        return self._see(), float(self.taken == 3), self.taken == 3, False, {}
+        reward = (self.taken == 3) + self.extra_reward
+        return self._see(), reward, self.taken == 3, False, {}
 
     def close(self) -> None:
         self.is_closed = True
@@ -281,6 +282,16 @@ def test_numbers_of_numpy_and_what_is_none_are_sent_as_json_has_them(tmp_path: P
     env.close()
     (steps,) = site.runs.values()
     assert steps[0]["extra"] == {"score": None, "tries": 2, "path": str(tmp_path)}
+
+
+def test_a_reward_that_is_no_number_says_nothing_of_the_outcome(tmp_path: Path) -> None:
+    site = Site()
+    with recorder(site, tmp_path) as env:
+        env.env.extra_reward = float("nan")
+        env.reset()
+        env.step("noop()")
+    (end,) = site.ended.values()
+    assert (end["outcome"], end.get("reward")) == ("unknown", None)
 
 
 def test_an_agent_that_stops_early_leaves_what_it_saw_last(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from webagent.trajectory.formats.native.writer import write_folder
 
 BASE64_PICTURE = re.compile(r"(?:iVBORw0KGgo|/9j/|UklGR)[\w+/=]{100,}")
 PICTURES = (".png", ".jpeg", ".jpg", ".webp")
-ODD_NUMBERS: tuple[Any, ...] = (float("nan"), float("inf"), 2**63, "seven")
+ODD_NUMBERS: tuple[Any, ...] = (float("nan"), 10**400, 2**63, "seven")
 ONLINE_MIND2WEB = "9bc273eec1046d94e07c58307391dd57"
 NO_PIXELS = png_of(b"no pixels", 8, 8)
 MOST_NUMBERS = 10

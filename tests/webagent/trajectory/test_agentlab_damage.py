@@ -22,7 +22,7 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Rejection, RunBundle
 from webagent.trajectory.formats.agentlab.observations import flatten_axtree
 from webagent.trajectory.reading import open_runs
-from webagent.trajectory.records import BlobPart, TextPart
+from webagent.trajectory.records import BlobPart, Outcome, TextPart
 
 pytestmark = pytest.mark.slow
 
@@ -306,6 +306,19 @@ class TestHostile:
         run = only(folder).run
         assert run.reward is None
         assert (run.totals.input_tokens, run.totals.output_tokens) == (None, None)
+
+    @pytest.mark.parametrize("reward", [float("nan"), float("inf"), 10**400, "1", None])
+    def test_a_reward_that_cannot_be_read_is_no_failure(
+        self, copy: Callable[..., Path], reward: object
+    ) -> None:
+        folder = copy()
+        summary = json.loads((folder / "summary_info.json").read_text())
+        (folder / "summary_info.json").write_text(json.dumps(summary | {"cum_reward": reward}))
+        bundle = only(folder)
+        assert (bundle.run.outcome, bundle.run.reward) == (Outcome.UNKNOWN, None)
+        [evaluation] = bundle.evaluations
+        assert (evaluation.verdict, evaluation.rationale) == ("error", "the reward is not known")
+        assert ("value" in {gap.what for gap in bundle.run.gaps}) is (reward is not None)
 
     def test_observations_of_other_environments_are_kept(self, copy: Callable[..., Path]) -> None:
         folder = copy()

@@ -194,18 +194,36 @@ def experiment_above(path: str, otherwise: str = "") -> str | None:
     return bounded_name(above or (otherwise if path else "")) or None
 
 
+_WHY_NO_VERDICT = {
+    Outcome.ERROR: "the run ended in an error",
+    Outcome.INCOMPLETE: "the run broke off",
+    Outcome.UNKNOWN: "the reward is not known",
+}
+
+
+def passed(reward: float | None) -> bool | None:
+    """Whether the reward means success; None if it is not known."""
+    return None if reward is None else reward > PASSED_ABOVE
+
+
+def outcome_of(reward: float | None) -> Outcome:
+    """What the reward says of the run."""
+    if reward is None:
+        return Outcome.UNKNOWN
+    return Outcome.SUCCESS if passed(reward) else Outcome.FAILURE
+
+
 def reward_evaluation(run_id: str, end: Ending) -> EvaluationRecord:
     """The benchmark's own verdict; a run that broke off has none, whatever its reward says."""
-    broke_off = end.outcome in (Outcome.ERROR, Outcome.INCOMPLETE) or end.reward is None
-    how = "ended in an error" if end.outcome is Outcome.ERROR else "broke off"
+    why_none = _WHY_NO_VERDICT.get(end.outcome)
     return EvaluationRecord(
         id=bounded_name(f"{run_id}-reward"),
         run_id=run_id,
         evaluator=evaluator("imported-reward", "reward", "1", {"success_above": PASSED_ABOVE}),
-        verdict=verdict_of(None if broke_off else (end.reward or 0) > PASSED_ABOVE),
+        verdict=verdict_of(None if why_none else passed(end.reward)),
         score=end.reward,
-        scale=None if broke_off else SCALE,
-        rationale=f"the run {how}" if broke_off else None,
+        scale=None if why_none else SCALE,
+        rationale=why_none,
     )
 
 

@@ -18,8 +18,10 @@ from webagent.trajectory.texts import legible, storable_json, unstorable_numbers
 from webagent.trajectory.values import first_field_error
 
 R = TypeVar("R", bound=BaseModel)
-_HUGE = re.compile(rb"[0-9][eE][+]?[0-9]{3,}\s*[],}]")
-"""A number with so large an exponent: perhaps one that no record holds. Hashes look alike."""
+_HUGE = re.compile(rb"[0-9][eE][+]?[0-9]{3,}\s*[],}]|(?<![0-9])[0-9]{300}")
+"""A number of so large an exponent, or so long: perhaps one that no record holds. Hashes look
+alike.
+"""
 
 
 def read_json(content: bytes, bounds: Bounds) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from webagent.trajectory.files.assembling import PASSED_ABOVE, Ending, dollars
+from webagent.trajectory.files.assembling import Ending, dollars, outcome_of
 from webagent.trajectory.formats.agentlab.folders import RunFiles
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile
 from webagent.trajectory.records import EndReason, ErrorOrigin, ErrorRecord, Outcome, Totals
@@ -42,7 +42,7 @@ def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: s
     if message := text(summary.get("err_msg")):
         error = _error(message, text(summary.get("stack_trace")))
         return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, error)
-    outcome = Outcome.SUCCESS if (reward or 0) > PASSED_ABOVE else Outcome.FAILURE
+    outcome = outcome_of(reward)
     if flag(summary.get("terminated")):
         return Ending(outcome, EndReason.TASK_ENDED, reward)
     if flag(summary.get("truncated")):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.files.assembling import PASSED_ABOVE, SCALE, UNKNOWN, evaluator, verdict_of
+from webagent.trajectory.files.assembling import SCALE, UNKNOWN, evaluator, passed, verdict_of
 from webagent.trajectory.files.trees import Tree, head_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, storable_text
@@ -255,7 +255,7 @@ def _by_rule(judgment: dict[str, Any], run_id: str, raw: BlobRecord) -> Evaluati
         evaluator=EvaluatorRecord(
             name=f"AgentRewardBench {BY_RULE}", kind="reward", version=IMPORTED
         ),
-        verdict=verdict_of(None if reward is None else reward > PASSED_ABOVE),
+        verdict=verdict_of(passed(reward)),
         score=reward,
         scale=SCALE,
         raw=raw,

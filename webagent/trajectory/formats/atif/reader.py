@@ -9,7 +9,6 @@ from typing import Any
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.assembling import (
-    PASSED_ABOVE,
     UNKNOWN,
     Ending,
     RunFiles,
@@ -18,6 +17,7 @@ from webagent.trajectory.files.assembling import (
     first_start,
     goal_pictures,
     model_names,
+    outcome_of,
     reward_evaluation,
     task_name_of,
     task_record,
@@ -227,13 +227,10 @@ def _ending(files: RunFiles, extra: dict[str, Any]) -> Ending:
     reward = number(extra.get("reward")) if reward is None else reward
     if message := files.clean(extra.get("err_msg")):
         return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, ErrorRecord(message=message))
-    outcome = Outcome.UNKNOWN
-    if reward is not None:
-        outcome = Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE
     reason = EndReason.MAX_STEPS if flag(extra.get("truncated")) else EndReason.UNKNOWN
     if flag(extra.get("terminated")):
         reason = EndReason.TASK_ENDED
-    return Ending(outcome, reason, reward)
+    return Ending(outcome_of(reward), reason, reward)
 
 
 def _note_what_is_elsewhere(files: RunFiles, value: dict[str, Any]) -> None:

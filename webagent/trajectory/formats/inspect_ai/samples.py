@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from webagent.trajectory.files.assembling import (
-    PASSED_ABOVE,
     SCALE,
     Ending,
     RunFiles,
     evaluator,
+    outcome_of,
+    passed,
     point_in,
     present,
     verdict_of,
@@ -294,8 +295,7 @@ def ending(sample: dict[str, Any], status: str | None) -> Ending:
         if cut:
             return Ending(Outcome.INCOMPLETE, reason or EndReason.CANCELLED)
         return Ending(Outcome.UNKNOWN, reason or EndReason.UNKNOWN)
-    outcome = Outcome.SUCCESS if reward > PASSED_ABOVE else Outcome.FAILURE
-    return Ending(outcome, reason or EndReason.AGENT_STOPPED, reward)
+    return Ending(outcome_of(reward), reason or EndReason.AGENT_STOPPED, reward)
 
 
 def evaluations(
@@ -314,7 +314,7 @@ def evaluations(
             id=bounded_name(f"{run_id}-{name}"),
             run_id=run_id,
             evaluator=evaluator(f"inspect {name}", kind, version, known.get(name, {})),
-            verdict="not_applicable" if points is None else verdict_of(points > PASSED_ABOVE),
+            verdict="not_applicable" if points is None else verdict_of(passed(points)),
             score=points,
             scale=None if points is None else SCALE,
             rationale=text(score.get("explanation")),
