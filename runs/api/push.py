@@ -102,6 +102,8 @@ class ImportOut(BaseModel):
         description="Missing in or left out of runs that were taken; the first 200."
     )
     n_problems: int = Field(description="How many problems there are in all.")
+    unread: list[str] = Field(description="Files that no importer takes; the first 200.")
+    n_unread: int = Field(description="How many such files there are in all.")
 
 
 def pushed_run_out(run: Run) -> PushedRunOut:
@@ -119,6 +121,7 @@ def pushed_run_out(run: Run) -> PushedRunOut:
 def import_out(job: ImportJob) -> ImportOut:
     """An import for whoever sent it."""
     report = job.report or {}
+    counts = report.get("counts", {})
     return ImportOut(
         id=job.pk,
         state=job.state,
@@ -129,7 +132,9 @@ def import_out(job: ImportJob) -> ImportOut:
         already_there=[RunImported(**run) for run in report.get("already_there", ())],
         rejected=[RunRejected(**_with_line(run)) for run in report.get("rejected", ())],
         problems=[ImportProblem(**_with_line(problem)) for problem in report.get("problems", ())],
-        n_problems=report.get("counts", {}).get("problems", 0),
+        n_problems=counts.get("problems", 0),
+        unread=report.get("unread", ()),
+        n_unread=counts.get("unread", 0),
     )
 
 

@@ -1,7 +1,7 @@
 """Looking at an uploaded file and importing it, once, whoever dies over it; and the report."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +46,9 @@ class ImportReport:
     problems: list[Problem] = field(default_factory=list)
     """What was left out of runs that were taken; at most `MAX_PROBLEMS` of `n_problems`."""
     n_problems: int = 0
+    unread: list[str] = field(default_factory=list)
+    """Files that no importer takes; at most `MAX_PROBLEMS` of `n_unread`."""
+    n_unread: int = 0
     read_again: list[Reimported] = field(default_factory=list)
     """Runs of a file that was read again, but for those that are new or as before."""
     is_reading_again: bool = False
@@ -63,6 +66,11 @@ class ImportReport:
         else:
             self._note(item)
 
+    def leave(self, names: Sequence[str]) -> None:
+        """Note files that no importer takes."""
+        self.n_unread += len(names)
+        self.unread.extend(names[: max(0, MAX_PROBLEMS - len(self.unread))])
+
     @property
     def n_done(self) -> int:
         """Runs dealt with, whatever became of them."""
@@ -76,6 +84,7 @@ class ImportReport:
             "already_there": [_run(run) for run in self.already_there],
             "rejected": [rejection.to_json() for rejection in self.rejected],
             "problems": [problem.to_json() for problem in self.problems],
+            **({"unread": self.unread} if self.unread else {}),
             **self._again({"read_again": [run.to_json() for run in self.read_again]}),
         }
 
@@ -92,6 +101,7 @@ class ImportReport:
                 name: sum(getattr(run, f"n_{name}") for run in self.imported)
                 for name in ("steps", "screenshots", "labels", "evaluations", "redacted")
             },
+            **({"unread": self.n_unread} if self.unread else {}),
             **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
         }
         return {"counts": counts, **shown}
@@ -181,6 +191,7 @@ def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, ob
             hold.renew(n_total=source.total, n_done=0)
             if job.only_looks:
                 return WorkState.FINISHED, _look(job, source, hold)
+            report.leave(source.unread)
             verdicts = extension().verdicts
             verdicts.before_file(path, job.created_by)
             _import(job, hold, source, report)

@@ -1,9 +1,12 @@
 """Whole runs pushed as an archive."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from runs.imports.importing import import_upload
 from runs.models import ImportJob, Run
@@ -41,6 +44,26 @@ def test_an_archive_is_imported_in_the_background(pusher: Pusher, tmp_path: Path
     assert (told["state"], told["n_done"]) == ("finished", 2)
     assert {one["run"] for one in told["imported"]} == {str(run.pk) for run in Run.objects.all()}
     assert all(run.created_by == ImportJob.objects.get().created_by for run in Run.objects.all())
+
+
+def test_files_that_nobody_reads_are_told_and_counted(
+    pusher: Pusher, client: Client, tmp_path: Path
+) -> None:
+    path = tmp_path / "sent.zip"
+    write_zip(path, [run_bundle(1)])
+    with zipfile.ZipFile(path, "a") as sent:
+        for number in range(300):
+            sent.writestr(f"notes/{number:03}.txt", "mine")
+    answer = send(pusher, path.read_bytes())
+    job = ImportJob.objects.get()
+    import_upload(job.pk)
+    told = pusher.client.get(answer["Location"]).json()
+    assert (told["unread"][0], len(told["unread"]), told["n_unread"]) == ("notes/000.txt", 200, 300)
+    assert (told["problems"], len(told["imported"])) == ([], 1)
+    client.force_login(job.created_by)
+    page = client.get(reverse("runs:import_detail", args=[job.pk])).content.decode()
+    assert "Left out (300): notes/000.txt" in page
+    assert "notes/020.txt" not in page
 
 
 def test_what_is_missing_is_told_as_on_the_page(pusher: Pusher, tmp_path: Path) -> None:

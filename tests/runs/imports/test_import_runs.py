@@ -14,7 +14,7 @@ from tests.runs.imports.test_storing import rows
 from tests.webagent.trajectory import formats
 from tests.webagent.trajectory.formats import members, zip_of
 from tests.webagent.trajectory.samples import run_bundle
-from webagent.trajectory.formats.native.writer import write_zip
+from webagent.trajectory.formats.native.writer import write_folder, write_zip
 
 pytestmark = pytest.mark.django_db
 AGENTLAB = formats.DATA / "agentlab"
@@ -75,6 +75,14 @@ def test_the_report_has_the_agreed_shape(store, capsys, tmp_path):
     )
     assert Run.objects.filter(pk=row["run"]).exists()
     assert report.keys() == {"imported", "already_there", "rejected", "problems"}
+
+
+def test_files_that_nobody_reads_are_told(store, capsys, tmp_path):
+    write_folder(tmp_path / "runs", [run_bundle(1)])
+    (tmp_path / "runs" / "notes.txt").write_text("mine")
+    assert import_json(capsys, tmp_path / "runs")[1]["unread"] == ["notes.txt"]
+    call_command("import_runs", str(tmp_path / "runs"))
+    assert "Files that no importer reads: 1, such as notes.txt\n" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -116,6 +116,24 @@ def test_rows_of_trajectories_that_are_not_here_are_told(found: list[RunBundle |
     )
 
 
+@pytest.mark.parametrize("content", [b"a,b,c\n", b"", b"\x89PNG\xff\x00" * 20, b"\x01" * 20])
+def test_annotations_and_judgments_that_cannot_be_read_are_told(
+    tmp_path: Path, content: bytes
+) -> None:
+    folder = formats.copied("agentrewardbench", tmp_path)
+    (folder / "annotations.csv").write_bytes(content)
+    cut = sorted((folder / "trajectories/judgments").rglob("*.json"))
+    for path in cut:
+        path.write_bytes(path.read_bytes()[:40])
+    found = read(folder)
+    told = [item for item in found if isinstance(item, Problem)]
+    bundles = [item for item in found if isinstance(item, RunBundle)]
+    assert [Path(each.file).name for each in told] == ["annotations.csv", cut[0].name]
+    assert told[1].reason == f"{len(cut)} files among the judgments are none"
+    assert len(bundles) == len(TRUTH)
+    assert not any(bundle.labels for bundle in bundles)
+
+
 def test_secrets_go_but_not_what_the_goal_says(tmp_path: Path) -> None:
     document = _document("miniwob.login-user")
     document["model_args"]["api_key"] = "sk-abcdefghijklmnopqrstuvwx"

@@ -71,10 +71,12 @@ def test_of_many_results_a_broken_one_is_told_with_its_field_and_place(
     assert reason in refused.reason
 
 
-def test_labels_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [None, "", "[", "[1, 2]", '{"id": "yes"}', "null"])
+def test_labels_that_cannot_be_read_are_told(tmp_path: Path, damage: str | None) -> None:
     shutil.copytree(DATA / "v2", tmp_path / "v2")
     whole = (DATA / "human_label.json").read_text()
-    (tmp_path / "human_label.json").write_text(whole.rstrip().removesuffix("]"))
+    cut = whole.rstrip().removesuffix("]")
+    (tmp_path / "human_label.json").write_text(cut if damage is None else damage)
     told, *runs = read(tmp_path)
     assert isinstance(told, Problem)
     assert (told.file, told.field) == ("human_label.json", "JSON")

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,8 @@ class Command(BaseCommand):
             self.stdout.write(self.style.WARNING(f"  {_line(problem.to_json())}"))
         if report.n_problems > SHOWN_PROBLEMS:
             self.stdout.write(f"  and {report.n_problems - SHOWN_PROBLEMS} more (--json has them)")
+        if report.unread:
+            self.stdout.write(_unread(report.n_unread, report.unread))
 
 
 def read_answers(given: Iterable[str]) -> dict[str, str]:
@@ -143,9 +145,14 @@ def _import(
     ) as source:
         bar = progress.add_task(path.name, total=source.total)
         before = report.n_done
+        report.leave(source.unread)
         for item in import_runs(source, experiment_name=experiment, thumbnails_follow=True):
             report.add(item)
             progress.update(bar, completed=report.n_done - before)
+
+
+def _unread(n: int, names: Sequence[str]) -> str:
+    return f"Files that no importer reads: {n}, such as {names[0]}"
 
 
 def _as_json(told: object) -> str:
@@ -173,7 +180,7 @@ def survey_lines(name: str, found: Mapping[str, Any]) -> Iterator[str]:
         yield f"    Without an answer: {question['unanswered']}"
     counts = found["counts"]
     if counts["unread"]:
-        yield f"  Files that no importer reads: {counts['unread']}, such as {found['unread'][0]}"
+        yield f"  {_unread(counts['unread'], found['unread'])}"
     for rejected in found["rejected"]:
         yield f"  Cannot be taken: {_line(rejected, of_file=True)}"
     # What is wrong with the upload itself; what runs lack is counted above.

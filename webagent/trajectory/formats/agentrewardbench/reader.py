@@ -42,6 +42,7 @@ from webagent.trajectory.formats.agentrewardbench.trajectories import (
     without_trajectory,
 )
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
+    ANNOTATIONS,
     Annotation,
     evaluation,
     is_refused,
@@ -96,6 +97,9 @@ class AgentRewardBenchReader:
         layout = find_layout(tree)
         annotations, problems = annotations_of(tree, layout, bounds)
         yield from problems
+        if lost := layout.unreadable:
+            why = f"{len(lost)} files among the judgments are none"
+            yield Problem(tree.label, lost[0], "", why)
         alone = without_trajectory(layout, annotations)
         keeps = answers.get(QUESTION.key) == KEEP
         if not keeps:
@@ -201,7 +205,7 @@ def _said(
     labels = present(*(label(each, files.run_id) for each in annotations))
     if annotations:
         words = written(annotations)
-        originals.append(files.text_blob(words, "source", "annotations.csv", "text/csv"))
+        originals.append(files.text_blob(words, "source", ANNOTATIONS, "text/csv"))
     verdicts = present(primary_verdict(labels, files.run_id))
     return {"evaluations": evaluations, "labels": labels, "adjudications": verdicts}
 

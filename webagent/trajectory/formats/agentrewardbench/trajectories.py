@@ -16,6 +16,7 @@ from webagent.trajectory.formats.agentlab.folders import RunFiles, RunFolder
 from webagent.trajectory.formats.agentlab.stepfiles import StepFile, boxes_of, typed_passwords
 from webagent.trajectory.formats.agentlab.steps import Steps
 from webagent.trajectory.formats.agentrewardbench.verdicts import (
+    ANNOTATIONS,
     REFUSAL,
     Annotation,
     is_annotations,
@@ -55,18 +56,21 @@ class Layout:
     """CSV files."""
     strays: dict[Key, tuple[str, ...]] = field(default_factory=dict)
     """Judgments of trajectories that are not here."""
+    unreadable: tuple[str, ...] = ()
+    """Where judgments lie, and none themselves."""
 
     def uses(self) -> frozenset[str]:
         """All that belongs to the trajectories beside themselves."""
         own = (name for t in self.trajectories for name in (*t.judgments, *t.pictures.values()))
         strays = (name for names in self.strays.values() for name in names)
-        return frozenset((*own, *self.annotations, *strays))
+        return frozenset((*own, *self.annotations, *strays, *self.unreadable))
 
 
 def find_layout(tree: Tree) -> Layout:
     """The trajectories with their judgments and pictures, and the annotations."""
     found: list[tuple[str, Key]] = []
     judgments: dict[Key, list[str]] = defaultdict(list)
+    unreadable: list[str] = []
     for name in tree.names:
         if not name.endswith(".json"):
             continue
@@ -74,17 +78,21 @@ def find_layout(tree: Tree) -> Layout:
             judgments[key].append(name)
         elif (key := _key(tree, name, _TRAJECTORY)) and _is_of_agentlab(tree, name):
             found.append((name, key))
+        elif _is_placed(name):
+            unreadable.append(name)
     annotations = [n for n in tree.names if n.endswith(".csv") and is_annotations(tree, n)]
     if not (found or judgments or annotations):
         return Layout()
+    named = (n for n in tree.names if n.rpartition("/")[2] == ANNOTATIONS)
     pictures = _pictures(tree)
     return Layout(
         trajectories=tuple(
             Trajectory(name, key, tuple(judgments.pop(key, ())), _own_pictures(name, key, pictures))
             for name, key in found
         ),
-        annotations=tuple(annotations),
+        annotations=tuple(dict.fromkeys((*annotations, *named))),
         strays={key: tuple(names) for key, names in judgments.items()},
+        unreadable=tuple(unreadable),
     )
 
 
@@ -102,10 +110,15 @@ def _is_of_agentlab(tree: Tree, name: str) -> bool:
     return inner.issuperset(_OF_STEPS) or inner.issuperset(_OF_SUMMARIES)
 
 
+def _is_placed(name: str) -> bool:
+    """Whether it lies where judgments do: judgments/benchmark/agent/judge/."""
+    return name.split("/")[-5:-4] == ["judgments"]
+
+
 def _failed_key(name: str) -> Key | None:
     """Of a judgment that failed, by its place: judgments/benchmark/agent/judge/task_error.json."""
     parts = name.split("/")
-    if len(parts) < 5 or parts[-5] != "judgments" or not is_refused(name):
+    if not _is_placed(name) or not is_refused(name):
         return None
     return parts[-4], parts[-3], same_task(parts[-1].removesuffix(f"{REFUSAL}.json"))
 
@@ -150,9 +163,11 @@ def annotations_of(
             content = decoded(read_file(tree, name, bounds.json_bytes))
         except (TreeError, BoundError, EncodingError) as error:
             problems.append(Problem(tree.label, name, "", str(error)))
-        else:
-            told = _sorted_by_run(content, found)
-            problems += (Problem(tree.label, name, field, why) for field, why in told)
+            continue
+        told = [("", "no annotations: its first line lacks their columns")]
+        if is_annotations(tree, name):
+            told = list(_sorted_by_run(content, found))
+        problems += (Problem(tree.label, name, field, why) for field, why in told)
     return found, problems
 
 

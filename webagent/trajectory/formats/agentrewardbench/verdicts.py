@@ -36,6 +36,7 @@ Word = Literal["success", "failure", "unsure", "not_executable"]
 
 REFUSAL = "_error"
 """Ends the names of judgments that failed."""
+ANNOTATIONS = "annotations.csv"
 STUDY = "AgentRewardBench annotations"
 PROTOCOL = "agentrewardbench"
 PRIMARY = "The label of the first annotator: the one that AgentRewardBench counts."

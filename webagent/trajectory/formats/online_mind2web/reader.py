@@ -4,16 +4,24 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
-from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, task_record
-from webagent.trajectory.files.recognition import Answers, Recognition, guarded, outline, unreadable
+from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, present, task_record
+from webagent.trajectory.files.recognition import (
+    Answers,
+    Outline,
+    Recognition,
+    guarded,
+    outline,
+    unreadable,
+)
 from webagent.trajectory.files.trees import Tree
 from webagent.trajectory.formats.online_mind2web import verdicts
 from webagent.trajectory.formats.online_mind2web.steps import Steps, final_answer, read_action
-from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY
+from webagent.trajectory.formats.online_mind2web.verdicts import LABEL_KEY, LABELS_KEPT
 from webagent.trajectory.records import AgentRecord, EndReason, Outcome, StepRecord
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name
@@ -54,7 +62,7 @@ def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
         seen = outline(tree, name)
         if seen.has("task_id", "predicted_label") or seen.has("task_id", "evaluation_details"):
             judgements.append(name)
-        elif seen.kind == "array" and any(key.endswith(LABEL_KEY) for key in seen.keys):
+        elif _holds_labels(name, seen):
             labels.append(name)
         elif seen.kind == "object" and seen.has("task_id", "action_history"):
             if seen.texts.get("schema_version", "").startswith(SCHEMA):
@@ -78,8 +86,14 @@ def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
         )
         for name, version in results.items()
     )
-    beside = {picture for result in found for picture in result.pictures}
-    return found, frozenset((*beside, *labels, *judgements))
+    beside = ((*each.pictures, *each.judgements, *present(each.labels)) for each in found)
+    return found, frozenset(chain.from_iterable(beside))
+
+
+def _holds_labels(name: str, seen: Outline) -> bool:
+    """By its content; or by its name, so that a damaged one is told."""
+    keys = seen.keys if seen.kind == "array" else ()
+    return name.rpartition("/")[2] == LABELS_KEPT or any(key.endswith(LABEL_KEY) for key in keys)
 
 
 def _folder(name: str) -> str:

@@ -89,9 +89,11 @@ class VerdictFiles:
         return self._read[name]
 
     def why_unread(self, name: str) -> str | None:
-        """Where its JSON breaks; None if it does not."""
-        self.read(name)
-        return self._broken.get(name)
+        """Where its JSON breaks, or that it is no list of labels; None if it is one."""
+        entries = self.read(name)
+        keys = (key for entry in map(mapping, items(entries)) for key in entry)
+        is_odd = entries != [] and not any(key.endswith(LABEL_KEY) for key in keys)
+        return self._broken.get(name) or ("no list of labels" if is_odd else None)
 
 
 @dataclass(frozen=True)
