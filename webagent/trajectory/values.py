@@ -1,6 +1,7 @@
 """Values from outside: typed looks into JSON of unknown shape, and types of fields.
 
-A look gives the value if it is what it should be, else None. Amounts can be written out, and
+A look gives the value if it is what it should be, else None; one that is told the value's name
+notes it with what is refused. Amounts can be written out, and
 times are those of every calendar. Where a value does not fit a model it is told without the value,
 which may be a secret, or hostile.
 """
@@ -79,36 +80,41 @@ def flag(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def number(value: Any) -> float | None:
+def number(value: Any, name: str = "") -> float | None:
     """The finite number as a float."""
     as_float = _finite(value)
     if as_float is None:
-        _refuse(value)
+        _refuse(value, name)
     return as_float
 
 
-def count(value: Any) -> int | None:
+def count(value: Any, name: str = "") -> int | None:
     """The number as a whole one that is not negative."""
     as_float = _finite(value)
     if as_float is None or not 0 <= as_float <= _MAX_COUNT:
-        _refuse(value)
+        _refuse(value, name)
         return None
     return round(as_float)
 
 
-def whole(value: Any) -> int | None:
+def counts(values: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Several counts under names of ours, each of which stands there under its own."""
+    return {ours: count(values.get(name), name) for ours, name in names.items()}
+
+
+def whole(value: Any, name: str = "") -> int | None:
     """The whole number, if it fits 63 bits."""
     if isinstance(value, bool) or not isinstance(value, int) or value.bit_length() > 63:
-        _refuse(value)
+        _refuse(value, name)
         return None
     return value
 
 
-def cost(value: Any) -> Decimal | None:
+def cost(value: Any, name: str = "") -> Decimal | None:
     """An amount of money; what floating point added at the end is rounded away."""
     as_float = _finite(value)
     if as_float is None or not 0 <= as_float <= _MAX_COST:
-        _refuse(value)
+        _refuse(value, name)
         return None
     return Decimal(repr(round(as_float, 10))).normalize()
 
@@ -132,11 +138,11 @@ def _finite(value: Any) -> float | None:
     return as_float if math.isfinite(as_float) else None
 
 
-def _refuse(value: Any) -> None:
+def _refuse(value: Any, name: str = "") -> None:
     """Note a value that is given where a number is looked for, and is none that can be kept."""
     refused = _refused.get()
     if refused is not None and value is not None and value != "":
-        refused.setdefault(_shown(value))
+        refused.setdefault(f"{name}: {_shown(value)}" if name else _shown(value))
 
 
 def _shown(value: Any) -> str:

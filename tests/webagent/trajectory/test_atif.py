@@ -13,7 +13,8 @@ from tests.webagent.trajectory.samples import png, run_bundle
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.blinding import Blinding
-from webagent.trajectory.inventory import NOT_HELD
+from webagent.trajectory.inventory import NO_NUMBER, NOT_HELD
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, Gap, Outcome
 
 SAMPLES = DATA / "atif"
@@ -66,6 +67,19 @@ def test_an_error_that_a_converter_told_is_no_failure(tmp_path):
     [bundle] = runs(folder).values()
     assert (bundle.run.outcome, bundle.run.end_reason) == (Outcome.ERROR, EndReason.EXCEPTION)
     assert bundle.run.error.message == "boom"
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("final_metrics", "total_prompt_tokens", -5), ("extra", "cum_reward", "one")],
+)
+def test_a_number_that_cannot_be_kept_is_a_gap_with_its_field(tmp_path, part, name, value):
+    folder = copied("atif", tmp_path) / "find_price"
+    document = json.loads((folder / "trajectory.json").read_text())
+    document[part][name] = value
+    (folder / "trajectory.json").write_text(json.dumps(document))
+    [bundle] = runs(folder).values()
+    assert bundle.run.gaps == (Gap(what="value", where=f"{name}: {value!r}", why=NO_NUMBER),)
 
 
 def test_what_goes_out_comes_back_with_the_same_hash(tmp_path):
@@ -159,6 +173,11 @@ def test_pictures_outside_the_document_s_folder_are_not_taken(tmp_path):
     path.write_text(json.dumps(value))
     [bundle] = runs(folder).values()
     assert [gap.why for gap in bundle.run.gaps] == ["not in the document's folder"] * 4
+
+
+def test_pictures_beside_a_document_at_the_top_are_its_own():
+    with open_runs(SAMPLES / "find_price") as source:
+        assert source.unread == ()
 
 
 def test_turns_of_users_systems_and_earlier_runs_are_no_steps(tmp_path):

@@ -38,7 +38,7 @@ def ending(summary: dict[str, Any], last: StepFile | None, started: bool, log: s
     """
     if not summary:
         return _without_summary(last, started, log)
-    reward = number(summary.get("cum_reward"))
+    reward = number(summary.get("cum_reward"), "cum_reward")
     if message := text(summary.get("err_msg")):
         error = _error(message, text(summary.get("stack_trace")))
         return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, error)
@@ -107,7 +107,7 @@ def _origin(message: str, stack: str | None) -> ErrorOrigin:
 
 def check_count(files: RunFiles, summary: dict[str, Any], where: str) -> None:
     """Say if the summary knows of more steps than there are, or a picture is of none of them."""
-    claimed, last = count(summary.get("n_steps")), max(files.folder.steps, default=-1)
+    claimed, last = count(summary.get("n_steps"), "n_steps"), max(files.folder.steps, default=-1)
     if claimed is not None and claimed > max(last, 0):
         why = f"the summary counts {claimed}, the last file is step {last}"
         files.inventory.miss("step", where, why)
@@ -121,7 +121,8 @@ def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Tot
     """Sums as the summary has them; where it is missing, over the steps' statistics."""
 
     def summed(key: str) -> float | None:
-        claimed = number(summary.get(f"stats.cum_{key}"))
+        name = f"stats.cum_{key}"
+        claimed = number(summary.get(name), name)
         return total(number(s.get(key)) for s in every) if claimed is None else claimed
 
     retries = summed("n_retry")
@@ -129,9 +130,9 @@ def reported_totals(summary: dict[str, Any], every: list[dict[str, Any]]) -> Tot
     if calls is None and retries is not None:
         calls = retries + sum("input_tokens" in stats for stats in every)
     return Totals(
-        input_tokens=count(summed("input_tokens")),
-        output_tokens=count(summed("output_tokens")),
-        **dollars(cost(summed("cost"))),
+        input_tokens=count(summed("input_tokens"), "input_tokens"),
+        output_tokens=count(summed("output_tokens"), "output_tokens"),
+        **dollars(cost(summed("cost"), "cost")),
         llm_calls=count(calls),
         retries=count(retries),
         seconds=summed("step_elapsed"),

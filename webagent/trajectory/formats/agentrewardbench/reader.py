@@ -169,7 +169,7 @@ def _bundle(files: RunFiles, trajectory: Trajectory, annotations: list[Annotatio
         ),
         models=model_names([model]),
         experiment=bounded_name(text(document.get("experiment")) or "") or None,
-        seed=whole(document.get("seed")),
+        seed=whole(document.get("seed"), "seed"),
         **vars(end),
         final_answer=_message(records, "send_msg_to_user"),
         infeasible_claim=_message(records, "report_infeasible"),

@@ -41,6 +41,7 @@ from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import (
     cost,
     count,
+    counts,
     flag,
     items,
     mapping,
@@ -102,7 +103,7 @@ def named_paths(value: dict[str, Any]) -> list[str]:
 def _folder_above(name: str) -> str | None:
     """The document's folder, for a file in one of the folders that lie beside a document."""
     above, _, kind = name.rpartition("/")[0].rpartition("/")
-    return above if above and kind in _BESIDE else None
+    return above if kind in _BESIDE else None
 
 
 def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace]:
@@ -171,16 +172,19 @@ def _foreign(files: RunFiles, name: str, value: dict[str, Any]) -> RunBundle:
         ),
         models=model_names([model, *(call.model for step in steps for call in step.llm_calls)]),
         experiment=experiment_above(name.rpartition("/")[0], files.given_name),
-        seed=whole(extra.get("seed")),
+        seed=whole(extra.get("seed"), "seed"),
         started_at=first_start(steps),
         ended_at=max((step.started_at for step in steps if step.started_at), default=None),
         **vars(end),
         final_answer=reader.final_answer,
         totals=Totals(
-            input_tokens=count(totals.get("total_prompt_tokens")),
-            cached_tokens=count(totals.get("total_cached_tokens")),
-            output_tokens=count(totals.get("total_completion_tokens")),
-            **dollars(cost(totals.get("total_cost_usd"))),
+            **counts(
+                totals,
+                input_tokens="total_prompt_tokens",
+                cached_tokens="total_cached_tokens",
+                output_tokens="total_completion_tokens",
+            ),
+            **dollars(cost(totals.get("total_cost_usd"), "total_cost_usd")),
         ),
         extra=files.free_form(not_empty(_cleaned(files, kept)), "extra"),
         originals=(files.original(name.rpartition("/")[2], _cleaned(files, value)),),
@@ -223,8 +227,8 @@ _READ_EXTRA = frozenset(
 
 def _ending(files: RunFiles, extra: dict[str, Any]) -> Ending:
     """ATIF has no outcome; what converters put into `extra` is read as AgentLab's summary."""
-    reward = number(extra.get("cum_reward"))
-    reward = number(extra.get("reward")) if reward is None else reward
+    reward = number(extra.get("cum_reward"), "cum_reward")
+    reward = number(extra.get("reward"), "reward") if reward is None else reward
     if message := files.clean(extra.get("err_msg")):
         return Ending(Outcome.ERROR, EndReason.EXCEPTION, reward, ErrorRecord(message=message))
     reason = EndReason.MAX_STEPS if flag(extra.get("truncated")) else EndReason.UNKNOWN

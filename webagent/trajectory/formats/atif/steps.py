@@ -17,7 +17,7 @@ from webagent.trajectory.records import (
 from webagent.trajectory.texts import bounded_name
 from webagent.trajectory.values import (
     cost,
-    count,
+    counts,
     flag,
     iso_moment,
     items,
@@ -188,7 +188,7 @@ class Steps:
             thought=files.clean(reasoning or message),
             thought_parts=_parts(files, reasoning, message),
             actions=tuple(self._actions(calls, contents, text(extra.get("raw_action")))),
-            reward=number(extra.get("reward")),
+            reward=number(extra.get("reward"), "reward"),
             messages=tuple(picture for picture in more if picture),
             llm_calls=present(self._llm_call(turn)),
             events=tuple(said),
@@ -245,10 +245,13 @@ class Steps:
             return None
         return LlmCall(
             model=bounded_name(model),
-            input_tokens=count(metrics.get("prompt_tokens")),
-            cached_tokens=count(metrics.get("cached_tokens")),
-            output_tokens=count(metrics.get("completion_tokens")),
-            cost=cost(metrics.get("cost_usd")),
+            **counts(
+                metrics,
+                input_tokens="prompt_tokens",
+                cached_tokens="cached_tokens",
+                output_tokens="completion_tokens",
+            ),
+            cost=cost(metrics.get("cost_usd"), "cost_usd"),
         )
 
 

@@ -35,7 +35,7 @@ from webagent.trajectory.formats.browser_use.steps import Steps
 from webagent.trajectory.records import AgentRecord, BlobRecord, StepRecord, TaskRecord, Totals
 from webagent.trajectory.redaction import Redactor, is_password_field
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import cost, count, flag, items, mapping, text, total
+from webagent.trajectory.values import cost, count, counts, flag, items, mapping, text, total
 from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord
 
 FORMAT = "browser_use"
@@ -143,7 +143,7 @@ def _totals(
     files: RunFiles, history: HistoryFile, document: dict[str, Any], steps: tuple[StepRecord, ...]
 ) -> Totals:
     usage = mapping(document.get("usage"))
-    given = count(usage.get("total_prompt_tokens"))
+    given = count(usage.get("total_prompt_tokens"), "total_prompt_tokens")
     if not usage:
         given = total(call.input_tokens for step in steps for call in step.llm_calls)
         estimated = "the tool's own estimate of the input"
@@ -151,10 +151,13 @@ def _totals(
         files.note("tokens", history.name, why)
     return Totals(
         input_tokens=given,
-        cached_tokens=count(usage.get("total_prompt_cached_tokens")),
-        output_tokens=count(usage.get("total_completion_tokens")),
-        **dollars(cost(usage.get("total_cost"))),
-        llm_calls=count(usage.get("entry_count")),
+        **counts(
+            usage,
+            cached_tokens="total_prompt_cached_tokens",
+            output_tokens="total_completion_tokens",
+            llm_calls="entry_count",
+        ),
+        **dollars(cost(usage.get("total_cost"), "total_cost")),
         seconds=total(step.seconds for step in steps),
     )
 
