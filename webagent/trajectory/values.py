@@ -1,9 +1,8 @@
 """Values from outside: typed looks into JSON of unknown shape, and types of fields.
 
-A look gives the value if it is what it should be, else None; one that is told the value's name
-notes it with what is refused. Amounts can be written out, and
-times are those of every calendar. Where a value does not fit a model it is told without the value,
-which may be a secret, or hostile.
+A look gives the value if it is what it should be, else None; what it is told as the value's name
+is noted with what it refuses. Amounts can be written out, and times are those of every calendar.
+Where a value does not fit a model it is told without the value, which may be a secret, or hostile.
 """
 
 import math

@@ -239,7 +239,7 @@ def test_what_stands_where_no_step_is_made_of_it_is_a_gap(tmp_path):
         ("action", "steps.1.tool_calls"): "no list",
         ("observation", "steps.1.observation"): "no list",
         ("step", "steps.3"): "observation of a turn that is not the agent's",
-        ("message", "steps"): "said after the agent's last turn",
+        ("message", "steps"): "no step follows them",
     }
 
 

@@ -103,7 +103,7 @@ class Steps:
                 done.append(step)
                 said = []
         if any("text" in words for words in said):
-            self._files.inventory.miss("message", "steps", "said after the agent's last turn")
+            self._files.inventory.miss("message", "steps", "no step follows them")
         return with_after(done, seen)
 
     def _miss_what_is_not_read(self, turn: dict[str, Any], where: str) -> None:
