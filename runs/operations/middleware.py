@@ -157,9 +157,9 @@ class SessionCookieMiddleware(_Middleware):
 
 
 class FragmentLoginMiddleware(_Middleware):
-    """Turns the redirect to the log-in page into one of the whole page for htmx requests.
+    """Tells htmx requests of a lost session so, instead of the redirect to the log-in page.
 
-    Without it a lost session would swap a log-in form into the middle of a page.
+    The page stays, with what is typed in it, and no log-in form is swapped into its middle.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -170,9 +170,7 @@ class FragmentLoginMiddleware(_Middleware):
         response = self.get_response(request)
         location = response.get("Location", "")
         if location.startswith(self.login_url) and request.headers.get("HX-Request"):
-            redirect = HttpResponse(status=401)
-            redirect["HX-Redirect"] = self.login_url
-            return redirect
+            return HttpResponse(status=401)
         return response
 
 

@@ -6,6 +6,7 @@ import { Ticks } from "./ticks.js";
 
 const page = document.querySelector("[data-annotate]");
 const form = page.querySelector("[data-label-form]");
+const skipForm = document.querySelector("#skip form");
 const submit = page.querySelector(".submit");
 const saved = document.querySelector("[data-saved]");
 const problem = page.querySelector("[data-form-problem]");
@@ -83,8 +84,17 @@ async function leave() {
   setLeaving(true);
   if (!(await draft.save())) return setLeaving(false); // said why; nothing is lost
   form.elements.seconds.value = draft.active.toFixed(1);
-  form.elements.csrfmiddlewaretoken.value = draft.csrfToken;
   form.submit();
+}
+
+// Without a session the reason would be lost, so the draft is sent first.
+async function skip(event) {
+  event.preventDefault();
+  if (draft.isLeaving) return;
+  setLeaving(true);
+  if (await draft.save()) return skipForm.submit();
+  setLeaving(false);
+  skipForm.closest("dialog").close(); // said why, behind it
 }
 
 function setLeaving(is) {
@@ -109,6 +119,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   leave();
 });
+skipForm.addEventListener("submit", skip);
 page.querySelector("[data-take-step]").addEventListener("click", takeStep);
 page.querySelector("[data-shows-why]").addEventListener("click", () => {
   showPane("judge");

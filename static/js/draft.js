@@ -40,32 +40,27 @@ export class Draft {
     });
   }
 
-  get csrfToken() {
-    // From the cookie: it changes when somebody logs in again in another tab.
-    const found = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie);
-    return found ? found[1] : this.form.elements.csrfmiddlewaretoken.value;
-  }
-
   async send() {
     const body = new FormData(this.form);
     const measured = this.active;
     body.set("seconds", measured.toFixed(1));
     this.isDirty = false;
+    this.sinceSave = 0;
     let response;
     try {
       response = await fetch(this.text.draftUrl, {
         method: "POST",
         body,
-        headers: { "X-CSRFToken": this.csrfToken, "HX-Request": "true" },
+        headers: { "HX-Request": "true" },
         keepalive: true,
       });
     } catch {
       return this.failed(this.text.textOffline);
     }
+    if (response.status === 404) return this.failed(document.body.dataset.textGone, { retries: false });
     if (response.status === 401 || response.status === 403) return this.failed(this.text.textLoggedOut);
     if (!response.ok) return this.failed(this.text.textOffline);
     this.active = Math.max(0, this.active - measured);
-    this.sinceSave = 0;
     this.savedAt = Date.now();
     if (!(await response.json()).is_held) this.say(this.text.textLost);
     else if (this.hasFailed) this.say("");
@@ -74,10 +69,10 @@ export class Draft {
     return true;
   }
 
-  failed(words) {
+  failed(words, { retries = true } = {}) {
     this.isDirty = this.hasFailed = true;
     this.say(words);
-    this.later(RETRY_MS);
+    if (retries) this.later(RETRY_MS);
     return false;
   }
 
@@ -90,7 +85,7 @@ export class Draft {
 
   later(delay) {
     clearTimeout(this.timer);
-    if (!this.isLeaving) this.timer = setTimeout(() => this.save(), delay);
+    this.timer = setTimeout(() => this.isLeaving || this.save(), delay);
   }
 
   touched() {

@@ -8,6 +8,8 @@
     (target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable=true]") !== null);
 
   function toast(words, level = "error") {
+    const shown = [...document.querySelectorAll("#toasts > li > span")];
+    if (shown.some((one) => one.textContent === words)) return; // what asks every second says it once
     const item = document.createElement("li");
     item.className = `message ${level}`;
     const label = document.createElement("span");
@@ -130,12 +132,23 @@
     tab.dispatchEvent(new CustomEvent("tab-selected", { bubbles: true, detail: tab.getAttribute("aria-controls") }));
   }
 
+  // Logging in again, in another tab, changes the token. Every form that is sent, by whatever means,
+  // passes here and takes it from the cookie.
+  const TOKEN = "csrfmiddlewaretoken";
+  const tokenNow = () => /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1];
+  document.addEventListener("formdata", ({ formData }) => {
+    if (formData.has(TOKEN)) formData.set(TOKEN, tokenNow() ?? formData.get(TOKEN));
+  });
+  document.addEventListener("htmx:configRequest", ({ detail }) => {
+    detail.headers["X-CSRFToken"] = tokenNow() ?? detail.headers["X-CSRFToken"];
+  });
+
   // What asks again by itself tells in its own place that it got no answer.
   const isQuiet = (event) => event.detail.elt?.closest?.("[data-quiet]") != null;
   document.addEventListener("htmx:responseError", (event) => {
     if (isQuiet(event)) return;
-    const status = event.detail.xhr.status;
-    toast(status === 403 ? text.textForbidden : status === 404 ? text.textGone : text.textFailed);
+    const why = { 401: text.textLoggedOut, 403: text.textForbidden, 404: text.textGone };
+    toast(why[event.detail.xhr.status] ?? text.textFailed);
   });
   document.addEventListener("htmx:sendError", (event) => isQuiet(event) || toast(text.textOffline));
   document.addEventListener("toast", (event) => toast(event.detail.text, event.detail.level));

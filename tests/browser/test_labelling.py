@@ -4,13 +4,15 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from judging.models import Assignment, Guideline, Label, StepComment, Study
+from judging.studies.services import remove_member
 from runs.models import User
 from tests.browser.conftest import OpenPage
 from tests.judging.factories import annotators_of, make_label, make_study
-from tests.runs.factories import make_run
+from tests.runs.factories import PASSWORD, make_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -40,6 +42,17 @@ def chosen(page: Page) -> dict[str, Any]:
 def press(page: Page, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
+
+
+def log_in_elsewhere(page: Page, user: User) -> None:
+    """In another tab of the same browser."""
+    tab = page.context.new_page()
+    tab.goto("/login/")
+    tab.fill("[name=username]", user.username)
+    tab.fill("[name=password]", PASSWORD)
+    with tab.expect_navigation():
+        tab.press("[name=password]", "Enter")
+    tab.close()
 
 
 def submit(page: Page, key: str = "Enter") -> None:
@@ -227,18 +240,40 @@ def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     study, user = make_work(runs=1)
     page = open_page(f"/studies/{study.pk}/annotate/", user)
     page.wait_for_selector(READY)
-    cookies = page.context.cookies()
-    page.context.clear_cookies()
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     press(page, "2", "r")
     page.keyboard.type("written while logged out")
-    expect(page.locator("[data-form-problem]")).to_contain_text("You are logged out")
-    press(page, "Control+Enter")
-    page.wait_for_timeout(500)
+    problem = page.locator("[data-form-problem]")
+    expect(problem).to_contain_text("You are logged out")
+    press(page, "Control+Enter", "Escape", "c")
+    page.keyboard.type("odd step")
+    press(page, "Enter")
+    expect(page.locator("#toasts")).to_contain_text("You are logged out")
+    press(page, "Escape", "s")
+    page.keyboard.type("too long")
+    page.locator("#skip .primary").click()
+    expect(page.locator("#skip")).to_be_hidden()
     assert not Label.objects.exists()
-    for cookie in cookies:  # logged in again, in another tab
-        page.context.add_cookies([{**cookie}])  # type: ignore[typeddict-item]
+    log_in_elsewhere(page, user)
+    expect(problem).to_be_hidden()  # the draft is saved by itself
+    press(page, "c", "Enter")
+    expect(page.locator("#step-comments")).to_contain_text("odd step")
+    press(page, "Escape", "s")
+    expect(page.locator("#skip_reason")).to_have_value("too long")
+    press(page, "Escape")
     submit(page, "Control+Enter")
     assert Label.objects.get().rationale == "written while logged out"
+
+
+def test_who_was_removed_from_the_study_is_not_told_to_wait_for_the_server(
+    open_page: OpenPage,
+) -> None:
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    remove_member(study=study, user=user)
+    press(page, "2")
+    expect(page.locator("[data-form-problem]")).to_contain_text("This no longer exists")
 
 
 @pytest.mark.fault(11, "a double click on the button in Chromium")
