@@ -67,15 +67,12 @@ function showCauses() {
 async function leave() {
   if (draft.isLeaving) return;
   if (!isReady) return say(text.textLoading);
-  if (!fields("success").some((one) => one.checked)) {
-    say(text.textChoose);
-    return fields("success")[0].focus();
-  }
+  if (!fields("success").some((one) => one.checked)) return say(text.textChoose);
   const verdict = fields("success").find((one) => one.checked).value;
   if (ticks?.open.length && ["success", "failure"].includes(verdict)) {
     say(ticks.textOpen);
     showPane("judge");
-    return ticks.open[0].querySelector("input").focus();
+    return ticks.open[0].scrollIntoView({ block: "nearest" });
   }
   if (!seen.hasEnd && (warnedAt === null || Date.now() - warnedAt < READ_MS)) {
     warnedAt ??= Date.now();

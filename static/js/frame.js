@@ -69,7 +69,7 @@
       if (menu) {
         menu.open = false;
         menu.querySelector("summary").focus();
-      } else if (isTyping(event.target)) event.target.blur();
+      } else if (isTyping(event.target) || event.target.matches?.("input")) event.target.blur();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;

@@ -15,11 +15,14 @@ export class Ticks {
   }
 
   // m: reached here; n: not reached; l: lost here. For the row with the focus, or else the first
-  // open one, and the last reached one. Says whether there was such a row.
+  // open one, and the last reached one. While any is open, an answered one is not answered anew.
+  // Says whether there was such a row.
   press(key) {
     const focused = this.rows.find((row) => row.contains(document.activeElement));
     const reached = this.rows.filter((row) => answerOf(row) === "yes");
-    const row = key === "l" ? reached.find((one) => one === focused) ?? reached.at(-1) : focused ?? this.open[0];
+    const last = reached.includes(focused) ? focused : reached.at(-1);
+    const next = this.open.includes(focused) ? focused : this.open[0] ?? focused;
+    const row = key === "l" ? last : next;
     if (!row) return false;
     if (key === "l") {
       if (this.step() <= Number(fieldOf(row, "step").value)) return false; // before it was reached
@@ -29,6 +32,7 @@ export class Ticks {
       fieldOf(row, "step").value = key === "m" ? String(this.step()) : "";
       fieldOf(row, "lost_step").value = "";
     }
+    if (key !== "l" && focused) document.activeElement.blur(); // the next key is for another row
     row.scrollIntoView({ block: "nearest" });
     fieldOf(row, "step").dispatchEvent(new Event("input", { bubbles: true }));
     return true;

@@ -273,8 +273,9 @@ export class Timeline {
     if (!this.root.isConnected) return this.byEvent.abort();
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target instanceof Element ? event.target : document.body;
-    if (target.closest("input, textarea, select, dialog, [contenteditable=true]")) return;
-    if (event.key === " " && target.closest("button, summary, a, label")) return;
+    if (target.closest("input:not([type=radio], [type=checkbox]), textarea, select, dialog, [contenteditable=true]")) return;
+    if (event.key === " " && target.closest("button, summary, a, label, input")) return;
+    if (event.key.startsWith("Arrow") && target.matches("input")) return;
     const readsText = target.matches("[data-search-in]");
     const act = {
       j: () => this.move(1),

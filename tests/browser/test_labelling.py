@@ -159,6 +159,23 @@ def test_where_the_end_was_not_on_screen_the_first_enter_says_so(open_page: Open
     assert set(Label.objects.values_list("seen", flat=True)) == {"0", "3 end"}
 
 
+def test_keys_step_on_after_a_verdict_was_chosen_with_the_mouse(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/#step-0", user)
+    page.wait_for_selector(READY)
+    page.locator(".verdict-choice.failure").click()
+    press(page, "j", "f", "Enter")
+    expect(page.locator("[data-form-problem]")).to_contain_text("See it with G")
+    press(page, "G")
+    expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")
+    press(page, "ArrowUp")  # is the choice's own
+    assert chosen(page) | {"success": ["success"]} == chosen(page)
+    press(page, "2", "Escape", "ArrowUp")
+    expect(page.locator("#row-2")).to_have_attribute("aria-selected", "true")
+    assert chosen(page)["success"] == ["failure"]
+    assert chosen(page)["failure_step"] == "1"
+
+
 def test_the_answer_in_sight_is_told_and_kept_through_a_reload(open_page: OpenPage) -> None:
     study = make_study(runs=[make_run(steps=3, final_answer="The hose")])
     page = open_page(f"/studies/{study.pk}/annotate/", annotators_of(study)[0])

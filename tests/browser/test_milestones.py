@@ -60,7 +60,7 @@ def test_milestones_are_ticked_and_drawn_while_stepping(open_page: OpenPage) -> 
     page.keyboard.press("Enter")  # one milestone is open still
     expect(page.locator("[data-form-problem]")).to_be_visible()
     expect(legend).to_contain_text(re.compile(r"highest 75\s?%, at the end 0\s?%"))
-    page.keyboard.press("m")  # the focus went to what is open
+    page.keyboard.press("m")  # for what is open
     expect(legend).to_contain_text(re.compile(r"highest 75\s?%, at the end 25\s?%"))
     assert page.locator(".progress-mark").count() == 3
     with page.expect_navigation():
@@ -70,3 +70,22 @@ def test_milestones_are_ticked_and_drawn_while_stepping(open_page: OpenPage) -> 
     page.goto(f"/runs/{study.items.get().run_id}/")  # one's own ticks are one's own to see
     expect(page.locator(".progress-legend")).to_contain_text("Your ticks")
     expect(page.locator(".run-progress")).to_contain_text("lost at 3")
+
+
+def test_one_key_after_the_other_answers_one_milestone_after_the_other(open_page: OpenPage) -> None:
+    task = make_task()
+    names = ("Found", "Chosen", "Bought")
+    set_milestones(task=task, milestones=[Definition(name=name) for name in names])
+    study = make_study(runs=[make_run(task=task, steps=3)], asks_milestones=True)
+    page = open_page(f"/studies/{study.pk}/annotate/", annotators_of(study)[0])
+    page.wait_for_selector("[data-annotate]:not([data-waits])")
+    for key in ("1", "Enter", "m"):
+        page.keyboard.press(key)
+    page.locator("[data-tick]").nth(1).get_by_text("reached", exact=True).click()  # focused
+    for key in ("g", "j", "m", "j", "l"):
+        page.keyboard.press(key)
+    expect(page.locator("[data-saved]")).to_have_text(re.compile("^last saved"))
+    with page.expect_navigation():
+        page.keyboard.press("Control+Enter")
+    ticks = MilestoneTick.objects.values_list("milestone__name", "step", "lost_step")
+    assert list(ticks) == [("Found", 2, None), ("Chosen", 2, None), ("Bought", 1, 2)]
