@@ -42,26 +42,20 @@ export class Draft {
 
   async send() {
     const body = new FormData(this.form);
-    const measured = this.active;
+    const { active: measured, isDirty } = this;
     body.set("seconds", measured.toFixed(1));
+    if (!isDirty) body.set("is_sign_of_life", "on"); // the draft may be newer, of another tab
     this.isDirty = false;
     this.sinceSave = 0;
-    let response;
-    try {
-      response = await fetch(this.text.draftUrl, {
-        method: "POST",
-        body,
-        headers: { "HX-Request": "true" },
-        keepalive: true,
-      });
-    } catch {
-      return this.failed(this.text.textOffline);
+    const headers = { "HX-Request": "true" };
+    const sent = fetch(this.text.draftUrl, { method: "POST", body, headers, keepalive: true });
+    const response = await sent.catch(() => null);
+    if (!response?.ok) {
+      this.isDirty ||= isDirty;
+      return this.failed(response?.status);
     }
-    if (response.status === 404) return this.failed(document.body.dataset.textGone, { retries: false });
-    if (response.status === 401 || response.status === 403) return this.failed(this.text.textLoggedOut);
-    if (!response.ok) return this.failed(this.text.textOffline);
     this.active = Math.max(0, this.active - measured);
-    this.savedAt = Date.now();
+    if (isDirty) this.savedAt = Date.now();
     if (!(await response.json()).is_held) this.say(this.text.textLost);
     else if (this.hasFailed) this.say("");
     this.hasFailed = false;
@@ -69,10 +63,12 @@ export class Draft {
     return true;
   }
 
-  failed(words, { retries = true } = {}) {
-    this.isDirty = this.hasFailed = true;
-    this.say(words);
-    if (retries) this.later(RETRY_MS);
+  failed(status) {
+    const { textLoggedOut, textOffline } = this.text;
+    const why = { 401: textLoggedOut, 403: textLoggedOut, 404: document.body.dataset.textGone };
+    this.hasFailed = true;
+    this.say(why[status] ?? textOffline);
+    if (status !== 404) this.later(RETRY_MS);
     return false;
   }
 

@@ -282,6 +282,27 @@ def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     assert Label.objects.get().rationale == "written while logged out"
 
 
+def test_an_idle_tab_leaves_the_draft_of_another_as_it_is(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    idle = page.context.new_page()
+    idle.clock.install()
+    idle.goto(page.url)
+    for tab in (idle, page):
+        tab.wait_for_selector(READY)
+    press(page, "2", "r")
+    page.keyboard.type("newer")
+    expect(page.locator("[data-saved]")).to_have_text(re.compile("^last saved"))
+    idle.clock.run_for(40_000)
+    idle.mouse.move(300, 300)
+    with idle.expect_response(re.compile("/draft/")):
+        idle.clock.run_for(25_000)
+    page.reload()
+    page.wait_for_selector(READY)
+    assert chosen(page)["success"] == ["failure"]
+    assert chosen(page)["rationale"] == "newer"
+
+
 def test_who_was_removed_from_the_study_is_not_told_to_wait_for_the_server(
     open_page: OpenPage,
 ) -> None:

@@ -146,18 +146,19 @@ def skip(*, assignment: Assignment, user: User, reason: str) -> None:
 
 @transaction.atomic
 def save_draft(
-    *, assignment: Assignment, user: User, draft: dict[str, Any], seconds: float | None
+    *, assignment: Assignment, user: User, draft: dict[str, Any] | None, seconds: float | None
 ) -> datetime:
     """Keep what has been filled in so far, and the assignment; returns when.
 
     Args:
+        draft: None for a mere sign of life, which leaves the draft as it is.
         seconds: active time since the last save, as the page measured it.
     """
     now = timezone.now()
     current = Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
     if current.state != State.SKIPPED:
         add_active_time(current, seconds, now)
-        current.draft = draft
+        current.draft = current.draft if draft is None else draft
         current.draft_saved_at = now
         is_held = current.state == State.LEASED and current.leased_until > now
         if is_held:  # an expired one may have gone to somebody else

@@ -159,7 +159,7 @@ def _keep(request: AppRequest, assignment: Assignment) -> datetime:
     return save_draft(
         assignment=assignment,
         user=request.user,
-        draft=read_draft(request.POST),
+        draft=None if "is_sign_of_life" in request.POST else read_draft(request.POST),
         seconds=read_seconds(request.POST),
     )
 
