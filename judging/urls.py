@@ -56,6 +56,7 @@ people = [
     view_at("studies/<int:study_id>/annotate/<uuid:run_id>/", annotate.annotate_run),
     view_at("studies/<int:study_id>/annotate/<uuid:run_id>/examples/", annotate.label_examples),
     view_at("studies/<int:study_id>/annotate/draft/", annotate.draft_save),
+    view_at("studies/<int:study_id>/annotate/cancel/", annotate.change_cancel),
     view_at("studies/<int:study_id>/annotate/skip/", annotate.label_skip),
     view_at("studies/<int:study_id>/annotate/undo/", annotate.label_undo),
     view_at("studies/<int:study_id>/annotate/comments/", annotate.step_comment),

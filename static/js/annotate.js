@@ -7,6 +7,7 @@ import { Ticks } from "./ticks.js";
 const page = document.querySelector("[data-annotate]");
 const form = page.querySelector("[data-label-form]");
 const skipForm = document.querySelector("#skip form");
+const cancelForm = page.querySelector("[data-cancel]");
 const submit = page.querySelector(".submit");
 const saved = document.querySelector("[data-saved]");
 const problem = page.querySelector("[data-form-problem]");
@@ -94,6 +95,14 @@ async function skip(event) {
   skipForm.closest("dialog").close(); // said why, behind it
 }
 
+// What is being saved at this moment may not come after it.
+async function cancel(event) {
+  event.preventDefault();
+  setLeaving(true);
+  await draft.saving;
+  cancelForm.submit();
+}
+
 function setLeaving(is) {
   draft.isLeaving = is;
   submit.disabled = is;
@@ -117,6 +126,7 @@ form.addEventListener("submit", (event) => {
   leave();
 });
 skipForm.addEventListener("submit", skip);
+cancelForm?.addEventListener("submit", cancel);
 page.querySelector("[data-take-step]").addEventListener("click", takeStep);
 page.querySelector("[data-shows-why]").addEventListener("click", () => {
   showPane("judge");

@@ -361,3 +361,19 @@ def test_remarks_stand_on_the_timeline_of_a_dispute(open_page: OpenPage) -> None
     expect(page.locator("#row-3 .mark")).to_contain_text("✎")
     page.get_by_role("link", name="Failed at step 3").click()
     expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")
+
+
+def test_cancel_leaves_the_label_as_it_was(open_page: OpenPage) -> None:
+    study, user = make_work(runs=1)
+    make_label(study.items.get(), user, "failure", rationale="gave up")
+    page = open_page(f"/studies/{study.pk}/annotate/{study.items.get().run_id}/", user)
+    page.wait_for_selector(READY)
+    press(page, "1", "r")
+    page.keyboard.type(" twice")
+    with page.expect_navigation():  # at once: the draft is saved at this moment
+        page.get_by_role("button", name="Cancel").last.click()
+    assert Assignment.objects.get().draft == {}
+    page.go_back()
+    page.wait_for_selector(READY)
+    assert chosen(page)["success"] == ["failure"]
+    assert chosen(page)["rationale"] == "gave up"

@@ -167,6 +167,12 @@ def save_draft(
     return now
 
 
+def drop_draft(assignment: Assignment) -> None:
+    """Give up what was filled in to change the label; another draft stays."""
+    changes = Assignment.objects.filter(pk=assignment.pk, state=State.SUBMITTED)
+    changes.update(draft={})
+
+
 def add_active_time(assignment: Assignment, seconds: float | None, now: datetime) -> None:
     """Add the page's measure of active time, never more than the clock says has passed.
 

@@ -205,6 +205,7 @@ def annotate_context(
         "goal_pictures": list(pictures.values_list("blob_id", flat=True)) if pictures else [],
         "form": form,
         "is_change": form["version"].value() not in (None, ""),
+        "is_draft": form.is_bound or bool(assignment.draft),
         "skip_form": SkipForm(initial={"assignment": assignment.pk}, auto_id="skip_%s"),
         **guideline_context(form.newest),
         "guideline_is_open": form.newest is not None

@@ -18,6 +18,7 @@ from judging.models import Assignment, Label, Study
 from judging.studies.labels.assignment import (
     NotAssignableError,
     annotated_study,
+    drop_draft,
     offer_from,
     reassign,
     save_draft,
@@ -146,6 +147,7 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
             _keep(request, assignment)
         messages.warning(request, str(refused.words))
         if isinstance(refused, LabelledElsewhereError):
+            drop_draft(assignment)  # the page shows what stands
             return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
         return redirect("judging:study_detail", study.pk)
     if form.cleaned_data["version"] is not None:
@@ -172,6 +174,14 @@ def draft_save(request: AppRequest, assignment: Assignment) -> HttpResponse:
     assignment.refresh_from_db()
     is_change = assignment.state == Assignment.State.SUBMITTED
     return JsonResponse({"is_held": is_change or assignment.leased_until > now})
+
+
+@require_POST
+@for_assigned
+def change_cancel(request: AppRequest, assignment: Assignment) -> HttpResponse:
+    """Leave the person's own label as it stands."""
+    drop_draft(assignment)
+    return redirect("judging:study_detail", assignment.item.study_id)
 
 
 @require_POST

@@ -182,7 +182,7 @@ def test_drafts_and_labels_of_others_are_out_of_reach(study: Study) -> None:
     assert theirs is not None
     client = client_of(second)
     stolen = {"assignment": theirs.pk, "success": "failure", "key": "k", "reason": "x"}
-    for name in ("annotate", "draft_save", "label_skip", "step_comment"):
+    for name in ("annotate", "draft_save", "change_cancel", "label_skip", "step_comment"):
         assert client.post(url(name, study), stolen).status_code == 404
     assert client.post(url("annotate", study), {"assignment": "x' OR 1"}).status_code == 404
     label = label_next(study, first)
@@ -254,11 +254,29 @@ def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
     client = client_of(user)
     form = form_of(client, study, success="success")
     label = label_next(study, user, "failure")
+    client.post(url("draft_save", study), form)
     page = client.post(url("annotate", study), form, follow=True).content.decode()
     assert "You already labelled this run in another tab." in page
     assert re.search(r'value="failure"[^>]*checked', page)
     label.refresh_from_db()
     assert label.success == "failure"
+
+
+def test_a_change_that_was_left_is_not_taken_for_the_label_and_cancel_drops_it(
+    study: Study,
+) -> None:
+    user = annotators_of(study)[0]
+    client = client_of(user)
+    run_id = label_next(study, user, "failure").item.run_id
+    change = {"assignment": Assignment.objects.get().pk, "success": "success"}
+    client.post(url("draft_save", study), change)
+    left = client.get(url("annotate_run", study, run_id)).content.decode()
+    assert re.search(r'value="success"[^>]*checked', left)
+    assert "Unsaved changes" in left
+    client.post(url("change_cancel", study), change)
+    stands = client.get(url("annotate_run", study, run_id)).content.decode()
+    assert re.search(r'value="failure"[^>]*checked', stands)
+    assert "Unsaved changes" not in stands
 
 
 def test_runs_that_were_never_handed_out_cannot_be_opened(study: Study) -> None:

@@ -215,6 +215,7 @@ case(
 case("judging:annotate_run", study_id=STUDIES, run_id=RUNS)
 case("judging:label_examples", study_id=STUDIES, run_id=RUNS)
 case("judging:draft_save", study_id=STUDIES, post=lambda w: {"assignment": held_by_others(w)})
+case("judging:change_cancel", study_id=STUDIES, post=lambda w: {"assignment": held_by_others(w)})
 case(
     "judging:label_skip",
     study_id=STUDIES,
