@@ -24,6 +24,8 @@ class LabelQuerySet(models.QuerySet["Label"]):
 
 UNDO_S = 10
 """Seconds in which a label just submitted can be taken back, unless it was the last one awaited."""
+UNDO_GRACE_S = 5
+"""Seconds more for the way to the browser and back: what the page still offers is done."""
 
 
 class Success(models.TextChoices):

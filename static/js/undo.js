@@ -1,4 +1,5 @@
-// The label just given is shown for ten seconds; one that can be undone is so by its button, or by `u`.
+// The label just given is shown for what is left of its ten seconds; one that can be undone is so by
+// its button, or by `u`.
 for (const given of document.querySelectorAll("[data-given]")) {
   setTimeout(() => given.remove(), Number(given.dataset.seconds) * 1000);
 }

@@ -6,7 +6,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
@@ -104,6 +104,8 @@ class Given(NamedTuple):
     success: str
     status: str
     """Of its item."""
+    seconds_left: float
+    """While it can be undone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +135,13 @@ class OwnLabels:
             changed,
         )[:RECENT]
         given, seconds, done, latest = None, list[float](), 0, None
-        since = timezone.now() - timedelta(seconds=UNDO_S)
-        for *label, took, at, n, was_changed in rows:
+        now = timezone.now()
+        for pk, success, status, took, at, n, was_changed in rows:
             seconds.append(took)
             done, latest = n, latest or at
-            if given is None and at > since and not was_changed:
-                given = Given(*label)
+            left = UNDO_S - (now - at).total_seconds()
+            if given is None and left > 0 and not was_changed:
+                given = Given(pk, success, status, left)
         return cls(done, seconds, given, latest)
 
     @classmethod

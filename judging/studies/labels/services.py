@@ -23,7 +23,7 @@ from judging.models import (
     StudyItem,
     Success,
 )
-from judging.models.labels import UNDO_S
+from judging.models.labels import UNDO_GRACE_S, UNDO_S
 from judging.studies.access import LABEL_CHANGED, LABEL_SUBMITTED, LABEL_UNDONE
 from judging.studies.disputes.services import closing_row
 from judging.studies.labels.assignment import add_active_time, is_annotator, lease_length
@@ -255,7 +255,7 @@ def undo_label(*, label: Label, user: User) -> Assignment:
     if not label_state.may_label:
         raise NotAnnotatorError
     now = timezone.now()
-    is_late = now - current.submitted_at > timedelta(seconds=UNDO_S)
+    is_late = now - current.submitted_at > timedelta(seconds=UNDO_S + UNDO_GRACE_S)
     if is_late or not label_state.may_revise or current.revisions.exists():
         raise LabelClosedError
     if not current.is_repeat:

@@ -211,6 +211,22 @@ def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
     assert str(label.item.run_id) in page
 
 
+def test_undo_is_offered_no_longer_than_it_is_taken(study: Study) -> None:
+    user = annotators_of(study)[0]
+    label = label_next(study, user)
+    client = client_of(user)
+    Label.objects.update(submitted_at=timezone.now() - timedelta(seconds=8))
+    page = client.get(url("annotate", study)).content.decode()
+    left = re.search(r'data-given\s+data-seconds="([\d.]+)"', page)
+    assert left is not None
+    assert float(left[1]) <= 2
+    # Pressed at the last moment, on a slow way.
+    Label.objects.update(submitted_at=timezone.now() - timedelta(seconds=12))
+    assert "data-given" not in client.get(url("annotate", study)).content.decode()
+    client.post(url("label_undo", study), {"label": str(label.pk)})
+    assert not Label.objects.exists()
+
+
 def test_the_last_label_of_a_run_is_said_to_stay(study: Study) -> None:
     first, second = annotators_of(study)
     client, undo = client_of(second), url("label_undo", study)

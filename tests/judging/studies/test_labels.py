@@ -231,7 +231,7 @@ def test_undo_ends_after_ten_seconds() -> None:
     study = make_study(runs=1)
     user = annotators_of(study)[0]
     label = label_next(study, user)
-    Label.objects.update(submitted_at=timezone.now() - timedelta(seconds=11))
+    Label.objects.update(submitted_at=timezone.now() - timedelta(seconds=16))
     with pytest.raises(LabelClosedError):
         undo_label(label=label, user=user)
     assert Label.objects.exists()

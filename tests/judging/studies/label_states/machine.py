@@ -30,7 +30,7 @@ from judging.models import (
     StudyItem,
     StudyMember,
 )
-from judging.models.labels import UNDO_S
+from judging.models.labels import UNDO_GRACE_S, UNDO_S
 from judging.portability.judgements.label_files import import_labels
 from judging.studies.access import record_unblinding
 from judging.studies.blinding import disputes_open_to
@@ -160,7 +160,7 @@ class LabelStates(RuleBasedStateMachine):
             except NotAssignableError:
                 return
 
-    @rule(seconds=st.sampled_from([UNDO_S + 1, lease_length().total_seconds() + 1]))
+    @rule(seconds=st.sampled_from([UNDO_S + UNDO_GRACE_S + 1, lease_length().total_seconds() + 1]))
     def wait(self, seconds: float) -> None:
         """Until no label can be undone, or until every lease has run out."""
         self.now += timedelta(seconds=seconds)
