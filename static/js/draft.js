@@ -93,7 +93,8 @@ export class Draft {
   show() {
     if (this.isDirty) this.saved.textContent = this.text.textUnsaved;
     else if (this.savedAt) {
-      const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+      const { timeZone } = this.saved.dataset; // as in all other times of the site
+      const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone });
       this.saved.textContent = this.text.textSaved.replace("%t", clock.format(new Date(this.savedAt)));
     }
   }

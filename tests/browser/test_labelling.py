@@ -4,8 +4,10 @@ import re
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.conf import settings as configured
+from django.utils.timezone import localtime
 from playwright.sync_api import Page, expect
+from pytest_django import Settings
 
 from judging.models import Assignment, Guideline, Label, StepComment, Study
 from judging.studies.services import remove_member
@@ -257,7 +259,7 @@ def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     study, user = make_work(runs=1)
     page = open_page(f"/studies/{study.pk}/annotate/", user)
     page.wait_for_selector(READY)
-    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.context.clear_cookies(name=configured.SESSION_COOKIE_NAME)
     press(page, "2", "r")
     page.keyboard.type("written while logged out")
     problem = page.locator("[data-form-problem]")
@@ -361,6 +363,20 @@ def test_remarks_stand_on_the_timeline_of_a_dispute(open_page: OpenPage) -> None
     expect(page.locator("#row-3 .mark")).to_contain_text("✎")
     page.get_by_role("link", name="Failed at step 3").click()
     expect(page.locator("#row-3")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_last_save_is_told_by_the_clock_of_the_site(
+    open_page: OpenPage, settings: Settings
+) -> None:
+    settings.TIME_ZONE = "Asia/Tokyo"
+    study, user = make_work(runs=1)
+    page = open_page(f"/studies/{study.pk}/annotate/", user)
+    page.wait_for_selector(READY)
+    press(page, "1")
+    expect(page.locator("[data-saved]")).to_have_text(re.compile("^last saved"))
+    saved = Assignment.objects.get().draft_saved_at
+    assert saved
+    expect(page.locator("[data-saved]")).to_contain_text(f"last saved {localtime(saved):%H}:")
 
 
 def test_cancel_leaves_the_label_as_it_was(open_page: OpenPage) -> None:
