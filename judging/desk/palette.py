@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.text import Truncator, capfirst
@@ -139,22 +139,22 @@ def _runs(user: User, text: str) -> Iterator[Entry]:
     """Runs whose id begins so, or whose goal holds the words; then the way to all of those."""
     runs = Run.objects.visible_with(visibility_of(user)).not_archived()
     for run in _by_id(runs, text) or _by_goal(runs, text):
-        goal = Truncator(run.goal or run.task.goal or run.task.external_id).chars(GOAL_CHARS)
+        goal = Truncator(run.title).chars(GOAL_CHARS)
         yield Entry(goal, reverse("runs:run_detail", args=[run.pk]), f"{run.pk.hex[:8]}")
 
 
-def _by_id(runs: QuerySet[Run], text: str) -> list[Run]:
+def _by_id(runs: RunQuerySet[Run], text: str) -> list[Run]:
     ids = ids_beginning(text, least=ID_DIGITS)
     if ids is None:
         return []
-    return list(runs.filter(pk__range=ids).select_related("task").order_by("pk")[:MOST])
+    return list(runs.filter(pk__range=ids).for_list().order_by("pk")[:MOST])
 
 
 def _by_goal(runs: RunQuerySet[Run], text: str) -> list[Run]:
     newest = runs.order_by("-created_at", "-pk")
     # Their keys first: beside another table SQLite would sort all that match.
     keys = newest.with_words(text).latest_attempts().values_list("pk", flat=True)[:MOST]
-    return list(newest.filter(pk__in=list(keys)).select_related("task"))
+    return list(newest.filter(pk__in=list(keys)).for_list())
 
 
 def _named(text: str) -> Q:

@@ -20,6 +20,7 @@ from judging.studies.access import AUDIT, EVALUATE, for_auditors
 from runs.interface.paging import BoundedPaginator
 from runs.interface.requests import AppRequest, demand, needs, wants_partial
 from runs.models.parsing import ids_of, read_number
+from runs.models.runs.queries import run_title
 from runs.queue.paid_work import WorkRefusedError
 from runs.queue.paid_work_services import ResumeForm, resume
 
@@ -31,7 +32,8 @@ def _errors(batch: EvaluationBatch) -> dict[str, Any]:
     """Runs on which the evaluator came to no verdict: by reason, and the first of them."""
     errors = batch.evaluations.filter(verdict=Evaluation.Verdict.ERROR)
     reasons = errors.values_list("reason").annotate(n=Count("pk")).order_by("-n", "reason")
-    shown = errors.select_related("run__task").order_by("created_at", "pk")
+    titled = errors.annotate(title=run_title("run__")).select_related("run")
+    shown = titled.only("run__is_stub", "reason").order_by("created_at", "pk")
     return {"reasons": reasons, "shown": shown[:ERRORS_SHOWN], "total": batch.n_error}
 
 

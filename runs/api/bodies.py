@@ -21,6 +21,9 @@ from pydantic import BaseModel
 
 from runs.api.problems import Problem
 
+MOST_OF_GOAL = 10_000
+"""So much of a goal stands in a list, which has up to 200 of them."""
+GOAL = f"In lists its first {MOST_OF_GOAL:,} characters."
 FORM_BYTES = 1 << 20
 """Room for the other fields of the form beside the file."""
 

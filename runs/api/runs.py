@@ -8,12 +8,12 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import filled
+from runs.api.bodies import GOAL, MOST_OF_GOAL, filled
 from runs.api.paging import Page, Paged, Paging, Words, filtered, known_only, page_of
 from runs.api.problems import first_of
 from runs.knowledge.web.pages import knowledge_given
 from runs.models import Attachment, Event, Run, Scope, Step
-from runs.models.runs.queries import RunQuerySet
+from runs.models.runs.queries import RunQuerySet, run_title
 from runs.models.runs.run import hides_something
 from runs.models.steps import BLOBS
 from runs.models.visibility import visibility_of
@@ -42,7 +42,7 @@ class RunOut(BaseModel):
 
     id: UUID
     task: TaskRef
-    goal: str
+    goal: str = Field(description=GOAL)
     status: str = Field(description="The queue's word: queued, leased, running, finished, …")
     outcome: str | None = Field(description=f"What its source says of it. {HIDDEN}")
     reward: float | None = Field(description=HIDDEN)
@@ -168,6 +168,7 @@ def run_detail(run: Run) -> RunDetail:
         RunDetail,
         run,
         **_shown(run),
+        goal=run.goal or run.task.goal,
         **(told if is_open else dict.fromkeys(told)),
         events=[_event(event, is_open) for event in events_shown(run)],
         files=[_file(file) for file in files[:MOST_FILES]],
@@ -209,7 +210,6 @@ def _shown(run: Run) -> dict[str, Any]:
         "task": filled(
             TaskRef, run.task, task_set=str(run.task.task_set), name=run.task.external_id
         ),
-        "goal": run.goal or run.task.goal,
         "fault": run.shown_fault or None,
         "has_anomaly": run.shown_anomaly,
         "source_format": None if run.is_anonymous else run.source_format,
@@ -262,10 +262,13 @@ def list_runs(request: ApiRequest, paging: Paged, filters: Annotated[RunFilters,
     found = filtered(RunFilter(request.GET, visibility=visibility))
 
     def rows_of(keys: list[UUID]) -> RunQuerySet[Run]:
-        return Run.objects.visible_to(request.user, keys).for_list()
+        listed = Run.objects.visible_to(request.user, keys).for_list()
+        return listed.annotate(goal_start=run_title(most=MOST_OF_GOAL, nameless=""))
 
+    rows: list[Any]
     rows, following = page_of(found, paging, "-created_at", "-id", rows_of=rows_of)
-    return RunPage(items=[filled(RunOut, run, **_shown(run)) for run in rows], next=following)
+    items = [filled(RunOut, run, **_shown(run), goal=run.goal_start) for run in rows]
+    return RunPage(items=items, next=following)
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetail, summary="Read a run")

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any
 
+from django.db.models.functions import Left
 from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import filled
+from runs.api.bodies import GOAL, MOST_OF_GOAL, filled
 from runs.api.paging import Page, Paged, Paging, RowId, Words, filtered, known_only, page_of
 from runs.api.problems import first_of
 from runs.catalogue.tasks.filters import TaskFilter
@@ -36,7 +37,7 @@ class TaskOut(BaseModel):
     task_set: TaskSetOut
     name: str = Field(description="Its id within the set.")
     site: str
-    goal: str
+    goal: str = Field(description=GOAL)
     template: str
     max_steps: int | None
     evaluation: str | None = Field(description=f"Kinds of its evaluations. {SEALED}")
@@ -84,9 +85,11 @@ def list_tasks(request: ApiRequest, paging: Paged, filters: Annotated[TaskFilter
     """Tasks by the filters of their list."""
     known_only(request, Paging, TaskFilters)
     found = filtered(TaskFilter(request.GET, queryset=Task.objects.visible_to(request.user)))
-    listed = found.select_related("task_set").defer("record", "spec", "reference")
-    rows, following = page_of(listed, paging, "id")
-    return TaskPage(items=[filled(TaskOut, row, **_shown(row)) for row in rows], next=following)
+    listed = found.select_related("task_set").defer("record", "spec", "reference", "goal")
+    cut = listed.annotate(goal_start=Left("goal", MOST_OF_GOAL))
+    rows, following = page_of(cut, paging, "id")
+    items = [filled(TaskOut, row, **_shown(row), goal=row.goal_start) for row in rows]
+    return TaskPage(items=items, next=following)
 
 
 @router.get("/tasks/{task_id}", response=TaskDetail, summary="Read a task")

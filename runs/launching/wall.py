@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -13,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.requests import AppRequest, needs, wants_partial
 from runs.models import Run, RunStatus, User
+from runs.models.runs.queries import RunQuerySet
 from runs.models.steps import last_screenshot
 from runs.models.visibility import visibility_of
 
@@ -30,15 +30,13 @@ class LiveRun:
     elapsed: float | None
 
 
-def wall_of(runs: QuerySet[Run], user: User) -> list[LiveRun]:
+def wall_of(runs: RunQuerySet[Run], user: User) -> list[LiveRun]:
     """Of `visible_to` runs those under way, the oldest first, then the person's last ended ones.
 
     Three queries.
     """
     now = timezone.now()
-    shown: QuerySet[Any] = runs.select_related("task").annotate(
-        last_picture=last_screenshot(is_small=True)
-    )
+    shown: Any = runs.for_list().annotate(last_picture=last_screenshot(is_small=True))
     # One status at a time, in the order of its index: of several, SQLite reads every run there is.
     running = (
         run

@@ -98,7 +98,7 @@ _SEEN = re.compile(r"(\d{1,9})-")
 @require_safe
 def run_live(request: AppRequest, run_id: UUID) -> HttpResponse:
     """What came since the page last saw the run (`seen`); 204 where nothing did."""
-    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).defer("record"))
+    run = get_object_or_404(Run.objects.visible_to(request.user, [run_id]).defer("record", "goal"))
     seen = request.GET.get("seen", "")
     if seen == seen_of(run):
         return HttpResponse(status=204)

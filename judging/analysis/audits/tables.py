@@ -27,14 +27,15 @@ from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.lists import row_address
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
+from runs.models.runs.queries import run_title
 from runs.models.steps import last_screenshot
 from runs.viewer.timeline.timeline import NO_BLOB
 
 ANY = str(UUID(int=0))
 """Placeholder for a run's key in the template of row addresses."""
 READ = (
-    *("pk", "study_id", "run_id", "position", "cell", "last_picture", "is_stub", "run__goal"),
-    *("run__final_answer", "run__task__goal", "run__task__external_id"),
+    *("pk", "study_id", "run_id", "position", "cell", "last_picture", "is_stub", "title"),
+    *("run__final_answer", "run__task__external_id"),
     *("said_verdict", "said_reason", "said_details", "tag_causes", "tag_repair"),
 )
 """What rows of a cell show, and what notes who saw them."""
@@ -65,7 +66,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
     picture = column(
         _("last screenshot"), "fit desk", "unseen", accessor="last_picture", orderable=False
     )
-    goal = column(_("goal"), "wide first whole", accessor="run__goal", empty_values=())
+    goal = column(_("goal"), "wide first whole", accessor="title", empty_values=())
     task = tables.Column(verbose_name=_("task"), accessor="run__task__external_id")
     cell = column(_("cell"), "fit", "fit")
     expected = column(
@@ -96,7 +97,9 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
         if len(cells) == 1:
             left_out.append("cell")
         picture = last_screenshot("run", is_small=True)
-        rows = items.annotate(last_picture=picture, is_stub=F("run__is_stub"))
+        rows = items.annotate(
+            last_picture=picture, is_stub=F("run__is_stub"), title=run_title("run__")
+        )
         super().__init__(
             rows.values_list(*READ, named=True),
             exclude=left_out if chooses else [*left_out, "chosen"],
@@ -105,8 +108,7 @@ class CellTable(tables.Table):  # type: ignore[misc]  # the library has no types
 
     def render_goal(self, record: Any) -> SafeString:
         address = f"{row_address('runs:run_detail', record.run_id)}?{self._walk}"
-        words = record.run__goal or record.run__task__goal or record.run__task__external_id
-        return format_html(_LINK, address, words, stub_mark(record))
+        return format_html(_LINK, address, record.title, stub_mark(record))
 
     def render_picture(self, record: Any, value: str) -> SafeString:
         address = self._any_picture.replace(ANY, str(record.run_id)).replace(NO_BLOB, value)
@@ -294,7 +296,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
             '<a class="row-link" href="{}" title="{}">{}</a>',
             self.run_url(record),
             task.external_id,
-            record.run.goal or task.goal or task.external_id,
+            record.run.title,
         ) + stub_mark(record.run)
 
     def render_why(self, record: SelectedItem, value: str | None) -> SafeString:

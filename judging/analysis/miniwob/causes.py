@@ -52,7 +52,7 @@ PUBLISHED_CAUSES = (("gpt-3.5-turbo-16k", (21, 70, 9)), ("gpt-4", (42, 49, 9)))
 """Of 100 failures drawn at random, by cause, as the source printed them."""
 _LISTED = (
     *("sample_id", "position", "proposal", "run__goal", "run__seed", "run__end_reason"),
-    *("run__n_steps", "run__task__external_id"),
+    *("run__n_steps", "run__task__goal", "run__task__external_id"),
 )
 """Runs and tasks have large columns, which a list has no use for."""
 

@@ -22,6 +22,7 @@ from runs.interface.paging import counts_by_choice
 from runs.interface.words import age, moment, verdict
 from runs.models import User
 from runs.models.parsing import read_number
+from runs.models.runs.queries import run_title
 
 WAITING, DECIDED = "waiting", "decided"
 PER_PAGE = 50
@@ -99,8 +100,7 @@ class DisputeFilter(AddressFilter):
 
 
 READ = (
-    *("pk", "item__study__name", "item__status", "item__run", "opened_at", "n_messages"),
-    *("item__run__goal", "item__run__task__goal", "item__run__task__external_id"),
+    *("pk", "item__study__name", "item__status", "item__run", "opened_at", "n_messages", "title"),
     *(f"item__verdict__{name}" for name in ("verdict", "decided_at", "decided_by__username")),
 )
 GOAL_CHARS = 120
@@ -144,13 +144,13 @@ class DisputeTable(tables.Table):  # type: ignore[misc]  # the library has no ty
     def __init__(self, keys: Sequence[int], user: User) -> None:
         """Draw the disputes of a page, in the order of their keys."""
         counted: DisputeQuerySet = Dispute.objects.filter(pk__among=keys).with_message_counts()
-        rows = {row.pk: row for row in counted.values_list(*READ, named=True)}
+        titled = counted.annotate(title=run_title("item__run__"))
+        rows = {row.pk: row for row in titled.values_list(*READ, named=True)}
         listed = [rows[pk] for pk in keys if pk in rows]
         super().__init__(listed, exclude=DISPUTES.left_out(user))
 
     def render_goal(self, record: Any) -> SafeString:
-        told = record.item__run__goal or record.item__run__task__goal
-        words = told or record.item__run__task__external_id
+        words = record.title
         if len(words) > GOAL_CHARS:
             words = Truncator(words).chars(GOAL_CHARS)
         address = row_address("judging:dispute_detail", record.pk)

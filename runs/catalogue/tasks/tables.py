@@ -4,7 +4,7 @@ from typing import Any
 
 import django_tables2 as tables
 from django.db.models import Count, F, OrderBy, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Length
+from django.db.models.functions import Coalesce, Left, Length
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -15,6 +15,7 @@ from runs.interface.listing import listed
 from runs.interface.lists import ListPage, columns_of, declared, row_address
 from runs.interface.paging import hidden
 from runs.models import Run, Task, TaskRevision, User
+from runs.models.runs.queries import TITLE_CHARS
 from runs.models.tasks import TaskQuerySet
 from runs.models.visibility import run_policy
 
@@ -56,7 +57,10 @@ class TaskTable(tables.Table):
         verbose_name=_("task"), attrs={"td": {"class": "fit"}}, orderable=True
     )
     goal = tables.Column(
-        verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
+        verbose_name=_("goal"),
+        attrs={"td": {"class": "wide first truncate"}},
+        accessor="goal_start",
+        empty_values=(),
     )
     task_set = tables.Column(verbose_name=_("task set"))
     site = tables.Column(verbose_name=_("site"))
@@ -85,14 +89,14 @@ class TaskTable(tables.Table):
         """Draw those tasks out of `shown`, all of `visible_to(user)`: asked once a page."""
         rows = (
             shown.select_related("task_set")
-            .defer("record", "spec", "reference")
-            .annotate(n_runs=_visible_runs(user))
+            .defer("record", "spec", "reference", "goal")
+            .annotate(n_runs=_visible_runs(user), goal_start=Left("goal", TITLE_CHARS))
         )
         super().__init__(TaskData(tasks, rows), exclude=TASKS.left_out(user), **options)
 
-    def render_goal(self, record: Task) -> SafeString:
+    def render_goal(self, record: Any) -> SafeString:
         address = row_address("runs:task_detail", record.pk)
-        words = record.goal or gettext("differs from run to run")
+        words = record.goal_start or gettext("differs from run to run")
         return format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
 
     def render_site(self, record: Task) -> str:

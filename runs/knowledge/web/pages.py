@@ -294,7 +294,7 @@ def _used(sets: Iterable[KnowledgeSet], user: User) -> dict[str, int]:
 def _with_sources(entries: QuerySet[KnowledgeEntry], user: User) -> QuerySet[KnowledgeEntry]:
     """With the runs that each came from; every one of them may be known to the reader."""
     sources = KnowledgeSource.objects.select_related("run__task").only(
-        "entry", "steps", "run__goal", "run__task__external_id"
+        "entry", "steps", "run__task__external_id"
     )
     parents = KnowledgeEntry.objects.visible_to(user).only("intent", "knowledge_set", "position")
     return entries.prefetch_related(

@@ -23,6 +23,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 from django.db.models.lookups import Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -145,7 +146,8 @@ class RunQuerySet(QueueQuerySet[RunRow]):
 
     def for_list(self) -> Self:
         """With everything a row of the table shows, and none of the long texts beside it."""
-        return self.select_related("task__task_set", "agent", "experiment").defer(
+        listed = self.select_related("task__task_set", "agent", "experiment").titled()
+        return listed.defer(
             "record",
             "evidence",
             "final_answer",
@@ -154,7 +156,13 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             "task__spec",
             "task__reference",
             "agent__config",
+            "goal",
+            "task__goal",
         )
+
+    def titled(self) -> Self:
+        """With `Run.title`, which a list shows without reading whole goals."""
+        return self.annotate(title=run_title())
 
     def attempts(self) -> Self:
         """Ended attempts of our own engine, replaced ones included and cancelled ones not."""
@@ -238,6 +246,28 @@ class Among(Lookup):
         field = self.lhs.output_field
         found = [field.get_db_prep_value(value, connection, prepared=True) for value in self.rhs]
         return found if connection.vendor == "postgresql" else json.dumps(found)
+
+
+TITLE_CHARS = 1_000
+"""So much of a goal stands in lists: nearly every goal is shorter, and one may have millions."""
+
+
+def run_title(run: str = "", *, most: int = TITLE_CHARS, nameless: str | None = None) -> Coalesce:
+    """What a run was told, or else what its task says, or else the task's id, as `Run.title`.
+
+    Args:
+        run: the path to the run, with `__` at its end.
+        most: of a goal, so many characters are read by the database.
+        nameless: what it is called without a goal; by default the task's id.
+    """
+    # In few parts, for each takes its time in every list.
+    template = f"NULLIF(SUBSTR(%(expressions)s, 1, {most}), '')"
+    starts = (
+        Func(f"{run}{goal}", template=template, output_field=CharField())
+        for goal in ("goal", "task__goal")
+    )
+    last = f"{run}task__external_id" if nameless is None else Value(nameless)
+    return Coalesce(*starts, last)
 
 
 class GoalStart(Func):

@@ -2,6 +2,7 @@
 
 import uuid
 from decimal import Decimal
+from functools import cached_property
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from runs.models.experiments import AgentConfiguration, Experiment
-from runs.models.runs.queries import GoalStart, RunQuerySet
+from runs.models.runs.queries import TITLE_CHARS, GoalStart, RunQuerySet
 from runs.models.runs.turns import LANES_PER_PERSON, RunPriority, RunStatus
 
 
@@ -283,6 +284,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task_id} {self.id}"
+
+    @cached_property
+    def title(self) -> str:
+        """What it is called where it is one of many; queries of lists read it by `titled`."""
+        return (self.goal or self.task.goal or self.task.external_id)[:TITLE_CHARS]
 
     @property
     def root(self) -> uuid.UUID:

@@ -92,10 +92,7 @@ DEFAULT_COLUMNS = (
     "created",
 )
 PICTURE = '<img src="{}" alt="" width="64" height="40" loading="lazy" decoding="async">'
-READ = (
-    *("pk", "superseded", "is_stub", "goal", "task__goal", "task__external_id"),
-    *("is_blind", "is_anonymous", "shown_anomaly"),
-)
+READ = ("pk", "superseded", "is_stub", "is_blind", "is_anonymous", "shown_anomaly")
 """What a row reads of a run beside its columns."""
 ANY = UUID(int=0)
 """Stands for a run's key where the address of every row is made."""
@@ -146,7 +143,10 @@ class RunTable(tables.Table):
         orderable=False,
     )
     goal = tables.Column(
-        verbose_name=_("goal"), attrs={"td": {"class": "wide first truncate"}}, empty_values=()
+        verbose_name=_("goal"),
+        attrs={"td": {"class": "wide first truncate"}},
+        accessor="title",
+        empty_values=(),
     )
     task_set = _filtered_column(_("task set"), "task__task_set__name")
     site = _filtered_column(_("site"), "task__site")
@@ -223,7 +223,7 @@ class RunTable(tables.Table):
 
     def _rows_of(self, keys: Sequence[UUID]) -> list[Any]:
         """The runs of a page, in no order, as flat rows of what the columns read."""
-        named, shown = shown_rows(self.found, keys), self.columns.names()
+        named, shown = shown_rows(self.found, keys).titled(), self.columns.names()
         if "picture" in shown:
             named = named.annotate(last_picture=last_screenshot(is_small=True))
         columns = (str(column.accessor) for column in self.columns)
@@ -242,9 +242,8 @@ class RunTable(tables.Table):
         return format_html('{} value="{}">', self._box, value)
 
     def render_goal(self, record: Any) -> SafeString:
-        words = record.goal or record.task__goal or record.task__external_id
         address = row_address("runs:run_detail", record.pk)
-        link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, words)
+        link = format_html('<a class="row-link" href="{}" hx-disable>{}</a>', address, record.title)
         return link + stub_mark(record) if record.is_stub else link
 
     @cached_property

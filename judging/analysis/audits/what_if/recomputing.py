@@ -110,7 +110,7 @@ class Flip:
 
     def __init__(self, item: JudgedItem, finding: Finding, now: Cell, then: Cell) -> None:
         self.run_id, self.number = item.run_id, item.position
-        self.goal = item.run.goal or item.run.task.goal
+        self.title = item.run.title
         self.answer = item.run.final_answer or ""
         self.now, self.then = shown(now), shown(then)
         self.decided_now = item.said_reason or decided_by(item.said_details)
