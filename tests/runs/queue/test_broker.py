@@ -1,5 +1,6 @@
 """What is ours of the broker: a connection that broke is closed, so that a new one can be made."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from kombu import Connection, Consumer, Exchange, Queue
 from runs.imports.importing import dispatch_imports
 from runs.models import ImportJob
 from runs.queue.redis_broker import RedisTransport
+from runs.queue.workers import ask_for
 from tests.faults.findings import Findings
 from tests.faults.services import Redis
 from tests.runs.factories import make_user
@@ -29,6 +31,20 @@ def server() -> Iterator[Redis]:
     made.start()
     yield made
     made.kill()
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[Connection]:
+    """The broker over the files of a folder."""
+    control = tmp_path / "control"
+    control.mkdir()
+    folders = dict.fromkeys(("data_folder_in", "data_folder_out"), str(tmp_path))
+    with Connection(
+        "filesystem://",
+        transport="runs.queue.file_broker:FileTransport",
+        transport_options={**folders, "control_folder": str(control)},
+    ) as connection:
+        yield connection
 
 
 def breaks_when_closed(transport: str, server: Redis) -> bool:
@@ -102,6 +118,31 @@ def test_a_redis_that_is_full_refuses_messages_and_the_work_waits(
         assert seen.llen("default") == 2
 
 
+@pytest.mark.django_db
+def test_a_disk_that_is_full_refuses_messages_and_the_work_waits(
+    files: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        ImportJob.objects.create(file_name="a.zip", path="a", size=1, created_by=make_user())
+    untold = ImportJob.objects.filter(state="queued", dispatched_at=None)
+    send = partial(app.send_task, connection=files)
+    monkeypatch.setattr("runs.queue.workers.current_app.send_task", send)
+
+    def full(path: Path, text: str) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        dispatch_imports()
+        assert ask_for("runs.tasks.sweep") is False
+        assert untold.count() == 2
+    assert list(tmp_path.glob("**/*.part")) == []
+    dispatch_imports()
+    assert untold.count() == 0
+    assert len(list(tmp_path.glob("*.default.msg"))) == 2
+
+
 def test_kombus_own_redis_transport_still_needs_ours(server: Redis) -> None:
     assert breaks_when_closed("kombu.transport.redis:Transport", server), (
         "RedisChannel can go: Kombu closes by itself now"
@@ -117,22 +158,13 @@ def test_the_site_uses_ours_and_encrypts_where_the_address_says_so(address: str)
 
 @pytest.mark.parametrize("left", ["", "[[", None])
 def test_a_table_of_queues_that_was_not_written_to_its_end_stops_no_worker(
-    left: str | None, tmp_path: Path
+    left: str | None, files: Connection, tmp_path: Path
 ) -> None:
-    control, exchange = tmp_path / "control", f"of-{uuid.uuid4()}"  # Kombu remembers names
-    control.mkdir()
+    exchange = f"of-{uuid.uuid4()}"  # Kombu remembers names
     if left is not None:
-        (control / f"{exchange}.exchange").write_text(left)
-    options = {
-        "data_folder_in": str(tmp_path),
-        "data_folder_out": str(tmp_path),
-        "control_folder": str(control),
-    }
-    with Connection(
-        "filesystem://", transport="runs.queue.file_broker:FileTransport", transport_options=options
-    ) as connection:
-        for name in ("default", "default", "other"):
-            Queue(name, Exchange(exchange), name, channel=connection.channel()).declare()
-        channel: Any = connection.channel()
-        table = channel.get_table(exchange)
+        (tmp_path / "control" / f"{exchange}.exchange").write_text(left)
+    for name in ("default", "default", "other"):
+        Queue(name, Exchange(exchange), name, channel=files.channel()).declare()
+    channel: Any = files.channel()
+    table = channel.get_table(exchange)
     assert sorted(row.queue for row in table) == ["default", "other"]
