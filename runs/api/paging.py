@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from runs.api.problems import invalid
 from runs.interface.filters import MAX_CHARS, MAX_VALUES
+from webagent.trajectory.values import is_of_a_calendar
 
 LARGEST_PAGE = 200
 Row = TypeVar("Row", bound=Model)
@@ -105,7 +106,7 @@ def _read(rows: QuerySet[Any], fields: list[str], cursor: str) -> list[Any]:
             _checked(rows.model._meta.get_field(name), value)
             for name, value in zip(fields, values, strict=True)
         ]
-    except (ValueError, RecursionError, binascii.Error, ValidationError):
+    except (TypeError, ValueError, RecursionError, binascii.Error, ValidationError):
         raise invalid(("query.cursor", "is none of this list")) from None
 
 
@@ -115,8 +116,8 @@ def _checked(field: Any, value: Any) -> Any:
     if isinstance(value, int) and abs(value) >= 2**63:
         raise ValueError("no key")
     key = field.to_python(value)
-    if isinstance(key, datetime) and key.tzinfo is None:
-        raise ValueError("no time zone")
+    if isinstance(key, datetime) and not (key.tzinfo and is_of_a_calendar(key)):
+        raise ValueError("no instant")
     return key
 
 

@@ -1,5 +1,7 @@
 """What holds for every request: one shape of errors, limits, pages by cursor, few queries."""
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -137,6 +139,19 @@ def test_a_cursor_of_another_list_is_refused(engineer: Caller) -> None:
     assert fields(engineer.get(f"/runs?cursor={cursor}")) == ["query.cursor"]
     for broken in ("x", "W10", "bnVsbA", "WyIyMDI2IiwgIngiXQ", "%F0%9F%98%80", "a" * 301):
         assert fields(engineer.get(f"/runs?cursor={broken}")) == ["query.cursor"]
+
+
+@pytest.mark.parametrize("path", ["/runs", "/batches", "/experiments"])
+@pytest.mark.parametrize(
+    "moment",
+    [5, 2**62, True, "2026-11-28", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"],
+)
+def test_a_cursor_without_an_instant_is_refused(
+    engineer: Caller, path: str, moment: object
+) -> None:
+    key = json.dumps([moment, "00000000-0000-0000-0000-000000000001"])
+    cursor = base64.urlsafe_b64encode(key.encode()).decode()
+    assert fields(engineer.get(f"{path}?cursor={cursor}")) == ["query.cursor"]
 
 
 @pytest.mark.slow
