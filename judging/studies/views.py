@@ -4,6 +4,7 @@ from functools import partial
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import IntegrityError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -203,6 +204,11 @@ def _create(request: AppRequest, form: StudyForm, query: str) -> Study | None:
         )
     except MemberError as refused:  # a role was taken from somebody since the form was shown
         form.add_error("adjudicators", str(refused.words) % {"person": form["adjudicators"].label})
+        return None
+    except IntegrityError:
+        if not Study.objects.filter(name=data["name"]).exists():
+            raise
+        form.add_error("name", _("This name is taken."))  # by somebody, in this very moment
         return None
     made = ngettext("Study created with %(n)d run.", "Study created with %(n)d runs.", len(chosen))
     messages.success(request, made % {"n": len(chosen)})

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -137,6 +138,20 @@ def test_what_is_wrong_with_a_study_is_said(changes: dict[str, object], says: st
     answer = client_of(make_user("engineer")).post(url("study_create"), FORM | changes)
     assert answer.status_code == 422
     assert says in answer.content.decode()
+    assert Study.objects.count() == 1
+
+
+def test_of_two_who_give_a_name_at_once_the_second_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(task=make_task(site="shop"), pictures=False)
+
+    def draw_meanwhile(keys: list[UUID], *_: object) -> list[UUID]:
+        make_study(runs=1, name=str(FORM["name"]))
+        return keys
+
+    monkeypatch.setattr("judging.studies.views.draw", draw_meanwhile)
+    answer = client_of(make_user("engineer")).post(url("study_create"), FORM)
+    assert answer.status_code == 422
+    assert "This name is taken." in answer.content.decode()
     assert Study.objects.count() == 1
 
 
