@@ -32,24 +32,29 @@ def processes_named(site: Site, name: str) -> list[int]:
     return [pid for pid in processes_of(site) if name_of(pid) == name]
 
 
-def test_it_serves_keeps_its_parts_up_and_leaves_nothing(site: Site, served: Served):
-    assert f"http://127.0.0.1:{served.port}" in served.words
-    assert served.health() == (
-        200,
-        {"status": "ok", "database": "ok", "worker": "ok", "storage": "ok"},
-    )
+def assert_refused(site: Site, port: int) -> None:
+    """Another on this port ends at once, with one sentence."""
     second = subprocess.run(
         [sys.executable, "manage.py", "serve"],
         cwd=ROOT,
-        env={**site.environment, "PORT": str(served.port)},
+        env={**site.environment, "PORT": str(port)},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert second.returncode == 1
-    assert f"Port {served.port} is in use" in second.stderr
+    assert f"Port {port} is in use" in second.stderr
     assert len(second.stderr.strip().splitlines()) == 1
+
+
+def test_it_serves_keeps_its_parts_up_and_leaves_nothing(site: Site, served: Served):
+    assert f"http://127.0.0.1:{served.port}" in served.words
+    assert served.health() == (
+        200,
+        {"status": "ok", "database": "ok", "worker": "ok", "storage": "ok"},
+    )
+    assert_refused(site, served.port)
 
     (browser_worker,) = processes_named(site, "browser-1")
     os.kill(browser_worker, signal.SIGKILL)
@@ -63,6 +68,16 @@ def test_it_serves_keeps_its_parts_up_and_leaves_nothing(site: Site, served: Ser
     assert processes_of(site) == {}
     with pytest.raises(OSError, match="refused"):
         served.health()
+
+
+def test_a_port_is_taken_as_soon_as_somebody_begins_to_serve_there(site: Site):
+    first = Served(site)
+    first.start("--first", "shell -c \"import time; print('begun', flush=True); time.sleep(60)\"")
+    try:
+        wait_until(lambda: "begun" in first.words, what="the command before it listens")
+        assert_refused(site, first.port)
+    finally:
+        first.kill()
 
 
 def test_when_it_is_killed_its_parts_end_by_themselves(site: Site, served: Served):

@@ -1,7 +1,9 @@
 """The whole site by one command: web server, workers and sweep, started and stopped together."""
 
 import errno
+import fcntl
 import http.client
+import os
 import shlex
 import signal
 import socket
@@ -127,13 +129,19 @@ class _Announcement:
 
 
 def _demand_free_port(host: str, port: int) -> None:
+    """Also refused is who comes while another has yet to listen: it has the lock till it ends.
+
+    A lock of POSIX, which no part inherits that outlives this process.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            lock = os.open(settings.QUEUE_DIR / f"port-{port}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             probe.bind((host, port))
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
+            if error.errno in (errno.EADDRINUSE, errno.EAGAIN):
                 raise CommandError(
                     f"Port {port} is in use, perhaps by another Crosscheck. "
                     "Stop that one, or choose another port: PORT=8001 make run"
