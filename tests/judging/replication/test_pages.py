@@ -44,7 +44,7 @@ def test_the_page_shows_the_paper_and_its_tables(replication: Replication) -> No
     assert part.count('class="num"') > 8
     plan = client.get(address("part", replication.pk, "plan")).content.decode()
     assert ">Part<" in plan.replace(" ", "").replace("\n", "")
-    assert "typed in from the paper" in part
+    assert "typed in" in part
     share = client.get(
         address("part", replication.pk, "share"), headers={"HX-Request": "true"}
     ).content.decode()
