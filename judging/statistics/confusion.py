@@ -176,6 +176,11 @@ class ConfusionMatrix:
         return Share(self.tp + self.fp, self.decided, Reason.NO_VERDICTS)
 
     @property
+    def reference_rate(self) -> Share:
+        """(TP + FN) / decided: the success rate by the reference, over the runs of `pass_rate`."""
+        return Share(self.tp + self.fn, self.decided, Reason.NO_VERDICTS)
+
+    @property
     def f1(self) -> Figure:
         """2·TP / (2·TP + FP + FN): the harmonic mean of precision and recall."""
         whole = 2 * self.tp + self.fp + self.fn

@@ -77,7 +77,7 @@ class Rates:
         """If every FN tagged as repairable passed."""
         self.all_repaired = share(passed + data.fn + logic.fn - data.fp - logic.fp)
         """If the FPs tagged as repairable did not pass either."""
-        self.reference = share(matrix.tp + matrix.fn)
+        self.reference = matrix.reference_rate
 
 
 class CauseAudit:

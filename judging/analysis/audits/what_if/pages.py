@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.what_if.recomputing import Change, Compared, most_moving
+from judging.analysis.audits.what_if.recomputing import Change, Compared, most_correcting
 from judging.analysis.audits.what_if.settings import STAGES, Setting, setting_of
 from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion
@@ -22,7 +22,7 @@ from judging.evaluators.matching.repaired.rules import (
     REJECTING,
     Rule,
 )
-from judging.evaluators.registry import UnknownEvaluatorError, model_asked_by
+from judging.evaluators.registry import model_asked_by
 from judging.models import EvaluatorVersion, Study
 from runs.interface.listing import labelled, listed
 from runs.models import TaskSet
@@ -63,6 +63,9 @@ class Switch(NamedTuple):
 
 
 def opening(study: Study, setting: Setting) -> Setting:
+    """With the one switch thrown that corrects most; as it is where none corrects more than it
+    breaks.
+    """
     stages = setting.stages or ()
     others = [
         replace(setting, stages=tuple(each for each in STAGES if (each in stages) != (each is one)))
@@ -70,10 +73,7 @@ def opening(study: Study, setting: Setting) -> Setting:
     ]
     if _has_task_choice(study, setting):
         others += [replace(setting, tasks=each) for each in TaskVersion if each != setting.tasks]
-    try:
-        return most_moving(study, setting, others) or setting
-    except UnknownEvaluatorError:
-        return setting
+    return most_correcting(study, setting, others) or setting
 
 
 def switches(study: Study, setting: Setting) -> dict[str, Any]:
@@ -134,7 +134,6 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
     """What would be, beside what is."""
     evaluator, now, then = setting.evaluator(), compared.now, compared.then
     stored = EvaluatorVersion.objects.filter(config_hash=evaluator.identity.config_hash)
-    names = (_("by the evaluator now"), _("by the evaluator then"), _("by the reference"))
 
     def url(run_id: UUID, cell: str) -> str:
         walk = {"study": study.pk, "audit": setting.version.pk, "cell": cell}
@@ -147,7 +146,7 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
             *((key, getattr(now, key), getattr(then, key)) for key in ("tp", "fn", "tn", "fp")),
             ("none", now.no_verdict, then.no_verdict),
         ],
-        "rates": [(*each, None) for each in zip(names, compared.rates, strict=True)],
+        "rates": [(*each, None) for each in compared.rates],
         # The runs that would move, by how; the first of them with the address of the run.
         "moved": [
             {

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from time import monotonic
@@ -25,6 +26,7 @@ from judging.evaluators.matching.outcome import (
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
 from judging.evaluators.matching.repaired.rules import DESCRIPTIONS, LABELS, Rule
 from judging.evaluators.pipelines import Pipeline
+from judging.evaluators.registry import UnknownEvaluatorError
 from judging.evaluators.stored_judge import StoredJudge, read_replies
 from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix
@@ -140,10 +142,18 @@ class Compared(Recomputed):
         return sum(map(len, self.flips.values()))
 
     @property
-    def rates(self) -> tuple[Share, Share, Share]:
-        """Success rates by the evaluator now and then, over its verdicts, and by the reference."""
-        then = self.then
-        return self.now.pass_rate, then.pass_rate, then.prevalence
+    def rates(self) -> list[tuple[str, Share]]:
+        """Success rates by the evaluator now and then, over the runs with its verdict, each before
+        that of the same runs by the reference; once where it is one.
+        """
+        reference, now, then = gettext("by the reference"), self.now, self.then
+        found = [
+            (gettext("by the evaluator now"), now.pass_rate),
+            (reference, now.reference_rate),
+            (gettext("by the evaluator then"), then.pass_rate),
+            (reference, then.reference_rate),
+        ]
+        return [found[0], *found[2:]] if found[1] == found[3] else found
 
 
 def compare(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Compared:
@@ -247,11 +257,9 @@ class _Recording:
         return found
 
 
-def most_moving(study: Study, setting: Setting, others: Iterable[Setting]) -> Setting | None:
+def most_correcting(study: Study, setting: Setting, others: Iterable[Setting]) -> Setting | None:
     """The setting with the one switch thrown that corrects most errors, less those that it makes,
-    and of equals moves most runs; None where none moves any.
-
-    Raises UnknownEvaluatorError where the program has moved on from the evaluator.
+    and of equals moves fewest runs; None where none corrects more than it makes.
 
     Args:
         others: those with one stage or the version of the tasks switched; rules are tried anyway.
@@ -261,10 +269,12 @@ def most_moving(study: Study, setting: Setting, others: Iterable[Setting]) -> Se
         found = levers(study, setting, OPENING_SECONDS).levers
         moved += [(lever.changes, lever.setting) for lever in found]
     for each in others:
-        flips = compare(study, each, OPENING_SECONDS).flips
-        moved.append((Counter({kind: len(runs) for kind, runs in flips.items()}), each))
-    moved = [each for each in moved if each[0].total()]
-    return max(moved, key=lambda each: (_gain(each[0]), each[0].total()))[1] if moved else None
+        with suppress(UnknownEvaluatorError):  # of a judge without any stage
+            flips = compare(study, each, OPENING_SECONDS).flips
+            moved.append((Counter({kind: len(runs) for kind, runs in flips.items()}), each))
+    better = [each for each in moved if _gain(each[0]) > 0]
+    best = max(better, key=lambda each: (_gain(each[0]), -each[0].total()), default=None)
+    return best[1] if best else None
 
 
 def _gain(changes: Counter[Change]) -> int:

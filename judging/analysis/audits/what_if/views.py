@@ -72,7 +72,7 @@ def what_if(request: AppRequest, study: Study) -> HttpResponse:
 
 def what_if_context(request: AppRequest, study: Study, *, opens_on: str) -> dict[str, Any]:
     """What the part shows. Where the address says nothing of the switches, the one is thrown that
-    moves most runs.
+    corrects most errors, less those that it makes.
 
     Args:
         opens_on: the key of the first evaluator compared, which is switched unless the address
@@ -82,7 +82,7 @@ def what_if_context(request: AppRequest, study: Study, *, opens_on: str) -> dict
     setting = _setting(request, study, versions, opens_on)
     if setting is None:
         return {"study": study, "page": None}
-    stored, opened_on = setting, ""
+    stored, opened_on = setting, None
     if not any(key in request.GET for key in SWITCHED):
         setting = opening(study, setting)
         opened_on = thrown(stored, setting)

@@ -79,7 +79,7 @@ class TestMatchers:
         assert changes(compared) == {Change.FIXED_FN: [2, 3], Change.NEW_FP: [5]}
         flip = compared.flips[Change.FIXED_FN][0]
         assert (flip.decided_now, flip.decided_then) == ("exact_match", "sentence")
-        now, then, reference = compared.rates
+        (_, now), (_, then), (_, reference) = compared.rates
         assert [now.count, then.count, reference.count] == [1, 4, 3]
 
     def test_all_rules_off_is_the_strict_matcher(self, world: audited.Audited) -> None:
@@ -103,6 +103,14 @@ class TestMatchers:
         repaired = evaluated(world, "webarena-repaired")
         Evaluation.objects.filter(run=world.items[0].run).delete()
         assert changes(compare(world.study, setting_of(repaired))) == {Change.GAINED: [1]}
+
+    def test_rates_are_over_the_runs_that_the_reference_beside_them_is_of(
+        self, world: audited.Audited
+    ) -> None:
+        repaired = evaluated(world, "webarena-repaired")
+        Evaluation.objects.filter(run=world.items[0].run).delete()
+        rates = [share for _name, share in compare(world.study, setting_of(repaired)).rates]
+        assert [(each.count, each.total) for each in rates] == [(2, 4), (2, 4), (3, 5), (3, 5)]
 
     def test_infeasible_and_unsettled_runs_are_left_out(self, world: audited.Audited) -> None:
         repaired = evaluated(world, "webarena-repaired")
@@ -453,16 +461,27 @@ class TestPages:
         assert answer.status_code == 404
         assert f"<p>{query}: " in answer.content.decode()
 
-    def test_it_opens_on_the_switch_that_moves_most(
-        self, world: audited.Audited, repaired: EvaluatorVersion
-    ) -> None:
+    def test_it_opens_on_the_switch_that_corrects_most(self, world: audited.Audited) -> None:
+        strict = evaluated(world, "webarena-strict")
         page = self.open(audited.auditor(), world).content.decode()
         assert "The switch that corrects most errors, less those it makes" in page
-        assert "0 runs would move" not in page
-        [first, *_] = whatif.levers(world.study, setting_of(repaired)).levers
-        assert f'name="on" value="{first.rule}" {"" if first.is_on else "checked"}' in page
+        most_moving, best = whatif.levers(world.study, setting_of(strict)).levers
+        assert most_moving.changes == {Change.FIXED_FN: 1, Change.NEW_FP: 1}
+        assert best.changes == {Change.FIXED_FN: 1}
+        assert f'name="on" value="{best.rule}" checked' in page
         stored = self.open(audited.auditor("b"), world, stored="1").content.decode()
         assert "0 runs would move" in stored
+
+    def test_it_opens_as_stored_where_no_switch_corrects_more_than_it_breaks(
+        self, world: audited.Audited, repaired: EvaluatorVersion
+    ) -> None:
+        [first, *_] = whatif.levers(world.study, setting_of(repaired)).levers
+        assert first.changes == {Change.LOST_TP: 1}
+        none, stored = "No single switch corrects more errors", "0 runs would move"
+        page = self.open(audited.auditor(), world).content.decode()
+        assert none in page
+        assert stored in page
+        assert none not in self.open(audited.auditor("b"), world, off="none").content.decode()
 
     def test_rules_page(self, world: audited.Audited, repaired: EvaluatorVersion) -> None:
         page = self.open(audited.auditor(), world, "what_if_rules").content.decode()
