@@ -2,20 +2,21 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from django.db.models import F
+from django.db.models import Case, F, When
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judging.analysis.audits.comparing.evaluators import DECIDED, MOST_SOURCES, Joint, joint_counts
+from judging.analysis.audits.people.questions import told_labels
 from judging.analysis.audits.population import counted_items
 from judging.analysis.audits.selection import differing
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.counting import tally
 from judging.analysis.pictures import IntervalRow, Meaning, interval_picture
-from judging.models import Label, Study
+from judging.models import Study
 from judging.models.labels import Success
 from judging.statistics.confusion import Cell, ConfusionMatrix, cell, intervals_by_task
 from judging.statistics.figures import Interval, Undefined
@@ -27,16 +28,26 @@ Verdicts = Counter[tuple[int, bool, bool | None]]
 class Against:
     """One source held against an annotator, over the runs on which both say success or failure.
 
-    They agree on the share of these runs that is the accuracy of `matrix`.
+    They agree on the share of these runs that is the accuracy of `matrix`. Of an evaluator they are
+    counted runs. Of a person they are all whose labels are told, for runs that are still in dispute
+    are just those on which people differ.
+
+    Args:
+        unlisted: runs on which they differ that do not count, so that no list of an audit has them.
     """
 
     def __init__(
-        self, source: VerdictSource, annotator: VerdictSource, said: Verdicts, seed: int
+        self,
+        source: VerdictSource,
+        annotator: VerdictSource,
+        said: Verdicts,
+        seed: int,
+        unlisted: int = 0,
     ) -> None:
         by_task: defaultdict[int, Counter[Cell]] = defaultdict(Counter)
         for (task, truth, passed), n in said.items():
             by_task[task][cell(truth, passed)] += n
-        self.source, self.annotator = source, annotator
+        self.source, self.annotator, self.unlisted = source, annotator, unlisted
         self.matrix = ConfusionMatrix.counted(sum(by_task.values(), Counter()))
         if isinstance(self.matrix.kappa, Undefined):
             self.kappa_interval: Interval | Undefined = self.matrix.kappa
@@ -66,6 +77,7 @@ class Ceiling:
 def ceiling_of(sources: VerdictSources) -> Ceiling:
     """The ceiling of a study, in one query for each annotator and one for all pairs."""
     study, evaluators = sources.study, sources.speaking[:MOST_SOURCES]
+    seed = study.sample_seed
     both = _labelled_by_both(study)
     people: list[Against] = []
     by_evaluator: dict[str, list[Against]] = {source.key: [] for source in evaluators}
@@ -75,42 +87,51 @@ def ceiling_of(sources: VerdictSources) -> Ceiling:
         )
         for number, source in enumerate(evaluators, start=1):
             said = _verdicts(counts, number)
-            by_evaluator[source.key].append(Against(source, annotator, said, study.pk))
+            by_evaluator[source.key].append(Against(source, annotator, said, seed))
         for source in sources.annotators[place + 1 :][:MOST_SOURCES]:
-            shared = both.get((annotator.key, source.key))
-            if shared:
-                # Runs that the other did not label are those without its verdict.
-                others = _verdicts(counts, None)
-                for (task, truth, _passed), n in shared.items():
-                    others[task, truth, None] -= n
-                people.append(Against(source, annotator, shared + others, study.pk))
+            if shared := both.get((annotator.key, source.key)):
+                people.append(Against(source, annotator, shared.said, seed, shared.unlisted))
     return Ceiling(annotators=sources.annotators, people=people, evaluators=by_evaluator)
 
 
-def _verdicts(counts: Sequence[Joint], source: int | None) -> Verdicts:
-    """A source of counts `per_task` beside their first, an annotator; None: one that is silent."""
+def _verdicts(counts: Sequence[Joint], source: int) -> Verdicts:
+    """A source of counts `per_task` beside their first, an annotator."""
     said: Verdicts = Counter()
     for each in counts:
         if each.task is not None and (truth := each.said[0]) is not None:
-            said[each.task, truth, None if source is None else each.said[source]] += each.runs
+            said[each.task, truth, each.said[source]] += each.runs
     return said
 
 
-def _labelled_by_both(study: Study) -> Mapping[tuple[str, str], Verdicts]:
+@dataclass(slots=True)
+class _Both:
+    """What two annotators said of the runs that both labelled, and how many of those on which they
+    differ do not count.
+    """
+
+    said: Verdicts = field(default_factory=Counter)
+    unlisted: int = 0
+
+
+def _labelled_by_both(study: Study) -> Mapping[tuple[str, str], _Both]:
     """What pairs of annotators, by their keys, said of the runs that both labelled. One query."""
-    found: defaultdict[tuple[str, str], Verdicts] = defaultdict(Counter)
-    labels = Label.objects.filter(
-        item__in=counted_items(study).values("pk"), is_repeat=False, success__in=DECIDED
-    ).filter(
+    found: defaultdict[tuple[str, str], _Both] = defaultdict(_Both)
+    labels = told_labels(study).filter(is_repeat=False, success__in=DECIDED)
+    counts = When(item__in=counted_items(study).values("pk"), then=True)
+    labels = labels.annotate(counts=Case(counts, default=False)).filter(
         item__labels__is_repeat=False,
         item__labels__success__in=DECIDED,
         item__labels__annotator__gt=F("annotator"),
     )
-    others = ("item__labels__annotator", "item__run__task", "success", "item__labels__success")
-    for (one, other, task, said, answer), n in tally(labels, "annotator", *others).items():
+    columns = ("item__labels__annotator", "item__run__task", "success", "item__labels__success")
+    rows = tally(labels, "counts", "annotator", *columns)
+    for (is_counted, one, other, task, said, answer), n in rows.items():
         first, second = said == Success.SUCCESS, answer == Success.SUCCESS
-        found[f"u{one}", f"u{other}"][task, first, second] += n
-        found[f"u{other}", f"u{one}"][task, second, first] += n
+        here, there = found[f"u{one}", f"u{other}"], found[f"u{other}", f"u{one}"]
+        here.said[task, first, second] += n
+        there.said[task, second, first] += n
+        for each in (here, there):
+            each.unlisted += n * (first != second and not is_counted)
     return found
 
 

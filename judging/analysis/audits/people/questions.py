@@ -74,13 +74,18 @@ class Answer:
     """Of the label among those of its run, in the order in which they were given, from 1."""
 
 
-def answers_of(study: Study) -> list[Answer]:
-    """All answers of a study whose labels are no secret any more, in two queries.
+def told_labels(study: Study) -> QuerySet[Label]:
+    """The labels of a study that are no secret any more, whether their runs are settled or not.
 
     While a study is open, a run's labels are secret until it has all of them.
     """
     open_run = Q(item__study__is_open=True, item__status=StudyItem.Status.OPEN)
-    labels = Label.objects.filter(item__study=study).exclude(open_run)
+    return Label.objects.filter(item__study=study).exclude(open_run)
+
+
+def answers_of(study: Study) -> list[Answer]:
+    """All answers of the labels told, in two queries."""
+    labels = told_labels(study)
     rows = list(_rows(labels))
     places = _places(rows)
     causes = Counter(str(cause) for row in rows for cause in row["causes"])

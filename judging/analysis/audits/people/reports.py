@@ -122,7 +122,10 @@ def people(facts: AuditFacts) -> Report:
     )
 
     def differ(row: tuple[str, Against]) -> Cell:
-        return differing(facts.study, row[1].matrix.wrong, row[1].annotator, row[1].source)
+        of = row[1]
+        runs = differing(facts.study, of.matrix.wrong, of.annotator, of.source)
+        words = gettext("%(n)s of them without a reference verdict that counts")
+        return runs._replace(note=words % {"n": of.unlisted} if of.unlisted else "")
 
     def undefined(row: tuple[str, Against]) -> str | None:
         return why(row[1].matrix.accuracy.value) or why(row[1].matrix.kappa)
@@ -142,9 +145,15 @@ def people(facts: AuditFacts) -> Report:
             (on_pages(_("they differ on")), differ),
             (in_files(UNDEFINED), undefined),
         ],
-        notes=[gettext("Over the runs on which both say success or failure.")],
+        notes=[gettext(OVER)],
         layout=Layout(pivot="annotator"),
     )
+
+
+OVER = gettext_noop(
+    "Before adjudication, over the runs on which both say success or failure: people with each "
+    "other whether settled or not, evaluators where a reference verdict counts."
+)
 
 
 def _show_annotator(name: str) -> Shown:

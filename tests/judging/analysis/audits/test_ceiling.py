@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from judging.analysis.audits.people.agreement import agreement_of
 from judging.analysis.audits.people.evaluators import ceiling_of
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.statistics.confusion import ConfusionMatrix
@@ -36,6 +37,27 @@ def test_people_and_evaluators_by_hand(world: audited.Audited) -> None:
     assert [each.annotator.name for each in strict] == ["ann", "bob"]
     assert strict[0].matrix == ConfusionMatrix(tp=1, fn=2, tn=2, fp=0, no_verdict_on_failure=1)
     assert strict[1].matrix.accuracy.value == pytest.approx(4 / 5)
+
+
+def test_people_are_held_against_each_other_over_open_disputes_too() -> None:
+    world = audited.study()
+    a, b = audited.person("a"), audited.person("b")
+    world.add("success", [(a, "success"), (b, "success")])
+    world.add("success", [(a, "success"), (b, "failure")])
+    world.add(None, [(a, "success"), (b, "failure")])
+    secret = world.add(None, [(a, "failure")])
+    audited.label(secret, b, "failure")  # the study wants more labels of it
+    for item in world.items:
+        audited.evaluation(item.run, audited.evaluator("yes"), "passed")
+    found = ceiling_of(sources_of(world.study))
+    [pair] = found.people
+    assert (pair.matrix.accuracy.count, pair.matrix.decided, pair.unlisted) == (1, 3, 1)
+    [(against_a, against_b)] = found.evaluators.values()
+    assert [against_a.matrix.decided, against_b.matrix.decided] == [2, 2]
+    [raw, *_] = agreement_of(world.study).success.figures
+    assert raw.value == pytest.approx(1 / 3), "over the same runs"
+    page = open_page(client_of(audited.auditor()), "audit_people", world.study.pk).content.decode()
+    assert "1 of them without a reference verdict that counts" in page
 
 
 def test_one_label_throughout_says_why_there_is_no_kappa() -> None:
@@ -113,3 +135,16 @@ def test_queries_do_not_grow_with_the_runs(world: audited.Audited) -> None:
         counted.append(len(queries))
         audited.judged(world, audited.evaluator("strict"), ["tp", "fn", "fp"] * 4)
     assert counted[0] == counted[1] < 16
+
+
+def test_intervals_are_drawn_by_the_seed_that_a_copy_of_the_study_keeps() -> None:
+    a, b = audited.person("a"), audited.person("b")
+    drawn = []
+    for name, seed in (("here", 7), ("there", 7), ("other", 8)):
+        world = audited.study(name, sample_seed=seed)
+        for pair in ("ss", "sf", "ff", "fs", "ss", "ff", "sf", "ss"):
+            first, second = ("success" if each == "s" else "failure" for each in pair)
+            world.add("success", [(a, first), (b, second)])
+        [people] = ceiling_of(sources_of(world.study)).people
+        drawn.append(people.kappa_interval)
+    assert drawn[0] == drawn[1] != drawn[2]
