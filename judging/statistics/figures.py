@@ -32,6 +32,7 @@ class Reason(StrEnum):
     NOTHING_CREDITED = "the judge credits this milestone to no run"
     NOTHING_TICKED = "people tick this milestone for no run"
     NO_FAILED_RUNS = "no run failed"
+    NOBODY_LOOKED = "nobody who could find it has looked"
     NO_KNOWN_PROGRESS = "no run has a progress rate from this source"
     NEVER_DEFINED = "the figure is undefined in almost every resample"
 

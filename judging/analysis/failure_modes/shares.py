@@ -24,6 +24,13 @@ from judging.models import FailureReview
 from judging.statistics.figures import Reason, Share
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
 
+FINDS: Mapping[ModeSource, frozenset[Mode]] = {
+    ModeSource.MECHANICAL: frozenset(Mode) - {Mode.PLAN_ERROR, Mode.MISREAD_OBSERVATION},
+    ModeSource.JUDGE: frozenset(Mode) - {Mode.MAX_STEPS},
+    ModeSource.PEOPLE: frozenset(Mode),
+}
+"""The modes that each can find: that it names no other says nothing of those."""
+
 
 class RunModes(NamedTuple):
     """The failure modes of one run by each source; None where it has not examined the run."""
@@ -37,17 +44,31 @@ class RunModes(NamedTuple):
     judge_side: str = ""
     people_side: str = ""
 
-    def modes(self, by: ModeSource) -> frozenset[Mode] | None:
-        """The modes by this source. A run that shows the environment shows nothing else."""
-        proposed = [each for each in (self.by_judge, self.by_rules) if each is not None]
-        known = frozenset().union(*proposed) if proposed else None
+    def words(self, by: ModeSource) -> dict[ModeSource, frozenset[Mode]]:
+        """What those found whose word counts and who have examined the run."""
         found = {
             ModeSource.MECHANICAL: self.by_rules,
             ModeSource.JUDGE: self.by_judge,
             ModeSource.PEOPLE: self.by_people,
-            ModeSource.KNOWN: known if self.by_people is None else self.by_people,
-        }[by]
+        }
+        if by is not ModeSource.KNOWN:
+            counting = [by]
+        elif self.by_people is not None:
+            counting = [ModeSource.PEOPLE]
+        else:
+            counting = [ModeSource.JUDGE, ModeSource.MECHANICAL]
+        return {each: modes for each in counting if (modes := found[each]) is not None}
+
+    def modes(self, by: ModeSource) -> frozenset[Mode] | None:
+        """The modes by this source. A run that shows the environment shows nothing else."""
+        words = self.words(by)
+        found = frozenset().union(*words.values()) if words else None
         return frozenset({Mode.ENVIRONMENT}) if found and Mode.ENVIRONMENT in found else found
+
+    def looked_for(self, by: ModeSource) -> frozenset[Mode]:
+        """The modes that those whose word counts would have found."""
+        words = self.words(by)
+        return frozenset().union(*(FINDS[each] for each in words), *words.values())
 
     def side(self, by: ModeSource) -> Side | None:
         """Operation or reasoning; fixed rules never say."""
@@ -72,8 +93,12 @@ class ModeFigures:
     errors: int = 0
     """Runs that ended in an error of the environment; they are no failures."""
     modes: Counter[Mode] = field(default_factory=Counter)
+    looked_for: Counter[Mode] = field(default_factory=Counter)
+    """The agent's failures examined by somebody who can find the mode."""
+    read: int = 0
+    """The agent's failures examined by the judge or a person: fixed rules alone rule out little."""
     none: int = 0
-    """The agent's failures in which no mode was found."""
+    """Those of them in which no mode was found."""
     sides: Counter[Side] = field(default_factory=Counter)
 
     @property
@@ -86,14 +111,21 @@ class ModeFigures:
         return self.examined - self.environment
 
     def share(self, mode: Mode) -> Share:
-        """Of the agent's failures; for the environment of all examined failures and errors."""
+        """Of the agent's failures in which the mode was looked for; for the environment of all
+        examined failures and errors.
+        """
         if mode is Mode.ENVIRONMENT:
             return Share(self.environment + self.errors, self.examined + self.errors)
-        return Share(self.modes[mode], self.agents, Reason.NO_FAILED_RUNS)
+        return Share(self.modes[mode], self.looked_for[mode], self._why_none)
 
     @property
     def without_mode(self) -> Share:
-        return Share(self.none, self.agents, Reason.NO_FAILED_RUNS)
+        """Of the agent's failures that the judge or a person examined."""
+        return Share(self.none, self.read, self._why_none)
+
+    @property
+    def _why_none(self) -> Reason:
+        return Reason.NOBODY_LOOKED if self.agents else Reason.NO_FAILED_RUNS
 
     def side_share(self, side: Side) -> Share:
         """Among the agent's failures of which the side is known."""
@@ -112,7 +144,10 @@ class ModeFigures:
             self.environment += 1
             return
         self.modes.update(mode for mode in OF_THE_AGENT if mode in found)
-        self.none += not found
+        self.looked_for.update(run.looked_for(self.by))
+        if run.words(self.by).keys() - {ModeSource.MECHANICAL}:
+            self.read += 1
+            self.none += not found
         if side := run.side(self.by):
             self.sides[side] += 1
 
@@ -155,9 +190,15 @@ def _modes(stored: object) -> frozenset[Mode] | None:
 
 Link = Callable[[int, str, ModeSource], str]
 """Where the runs of a configuration that show a mode are listed, by a source."""
-NOTE = _(
-    "A failure may show several modes, so shares do not add up to 100 %. What the environment "
-    "spoiled is left out of n, but in its own row, which is of all failures and errors."
+NOTES = (
+    _(
+        "A failure may show several modes, so shares do not add up to 100 %. What the environment "
+        "spoiled is left out of n, but in its own row, which is of all failures and errors."
+    ),
+    _(
+        "n: failures examined by who can find the mode. Fixed rules find no plan errors or misread "
+        "observations, the failure judge no step limits; “none” is of what it or a person read."
+    ),
 )
 _COLUMNS = (
     CONFIGURATION,
@@ -199,12 +240,13 @@ def modes_report(
             for pk, name, found in figures_by(chosen)
             for row in _page_rows(pk, name, found, chosen, link)
         ],
-        notes=[str(NOTE)],
+        notes=[str(note) for note in NOTES],
         remarks=[
             _(
                 "A failure may show several modes, so shares do not add up to 100 %. Fixed rules "
                 "find repetition, early stops, invalid actions, limits and the environment; plan "
                 "errors, misread observations and the sides take the failure judge or a person. "
+                "n: failures examined by somebody who can find the mode, or any of them. "
                 "Intervals are Wilson's, 95 %."
             ),
             *_confirmed_words(confirmed),

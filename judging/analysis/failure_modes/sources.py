@@ -128,7 +128,7 @@ def _shows(word: str, by: ModeSource) -> Q:
     if word == UNKNOWN:
         return ~_spoken(by)
     if word == NONE:
-        return _spoken(by) & ~Q(*(_names(mode, by) for mode in Mode), _connector=Q.OR)
+        return _read(by) & ~Q(*(_names(mode, by) for mode in Mode), _connector=Q.OR)
     if (side := side_named(word)) is not None:
         return _says(side, by) & ~spoiled
     mode = Mode(word)
@@ -136,8 +136,15 @@ def _shows(word: str, by: ModeSource) -> Q:
 
 
 def _spoken(by: ModeSource) -> Q:
-    words = _WORDS.values() if by is ModeSource.KNOWN else [_WORDS[by]]
-    return Q(*(Q(**{f"{word}__isnull": False}) for word in words), _connector=Q.OR)
+    counting = _WORDS if by is ModeSource.KNOWN else [by]
+    return Q(*(Q(**{f"{_WORDS[each]}__isnull": False}) for each in counting), _connector=Q.OR)
+
+
+def _read(by: ModeSource) -> Q:
+    """The judge or a person has spoken: that fixed rules find nothing says little."""
+    if by is ModeSource.KNOWN:
+        return _spoken(ModeSource.JUDGE) | _spoken(ModeSource.PEOPLE)
+    return Q(Value(False)) if by is ModeSource.MECHANICAL else _spoken(by)
 
 
 def _names(mode: Mode, by: ModeSource) -> Q:

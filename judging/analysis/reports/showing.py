@@ -42,6 +42,7 @@ _REASONS: Mapping[Reason, Promise] = {
     Reason.NOTHING_CREDITED: gettext_lazy("the judge credits this milestone to no run"),
     Reason.NOTHING_TICKED: gettext_lazy("people tick this milestone for no run"),
     Reason.NO_FAILED_RUNS: gettext_lazy("no run failed"),
+    Reason.NOBODY_LOOKED: gettext_lazy("nobody who could find it has looked"),
     Reason.NO_KNOWN_PROGRESS: gettext_lazy("no run has a progress rate from this source"),
     Reason.NEVER_DEFINED: gettext_lazy("the figure is undefined in almost every resample"),
 }

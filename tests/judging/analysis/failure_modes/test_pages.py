@@ -67,8 +67,8 @@ def test_experiment_tells_shares_with_intervals_and_opens_the_runs(
     part = page(client, "experiment_part", experiment.pk, "failures", verdict="reward")
     row = re.search(r"plan error.*?</tr>", part, re.DOTALL)
     assert row
-    assert "50.0 %" in row[0]
-    assert "2/4 · 15.0–85.0" in row[0]
+    assert "100.0 %" in row[0]
+    assert "2/2 · 34.2–100.0" in row[0], "of those that somebody read for it"
     assert "1 failure is older than the fixed rules" in part
     [address] = set(re.findall(r'href="([^"]+mode=plan_error[^"]*)"', part))
     listed = client.get(address.replace("&amp;", "&")).content.decode()
@@ -216,8 +216,8 @@ def test_tables_say_what_the_pages_say(experiment: Experiment) -> None:
     columns = [column.key for column in report.header]
     rows = [dict(zip(columns, row, strict=True)) for row in report.values]
     [plan] = [row for row in rows if (row["by"], row["mode"]) == ("known", "plan_error")]
-    assert (plan["runs"], plan["n"], plan["failures"], plan["not_told"]) == (2, 4, 5, 1)
-    assert plan["value"] == 0.5
+    assert (plan["runs"], plan["n"], plan["failures"], plan["not_told"]) == (2, 2, 5, 1)
+    assert plan["value"] == 1.0
     study = audited.study()
     proposes(study.add("failure").run, "failure-modes-mechanical", {LIMIT})
     report = failure_modes(AuditFacts(study.study))

@@ -28,7 +28,7 @@ from judging.analysis.failure_modes.sources import (
     unexamined,
 )
 from judging.models import FailureReview
-from judging.statistics.figures import Interval, Undefined
+from judging.statistics.figures import Interval, Reason, Undefined
 from runs.models import Run
 from tests.judging.analysis import audited
 from webagent.trajectory.verdict_records import OF_THE_AGENT, Mode, Side
@@ -92,6 +92,17 @@ def test_environment_is_never_the_agents() -> None:
     assert isinstance(interval, Interval)
     assert (interval.low, interval.high) == pytest.approx((0.0456, 0.6994), abs=1e-4)  # Wilson, 1/4
     assert isinstance(ModeFigures(ModeSource.KNOWN).share(PLAN).value, Undefined)
+
+
+def test_only_who_can_find_a_mode_says_that_it_is_not_there() -> None:
+    rules, judge = figures(ModeSource.MECHANICAL), figures(ModeSource.JUDGE)
+    assert rules.share(LIMIT).total == rules.agents == 6
+    for nobody in (rules.share(PLAN), rules.share(MISREAD), rules.without_mode, judge.share(LIMIT)):
+        assert nobody.value == nobody.interval == Undefined(Reason.NOBODY_LOOKED)
+    assert [judge.share(PLAN).total, judge.without_mode.total] == [3, 3]
+    known = count([*RUNS, told({LIMIT}), told(set())], ModeSource.KNOWN)[1]
+    shares = known.share(LIMIT), known.share(PLAN), known.without_mode
+    assert [(each.count, each.total) for each in shares] == [(2, 6), (1, 4), (2, 4)]
 
 
 def failed(**fields: Any) -> Run:
