@@ -10,6 +10,10 @@ from judging.statistics.figures import Figure, Interval, Reason, Share, Undefine
 from judging.statistics.success import clustered_mean, mean, mean_interval
 
 
+class PValue(float):
+    """A p-value, which papers write otherwise than other numbers: never as 0."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McNemar:
     """Discordant counts of two evaluators, and the two-sided exact p-value."""
@@ -20,9 +24,9 @@ class McNemar:
     p_value: float
 
     @property
-    def tested_p(self) -> float | None:
+    def tested_p(self) -> PValue | None:
         """The p-value; None where no pair differs, since there is nothing to test then."""
-        return self.p_value if self.only_first or self.only_second else None
+        return PValue(self.p_value) if self.only_first or self.only_second else None
 
 
 def mcnemar(only_first: int, only_second: int) -> McNemar:
@@ -51,18 +55,18 @@ def flips(runs: Iterable[tuple[bool, bool | None, bool | None]]) -> Counter[tupl
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def holm(p_values: Sequence[float]) -> list[PValue]:
     """Holm's adjusted p-values, in the order given.
 
     Sorted upwards, the i-th of m becomes max over j ≤ i of (m − j + 1)·p(j), at most 1.
 
     Source: Holm (1979), Scandinavian Journal of Statistics 6.
     """
-    adjusted = [0.0] * len(p_values)
+    adjusted = [PValue(0)] * len(p_values)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
+        adjusted[index] = PValue(largest)
     return adjusted
 
 

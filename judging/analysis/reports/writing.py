@@ -15,6 +15,8 @@ from typing import NamedTuple
 from django.utils import formats
 
 from judging.analysis.reports.report import Cell, Column, Report, Value
+from judging.analysis.reports.showing import p_words
+from judging.statistics.comparison import PValue
 from runs.interface.words import escape_formula
 
 WIDEST_TEXT = 160
@@ -88,6 +90,15 @@ _LATEX: Mapping[str, str] = {
     "−": r"$-$",
     "–": "--",
     "—": "---",
+    # Letters and signs of our own formulas that LaTeX has under no character.
+    "ₒ": "$_o$",
+    "ₑ": "$_e$",
+    "Σ": r"$\Sigma$",
+    "α": r"$\alpha$",
+    "κ": r"$\kappa$",
+    "√": r"$\surd$",
+    "→": r"$\rightarrow$",
+    "↓": r"$\downarrow$",
 }
 
 
@@ -131,6 +142,8 @@ def _text(value: Value) -> str:
     """The value as in a paper: fractions with three decimals, a dash for none."""
     if value is None:
         return "—"
+    if isinstance(value, PValue):
+        return p_words(value)
     if isinstance(value, float):
         return f"{value:.3f}".replace("-", "−")
     return formats.number_format(value) if isinstance(value, int) else value

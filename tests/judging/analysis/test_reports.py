@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from typing import Any
 from unicodedata import normalize
 
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 
 from judging.analysis.audits.reports import AUDIT
 from judging.analysis.reports.report import Column, Report, Value
-from judging.analysis.reports.writing import FORMATS
+from judging.analysis.reports.writing import FORMATS, write
 from judging.models import Study
+from judging.statistics.comparison import PValue
 from tests.judging.analysis import audited
 from tests.runs.factories import client_of
 
@@ -94,6 +96,16 @@ def test_latex_escapes_what_it_would_run() -> None:
     assert r"\caption{A title. A note.}" in text
 
 
+@pytest.mark.parametrize("ending", ["md", "tex", "txt"])
+def test_papers_never_say_that_p_is_zero(ending: str) -> None:
+    rows: list[list[Value]] = [["a", 1, PValue(0.0004)], ["b", 1, PValue(0.0421)]]
+    text = write(table(*rows), ending)
+    assert re.search(r"(<|\\textless\{\}) 0\.001", text)
+    assert "0.042" in text
+    assert "0.000" not in text
+    assert "0.0004" in written("csv", *rows)
+
+
 @pytest.fixture
 def world(db: None) -> Study:
     world = audited.study("=Study")
@@ -115,7 +127,10 @@ def test_every_table_comes_in_every_format(world: Study, name: str, ending: str)
     assert answer.status_code == 200
     assert answer["Content-Disposition"] == f'attachment; filename="{name}.{ending}"'
     assert answer["Content-Type"] == FORMATS[ending].content_type
-    assert answer.content.decode().strip()
+    text = answer.content.decode()
+    assert text.strip()
+    if ending == "tex":
+        assert not {each for each in text if each > "\xff"} - set("“”‘’…"), "LaTeX knows them"
 
 
 def test_matrices_and_figures_agree_with_counts_by_hand(world: Study) -> None:
