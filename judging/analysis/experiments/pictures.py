@@ -37,10 +37,14 @@ QUESTIONS: Mapping[str, Promise] = {
 
 
 class ShownPicture(NamedTuple):
-    """A picture of one configuration, or of all, with its address as a file if it is one."""
+    """A picture of one configuration, or of all, with its address as a file if it is one.
+
+    `n` are the runs of the configuration that it is of.
+    """
 
     configuration: Configuration | None
     picture: SafeString
+    n: int = 0
     url: str = ""
 
 
@@ -56,7 +60,9 @@ def shown_pictures(facts: Facts, name: str) -> list[ShownPicture]:
     found = []
     for pk, picture in drawn.items():
         query = {"verdict": facts.source.key, **({"agent": str(pk)} if pk else {}), **selector}
-        found.append(ShownPicture(by_pk.get(pk), picture, f"{path}?{urlencode(query)}"))
+        of = by_pk.get(pk)
+        n = of.decided if of else 0
+        found.append(ShownPicture(of, picture, n, f"{path}?{urlencode(query)}"))
     return found
 
 
@@ -166,15 +172,15 @@ def _beside_success(facts: Facts) -> list[ShownPicture]:
 
 def _by_step(facts: Facts) -> list[ShownPicture]:
     return [
-        ShownPicture(each, _curve(each.name, known, facts.rows_of(each)))
+        ShownPicture(each, _curve(each.name, known), len(known))
         for each in facts.configurations
         if (known := [row for row in facts.rows_of(each) if row.is_known])
     ]
 
 
-def _curve(name: str, known: Sequence[RunRow], rows: Sequence[RunRow]) -> SafeString:
+def _curve(name: str, known: Sequence[RunRow]) -> SafeString:
     """Progress reached and held after every step, and how many runs had succeeded by then."""
-    curve = curve_of(rows)
+    curve = curve_of(known)
     solved = [
         (at.step, sum(row.is_success and row.n_steps <= at.step for row in known) / len(known))
         for at in curve

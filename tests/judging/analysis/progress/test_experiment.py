@@ -174,6 +174,9 @@ def test_task_sets_stand_apart_and_open_their_runs(far: Experiment) -> None:
 def test_curve_and_step_limits_equal_the_exported_rows(far: Experiment) -> None:
     client = made.reader()
     rows = table(client, far, "runs")
+    drawn = re.findall(r" n = (\d+) ", page(client, far))
+    configurations = dict.fromkeys(point["configuration"] for point in table(client, far, "curve"))
+    assert drawn == [str(len(known(rows, configuration=each))) for each in configurations]
     for point in table(client, far, "curve"):
         mine = known(rows, configuration=point["configuration"])
         step = int(point["step"])
