@@ -87,7 +87,7 @@ def test_a_stub_is_drawn_as_the_repair_only_where_nothing_else_repairs(
     page = open_page(client, "audit_repairs", world.study.pk).content.decode()
     words = " ".join(re.sub(r"<[^>]+>", " ", page.replace("</a>", "")).split())
     assert "loose corrects 3 and breaks 1: misses 1 of 4 successes" in words
-    assert "stubbed answered by a stub corrects 4 and breaks 0." in words
+    assert f"stubbed {PREFIX}rules-1 answered by a stub corrects 4 and breaks 0." in words
     strict, loose = audited.evaluator("strict"), audited.evaluator("loose")
     picture = page[page.index("<figure") :]
     assert "→ loose" in picture
@@ -96,6 +96,21 @@ def test_a_stub_is_drawn_as_the_repair_only_where_nothing_else_repairs(
     loose.evaluations.all().delete()
     page = open_page(client, "audit_repairs", world.study.pk).content.decode()
     assert "→ stubbed (stub)" in page
+
+
+def test_a_repair_of_the_same_name_says_what_is_switched_otherwise() -> None:
+    made = audited.study()
+    first, tagger = audited.evaluator("matcher"), audited.person("tagger")
+    audited.judged(made, first, ["fn", "tp"])
+    repair = audited.evaluator("matcher", config={"off": ["units"]})
+    for item in made.items:
+        audited.evaluation(item.run, repair, "passed")
+    CauseTag.objects.create(
+        item=made.items[0], evaluator=first, evaluator_name="matcher", error="fn",
+        causes=[Cause.values[0]], repair="task_data", by=tagger,
+    )  # fmt: skip
+    page = open_page(client_of(audited.auditor()), "audit_repairs", made.study.pk).content.decode()
+    assert re.search(r">matcher</a> <span[^>]*>−units</span>\s+corrects 1", page)
 
 
 def test_three_next_steps_lead_to_the_errors_of_the_worst(world: audited.Audited) -> None:
