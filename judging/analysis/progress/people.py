@@ -155,6 +155,13 @@ class PeopleFacts:
         return self.against.pairs if self.against else []
 
     @property
+    def is_measured(self) -> bool:
+        """Whether evaluators know how far any of the study's settled runs got."""
+        runs = StudyItem.objects.filter(study=self.study, status=StudyItem.Status.SETTLED)
+        said = Evaluation.objects.filter(run__in=runs.values("run"), is_current=True)
+        return said.filter(evaluator__name__in=PROGRESS_EVALUATORS, score__isnull=False).exists()
+
+    @property
     def between_people(self) -> list[tuple[float, float]]:
         """Every two people on the same run: both rates."""
         return [pair for each in self.ticked for pair in combinations(each.people.by_each, 2)]

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.models import Label, Study, Unblinding
+from judging.models import Label, MilestoneTick, Study, Unblinding
 from judging.studies.labels.ticks import Tick
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.catalogue.milestones.services import set_milestones
@@ -180,6 +180,13 @@ def test_study_without_ticks_or_without_a_judge_says_what_to_do(judged: Study) -
     for run in Run.objects.exclude(pk=item.run_id):
         run.evaluations.all().delete()
     assert "No evaluator has judged these runs" in page(client, judged)
+
+
+def test_progress_that_evaluators_alone_know_misses_peoples_ticks(judged: Study) -> None:
+    MilestoneTick.objects.all().delete()
+    text = page(reader(), judged)
+    assert "People have ticked no milestones yet" in text
+    assert "Give the tasks milestones" not in text
 
 
 def test_labels_count_once_a_run_is_settled(judged: Study) -> None:
