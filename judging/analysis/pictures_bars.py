@@ -107,16 +107,24 @@ class CauseBar:
     fn_url: str
     fp_url: str
 
+    @property
+    def errors(self) -> int:
+        return self.fn + self.fp
+
 
 CAUSE_ROW, CAUSE_BAR = 34, 10
 CAUSE_NUMBERS = 96
 """Kept free at the right, for the counts."""
 
 
-def causes_picture(bars: Sequence[CauseBar], *, label: str) -> SafeString:
-    """One bar a cause, false negatives first and false positives after them, with their counts."""
+def causes_picture(bars: Sequence[CauseBar], *, label: str, most: int = 0) -> SafeString:
+    """One bar a cause, false negatives first and false positives after them, with their counts.
+
+    Args:
+        most: errors of the longest bar of all pictures beside this one; of its own by default.
+    """
     height = CAUSE_ROW * len(bars) + MARGIN
-    most = max((bar.fn + bar.fp for bar in bars), default=1) or 1
+    most = most or max((bar.errors for bar in bars), default=0) or 1
     with canvas(WIDTH, height) as (figure, axes):
         scale = (WIDTH - 2 * MARGIN - CAUSE_NUMBERS) / most
         titles: dict[str, str] = {}

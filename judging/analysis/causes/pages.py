@@ -1,7 +1,7 @@
 """What pages show of the causes of errors, and the forms that tag one error or many."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
@@ -100,6 +100,8 @@ class CausePanel:
 
     causes: CauseAudit
     deciders: Sequence[Decider] = ()
+    most: int = 0
+    """Errors of one cause, at most, of all evaluators: the pictures share one scale."""
 
     @cached_property
     def by_cause(self) -> list[CauseBar]:
@@ -157,14 +159,17 @@ class CausePanel:
         label = _("Errors of %(evaluator)s by cause") % {
             "evaluator": self.causes.audit.evaluator.title
         }
-        return causes_picture([bar for bar in self.by_cause if bar.fn or bar.fp], label=label)
+        bars = [bar for bar in self.by_cause if bar.errors]
+        return causes_picture(bars, label=label, most=self.most)
 
 
 def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
     found = [each for each in causes_of(Audit(study)) if each.errors.total]
     decided = deciders(study, [each.audit.evaluator for each in found])
-    return [CausePanel(each, decided.get(each.audit.evaluator.pk, ())) for each in found]
+    panels = [CausePanel(each, decided.get(each.audit.evaluator.pk, ())) for each in found]
+    most = max((bar.errors for panel in panels for bar in panel.by_cause), default=0)
+    return [replace(panel, most=most) for panel in panels]
 
 
 class CausePane:

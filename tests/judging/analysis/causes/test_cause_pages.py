@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.reports import AUDIT
+from judging.analysis.causes.pages import cause_panels
 from judging.models import CauseTag, Evaluation, StudyMember
 from runs.models import User
 from tests.judging.analysis import audited
@@ -240,6 +241,14 @@ def test_the_sums_link_to_their_runs(world: audited.Audited, tagger: User) -> No
     picture = client.get(address(world, "audit_causes_picture"))
     assert picture["Content-Type"] == "image/svg+xml"
     assert 'href="' + cells + "?tag=cause.output_format" in picture.content.decode()
+
+
+def test_pictures_of_all_evaluators_share_one_scale(world: audited.Audited) -> None:
+    few = audited.evaluator("few")
+    audited.evaluation(world.items[0].run, few, "failed")
+    longest = [max(bar.errors for bar in each.by_cause) for each in cause_panels(world.study)]
+    assert len(set(longest)) > 1
+    assert {each.most for each in cause_panels(world.study)} == {max(longest)}
 
 
 def test_tables_to_take_away(world: audited.Audited, tagger: User) -> None:
