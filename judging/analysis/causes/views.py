@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from judging.analysis.audits.views import audit_page
+from judging.analysis.audits.views import audit_page, facts_of
 from judging.analysis.causes.pages import (
     TAG,
     CauseForm,
@@ -35,7 +35,8 @@ WALK = ("study", "audit", "cell", "tag")
 
 @audit_page
 def audit_causes(request: AppRequest, study: Study) -> HttpResponse:
-    """Every evaluator's errors by cause and by where the repair belongs."""
+    """Every evaluator's errors by cause and by where the repair belongs; refused of one split."""
+    facts_of(request, study, "causes")
     context = {"study": study, "panels": cause_panels(study)}
     return render(request, "judging/analysis/causes/audit_causes.html", context)
 

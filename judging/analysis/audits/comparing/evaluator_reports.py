@@ -68,7 +68,9 @@ def flip_cells(
 
 
 def pairs(facts: AuditFacts) -> Report:
-    """One row a pair of evaluators: what flips from the first to the second."""
+    """One row a pair of evaluators: what flips from the first to the second, of the runs on which
+    both have a verdict.
+    """
     address = reverse("judging:audit_compare", args=[facts.study.pk])
     rows = []
     for pair in compare_all(facts.sources):
@@ -78,7 +80,7 @@ def pairs(facts: AuditFacts) -> Report:
             [
                 Cell(pair.first, f"{address}?{query}"),
                 pair.second,
-                pair.flips.runs,
+                pair.flips.shared,
                 *flip_cells(facts.study, pair.first, pair.second, pair.flips),
                 Cell(p, note="" if p is not None else p_words(p)),
                 pair.adjusted if p is not None else None,

@@ -26,6 +26,7 @@ DECIDED = (Success.SUCCESS, Success.FAILURE)
 """What a label says that counts as a verdict."""
 FEW_RUNS = 10
 """Groups of fewer are not tested: they say hardly anything of their own."""
+NONE = Shown.NONE
 ON_SUCCESS = (Shown.TP, Shown.FN, Shown.NONE)
 ON_FAILURE = (Shown.TN, Shown.FP, Shown.NONE)
 Flip = tuple[Shown, Shown]
@@ -97,6 +98,10 @@ class Flips:
     def __init__(self, on_success: Counter[Flip], on_failure: Counter[Flip]) -> None:
         self.on_success, self.on_failure = on_success, on_failure
         self.runs = on_success.total() + on_failure.total()
+        self.shared = sum(
+            n for each in (on_success, on_failure) for cells, n in each.items() if NONE not in cells
+        )
+        """Runs on which both gave a verdict: those of the test."""
         self.fixed_fn = on_success[Shown.FN, Shown.TP]
         self.new_fn = on_success[Shown.TP, Shown.FN]
         self.fixed_fp = on_failure[Shown.FP, Shown.TN]

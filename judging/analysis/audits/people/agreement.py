@@ -211,6 +211,8 @@ class Agreement:
     waiting: int
     adjudicated: int
     consensus: int
+    imported: int
+    """Runs whose reference verdict came with them: how people agreed on it is not known."""
 
     @property
     def success(self) -> OnQuestion:
@@ -260,6 +262,7 @@ def _dispute_counts(study: Study) -> dict[str, int]:
         waiting=Count("pk", filter=Q(status=StudyItem.Status.DISPUTED)),
         adjudicated=Count("pk", filter=Q(verdict__origin=origin.ADJUDICATED)),
         consensus=Count("pk", filter=Q(verdict__origin=origin.CONSENSUS)),
+        imported=Count("pk", filter=Q(verdict__origin=origin.IMPORTED)),
     )
 
 

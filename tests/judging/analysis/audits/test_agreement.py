@@ -46,6 +46,15 @@ def test_two_annotators_by_hand() -> None:
     assert pair.rows == [("success", [6, 1]), ("failure", [1, 2])]
 
 
+def test_verdicts_that_came_with_their_runs_are_counted_as_such() -> None:
+    world = audited.study()
+    a, b = audited.person("a"), audited.person("b")
+    imported = ReferenceVerdict.Origin.IMPORTED
+    world.add("success", [(a, "success"), (b, "success")], origin=imported)
+    page = open_page(client_of(audited.auditor()), "audit_agreement", world.study.pk)
+    assert "1 imported" in page.content.decode()
+
+
 @pytest.mark.slow
 def test_one_label_throughout_is_said_in_words() -> None:
     world = audited.study()

@@ -12,7 +12,9 @@ from django.urls import reverse
 
 from judging.analysis.audits.comparing.evaluator_reports import comparison_report
 from judging.analysis.audits.comparing.evaluators import Comparison, additions_of, compare_all
+from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import Shown
+from judging.analysis.audits.reports import AUDIT
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.models import EvaluatorVersion
 from judging.statistics.comparison import holm, mcnemar
@@ -51,7 +53,9 @@ def test_flips_by_hand(world: audited.Audited) -> None:
     assert found.flips.on_failure == {(TN, FP): 1, (TN, TN): 1, (NONE, NONE): 1}
     assert (found.flips.fixed_fn, found.flips.new_fn) == (2, 0)
     assert (found.flips.fixed_fp, found.flips.new_fp) == (0, 1)
-    assert found.flips.runs == 6
+    assert (found.flips.runs, found.flips.shared) == (6, 5)
+    rows = {tuple(row[:2]): row for row in AUDIT.make("pairs", AuditFacts(world.study)).values}
+    assert rows["strict 1", "judge 1"][2] == 5, "the runs of the test"
     # The judge alone is right twice, strict alone once: 2 · P(X ≤ 1), X ~ Binomial(3, ½)
     assert found.flips.test == mcnemar(1, 2)
     assert found.flips.test.p_value == 1.0

@@ -101,7 +101,7 @@ def test_numbers_of_a_split_open_its_runs(parted: audited.Audited) -> None:
 def test_reports_of_all_tasks_refuse_a_split(parted: audited.Audited) -> None:
     client = client_of(audited.auditor())
     address = reverse("judging:audit", args=[parted.study.pk])
-    for part in ("tables/agreement.json", "agreement/", "people/"):
+    for part in ("tables/agreement.json", "agreement/", "people/", "causes/"):
         assert client.get(f"{address}{part}").status_code == 200
         assert client.get(f"{address}{part}?split=test").status_code == 404
     page = client.get(f"{address}?split=test").content.decode()
