@@ -213,7 +213,7 @@ def _runs_settled(user: User, after: datetime) -> tuple[RowCount, int | None] | 
     verdicts = ReferenceVerdict.objects.filter(is_authoritative=True).order_by("-pk")
     newest = verdicts.values_list("item__study", "decided_at")[: MOST_COUNTED + 1]
     studies = [study for study, at in newest if at > after]
-    hidden = set(studies_hidden_from(user).filter(pk__in=studies).values_list("pk", flat=True))
+    hidden = set(studies_hidden_from(user).filter(pk__among=studies).values_list("pk", flat=True))
     known = [study for study in studies if study not in hidden]
     count = _counted(len(known))
     return (count, known[0] if len(set(known)) == 1 else None) if count else None

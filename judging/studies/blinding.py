@@ -25,6 +25,8 @@ from runs.models.visibility import NewestRuns, Visibility, visibility_of
 
 LOOKED_UP = 500
 """Runs that are written into a condition one by one; of more, the database works them out."""
+REPEATED_NOW = Q(is_repeat=True, state=Assignment.State.LEASED)
+"""Assignments that are hidden repeats under way."""
 
 
 class StudyPolicy:
@@ -181,18 +183,14 @@ def _open_studies_of(user: User) -> dict[int, bool]:
 
 def _waiting(user: User, studies: Iterable[int]) -> QuerySet[StudyItem]:
     """Items that are not settled, and settled ones that the person is labelling a second time."""
-    again = Assignment.objects.filter(
-        user=user, is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
-    )
+    again = Assignment.objects.filter(REPEATED_NOW, user=user, item=OuterRef("pk"))
     unsettled = ~Q(status=StudyItem.Status.SETTLED)
     return StudyItem.objects.filter(unsettled | Exists(again), study__in=studies).order_by()
 
 
 def under_judgement() -> Q:
     """Runs to which anybody may be blinded: people still judge them, or others of their family."""
-    again = Assignment.objects.filter(
-        is_repeat=True, state=Assignment.State.LEASED, item=OuterRef("pk")
-    )
+    again = Assignment.objects.filter(REPEATED_NOW, item=OuterRef("pk"))
     unfinished = ~Q(status=StudyItem.Status.SETTLED) | Exists(again)
     return _repeats_one_of(StudyItem.objects.filter(unfinished, study__is_open=True).order_by())
 
@@ -251,8 +249,18 @@ def _items_with_open_labels(user: User, studies: Iterable[int]) -> QuerySet[Stud
     if user.has_perm("judging.view_audit"):
         allowed = Q()
     complete = StudyItem.objects.filter(allowed).exclude(status=StudyItem.Status.OPEN)
+    return complete.exclude(_still_judges(user, studies))
+
+
+def states_hidden_from(user: User) -> Q:
+    """Items of which the person may not know whether their labels agree, as the state tells."""
+    return ~Q(status=StudyItem.Status.OPEN) & _still_judges(user, _open_studies_of(user))
+
+
+def _still_judges(user: User, studies: Iterable[int]) -> Q:
+    """Items whose run an open study asks the person to judge, for the first or the second time."""
     if not studies:  # nothing can wait for them
-        return complete
+        return Q(pk__in=())
     owed = StudyItem.objects.filter(
         run=OuterRef("run"),
         status=StudyItem.Status.OPEN,
@@ -260,29 +268,30 @@ def _items_with_open_labels(user: User, studies: Iterable[int]) -> QuerySet[Stud
             is_open=True, members__user=user, members__part=StudyMember.Part.ANNOTATOR
         ).values("pk"),
     )
-    own_closed = (
-        Label.objects.independent()
-        .filter(annotator=user, item__run=OuterRef("run"))
-        .exclude(item__status=StudyItem.Status.OPEN)
+    # Asked of each item of the run: SQLite would go through all of the person's labels.
+    own = Label.objects.independent().filter(annotator=user, item=OuterRef("pk"))
+    own_closed = StudyItem.objects.filter(Exists(own), run=OuterRef("run")).exclude(
+        status=StudyItem.Status.OPEN
     )
     looking_again = Assignment.objects.filter(
-        user=user,
-        is_repeat=True,
-        state=Assignment.State.LEASED,
-        item__run=OuterRef("run"),
-        item__study__is_open=True,
+        REPEATED_NOW, user=user, item__run=OuterRef("run"), item__study__is_open=True
     )
-    owes_nothing = Q(~Exists(owed)) | Q(Exists(own_closed))
-    return complete.filter(owes_nothing, ~Exists(looking_again))
+    return Q(Exists(owed)) & ~Q(Exists(own_closed)) | Q(Exists(looking_again))
 
 
 def disputes_open_to(user: User) -> DisputeQuerySet:
     """Disputes that the person may open; decided ones only if they are not blinded to the run."""
+    disputes, hidden = disputes_answered_by(user)
+    return disputes.exclude(hidden)
+
+
+def disputes_answered_by(user: User) -> tuple[DisputeQuerySet, Q]:
+    """Disputes whose labels the person may see; and which of them, decided, they may not open."""
     studies = _open_studies_of(user)
     open_items = _items_with_open_labels(user, studies).filter(pk=OuterRef("item"))
-    disputes = Dispute.objects.filter(Exists(open_items))
     blinded = _is_blinded_to("item__run", user, studies)
-    return disputes.exclude(blinded, item__status=StudyItem.Status.SETTLED)
+    settled = Q(item__status=StudyItem.Status.SETTLED)
+    return Dispute.objects.filter(Exists(open_items)), settled & blinded
 
 
 def is_blinded_to(run: str, user: User) -> Q:

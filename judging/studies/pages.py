@@ -7,11 +7,25 @@ from statistics import median
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+    Window,
+)
 from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
+from judging.studies.blinding import states_hidden_from
 from judging.studies.labels.pages import Progress, progress_of_each
 from runs.interface import paging
 from runs.interface.paging import RowCount
@@ -19,6 +33,8 @@ from runs.models import Milestone, User
 
 MANAGE = "judging.change_study"
 ITEMS_PER_PAGE = 50
+HIDDEN = "hidden"
+"""Stands for the status of items whose state the person may not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +81,7 @@ def study_rows(
         user.study_parts.filter(left_at=None, study__in=studies).values_list("study", "part")
     )
     sees_counts = user.has_perm("judging.view_study")
-    counts = _bounded_counts(studies) if sees_counts else {}
+    counts = _bounded_counts(studies, states_hidden_from(user)) if sees_counts else {}
     annotated = [study for study in studies if parts.get(study.pk) == StudyMember.Part.ANNOTATOR]
     if own is None:
         own = progress_of_each(annotated, user)
@@ -75,24 +91,26 @@ def study_rows(
     ]
 
 
-def item_counts(study: Study) -> dict[str, int]:
-    """How many runs of the study are open, in dispute, settled."""
-    return _with_total(_counts(Q(study=study), [study.pk])[study.pk])
+def item_counts(study: Study, hidden: Q) -> dict[str, int]:
+    """How many runs of the study are open, in dispute, settled, and of how many that is hidden."""
+    return _with_total(_counts(Q(study=study), [study.pk], hidden)[study.pk])
 
 
 def items_page(
-    study: Study, number: str | None, status: StudyItem.Status | None = None
+    study: Study, hidden: Q, number: str | None, status: StudyItem.Status | None = None
 ) -> Page[StudyItem]:
     """A page of the study's runs, found by its keys before any run is looked at.
 
     Args:
+        hidden: runs whose state the person may not know.
         status: of the runs that are listed; all if None.
     """
     items = study.items.order_by("position")
     if status:
-        items = items.filter(status=status)
+        items = items.filter(status=status).exclude(hidden)
     page: Page[Any] = Paginator(items.values_list("pk", flat=True), ITEMS_PER_PAGE).get_page(number)
-    page.object_list = items.filter(pk__in=list(page.object_list)).select_related("run__task")
+    shown = items.filter(pk__in=list(page.object_list)).annotate(hides_state=hidden)
+    page.object_list = shown.select_related("run__task")
     return page
 
 
@@ -102,11 +120,12 @@ def runs_with_milestones(study: Study) -> int:
     return study.items.filter(run__task__in=in_force).count()
 
 
-def _counts(wanted: Q, keys: Iterable[int]) -> dict[int, dict[str, int]]:
-    """By study and status: how many of the wanted items."""
-    counts = {pk: {status.value: 0 for status in StudyItem.Status} for pk in keys}
-    found = StudyItem.objects.filter(wanted).order_by().values_list("study", "status")
-    for pk, status, n in found.annotate(n=Count("pk")):
+def _counts(wanted: Q, keys: Iterable[int], hidden: Q) -> dict[int, dict[str, int]]:
+    """By study and status: how many of the wanted items; `HIDDEN` is that of `hidden` ones."""
+    counts = {pk: dict.fromkeys([*StudyItem.Status.values, HIDDEN], 0) for pk in keys}
+    told = Case(When(hidden, then=Value(HIDDEN)), default="status")
+    items = StudyItem.objects.filter(wanted).order_by().annotate(told=told)
+    for pk, status, n in items.values_list("study", "told").annotate(n=Count("pk")):
         counts[pk][status] = n
     return counts
 
@@ -115,17 +134,17 @@ def _with_total(counts: dict[str, int]) -> dict[str, int]:
     return {**counts, "total": sum(counts.values())}
 
 
-def _bounded_counts(studies: Iterable[Study]) -> dict[int, dict[str, RowCount]]:
+def _bounded_counts(studies: Iterable[Study], hidden: Q) -> dict[int, dict[str, RowCount]]:
     """By study and status, and in all; of no status more items are read than lists count."""
     keys = [study.pk for study in studies]
-    beyond = _beyond(keys)
+    beyond = _beyond(keys, hidden)
     wanted = Q(study__in=[pk for pk in keys if not beyond[pk]])
     for pk in keys:
         if beyond[pk]:
             rest = [status for status in StudyItem.Status.values if status not in beyond[pk]]
-            wanted |= Q(study=pk, status__in=rest)
+            wanted |= Q(study=pk, status__in=rest) & ~hidden
     found = {}
-    for pk, counts in _counts(wanted, keys).items():
+    for pk, counts in _counts(wanted, keys, hidden).items():
         for status in beyond[pk]:
             counts[status] = paging.COUNTED
         total = {*beyond[pk], "total"} if beyond[pk] else set()
@@ -135,10 +154,10 @@ def _bounded_counts(studies: Iterable[Study]) -> dict[int, dict[str, RowCount]]:
     return found
 
 
-def _beyond(keys: Sequence[int]) -> dict[int, list[str]]:
+def _beyond(keys: Sequence[int], hidden: Q) -> dict[int, list[str]]:
     """By study: the statuses of which it has more items than lists count."""
     most, statuses = paging.COUNTED, StudyItem.Status.values
-    items = StudyItem.objects.filter(study=OuterRef("pk")).order_by().values("pk")
+    items = StudyItem.objects.filter(~hidden, study=OuterRef("pk")).order_by().values("pk")
     one_more = {
         f"beyond_{status}": Subquery(items.filter(status=status)[most : most + 1])
         for status in statuses
@@ -207,11 +226,16 @@ def _median_seconds(labels: QuerySet[Label]) -> dict[int, float]:
     return {user: median(found) for user, found in middle.items()}
 
 
-def own_labels(study: Study, user: User) -> QuerySet[Label]:
-    """The person's labels, the latest first. Hidden repeats stay hidden while the study runs."""
+def own_labels(study: Study, user: User, hidden: Q) -> QuerySet[Label]:
+    """The person's labels, the latest first. Hidden repeats stay hidden while the study runs.
+
+    Args:
+        hidden: runs whose state the person may not know.
+    """
     shown = Q() if not study.is_open else Q(is_repeat=False)
     return (
         Label.objects.filter(shown, item__study=study, annotator=user)
+        .annotate(hides_state=Exists(StudyItem.objects.filter(hidden, pk=OuterRef("item"))))
         .select_related("item__run__task", "item__dispute", "item__verdict", "guideline")
         .order_by("-submitted_at")
     )

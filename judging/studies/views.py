@@ -5,6 +5,7 @@ from functools import partial
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import IntegrityError
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -14,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_tables2 import RequestConfig
 
 from judging.models import Study, StudyItem, StudyMember
+from judging.studies.blinding import states_hidden_from
 from judging.studies.forms import GuidelineForm, MemberForm, StudyForm
 from judging.studies.imported import IMPORTED
 from judging.studies.labels.pages import progress_of_each
@@ -102,6 +104,7 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
     member = study.members.filter(user=request.user, left_at=None).first()
     part = member.part if member else ""
     annotated = [study] if part == StudyMember.Part.ANNOTATOR else []
+    hidden = states_hidden_from(request.user)
     context = {
         "study": study,
         "part": part,
@@ -110,24 +113,28 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
         "with_milestones": runs_with_milestones(study) if study.asks_milestones else 0,
         **guideline_context(study.newest_guideline),
         "progress": progress_of_each(annotated, request.user).get(study.pk),
-        "labels": Paginator(own_labels(study, request.user), PER_PAGE).get_page(
+        "labels": Paginator(own_labels(study, request.user, hidden), PER_PAGE).get_page(
             request.GET.get("page")
         ),
-        **(_management(request, study) if request.user.has_perm("judging.view_study") else {}),
+        **(
+            _management(request, study, hidden)
+            if request.user.has_perm("judging.view_study")
+            else {}
+        ),
     }
     return render(request, "judging/studies/study_detail.html", context)
 
 
-def _management(request: AppRequest, study: Study) -> dict[str, object]:
+def _management(request: AppRequest, study: Study, hidden: Q) -> dict[str, object]:
     with_times = shows_label_times(study, request.user)
     with bad_queries():
         status = read_choice(request.GET, "status", StudyItem.Status)
     return {
-        "counts": item_counts(study),
+        "counts": item_counts(study, hidden),
         "members": member_rows(study, with_times=with_times),
         "with_times": with_times,
         "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
-        "items": items_page(study, request.GET.get("runs"), status),
+        "items": items_page(study, hidden, request.GET.get("runs"), status),
         "status": status,
         "knowing": _knows_outcomes(study),
     }

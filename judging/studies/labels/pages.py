@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, Dispute, Label, LabelRevision, StepComment, Study, StudyItem
 from judging.models.labels import UNDO_S
-from judging.studies.blinding import visibility_while_labelling
+from judging.studies.blinding import states_hidden_from, visibility_while_labelling
 from judging.studies.labels.assignment import Offer, repeats_due_by_study
 from judging.studies.labels.forms import LabelForm, SkipForm
 from judging.studies.labels.open_runs import find_open_runs
@@ -246,9 +246,8 @@ def own_comments(assignment: Assignment) -> QuerySet[StepComment]:
 
 def done_context(study: Study, user: User) -> dict[str, Any]:
     """Why there is nothing to annotate now, what happens next, and what can still be done."""
-    labelled = StudyItem.objects.filter(
-        study=study, labels__annotator=user, labels__is_repeat=False
-    )
+    own = StudyItem.objects.filter(study=study, labels__annotator=user, labels__is_repeat=False)
+    labelled = own.exclude(states_hidden_from(user))
     given = OwnLabels.in_study(study, user)
     still_open = [study] if study.is_open else []
     known = find_open_runs(still_open, user, timezone.now()).open_runs

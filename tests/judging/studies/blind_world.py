@@ -2,7 +2,8 @@
 
 Run `run` waits for a label of every blind viewer; one annotator has labelled it, another study
 has settled it after a dispute, an evaluator has judged it, and it has a rerun. Run `disputed`
-waits for the adjudicator.
+waits for the adjudicator. That labels agree on the two items `settled` is hidden from every blind
+viewer: they label one run a second time, and owe the other a label in another study.
 """
 
 from dataclasses import dataclass, field
@@ -140,6 +141,7 @@ class World:
     admin: User
     stranger: User
     others: list[User] = field(default_factory=list)
+    settled: list[StudyItem] = field(default_factory=list)
     batches: list[EvaluationBatch] = field(default_factory=list)
     knowledge: list[KnowledgeSet] = field(default_factory=list)
     hints: list[Hint] = field(default_factory=list)
@@ -173,7 +175,7 @@ def make_world() -> World:
     _tag(other_study.items.get(run=run), evaluator, carl)
     tell_failures({run: "zq", rerun: "zq", disputed: "zd"}, carl)
     for user in blind.values():
-        _hold(study, run, user)
+        _hold(study.items.get(run=run), user)
     job = ImportJob.objects.create(
         created_by=dave, file_name="runs.zip", path="x", size=1, state="finished"
     )
@@ -195,6 +197,10 @@ def make_world() -> World:
         adjudicator=judge,
         stranger=make_user("annotator", "nobody"),
         others=[bob, carl, dave],
+        settled=[
+            _settled_and_shown_again([bob, *blind.values()]),
+            _settled_and_owed(study.items.exclude(run=run).get().run, [carl, dave]),
+        ],
         batches=make_batches(study, [run, disputed], evaluator),
         knowledge=make_knowledge({run: "zq", disputed: "zd"}),
         hints=make_hints({run: "zq", disputed: "zd"}),
@@ -486,11 +492,32 @@ def _tag(item: StudyItem, evaluator: EvaluatorVersion, user: User) -> None:
     )
 
 
-def _hold(study: Study, run: Run, user: User) -> None:
-    """The run in the person's hands, unlabelled."""
+def _settled_and_shown_again(people: list[User]) -> StudyItem:
+    """Of two runs on which labels agree, one that all but the first person judge once more."""
+    study = make_study(runs=2, annotators=people, labels_per_run=len(people), name="Again")
+    again, settled = study.items.order_by("position")
+    for user in people:
+        make_label(again, user, "failure")
+        make_label(settled, user, "failure")
+    for user in people[1:]:
+        _hold(again, user, is_repeat=True)
+    return again
+
+
+def _settled_and_owed(run: Run, people: list[User]) -> StudyItem:
+    """A run on which the labels of people agree whom no blind viewer knows."""
+    item = make_study(runs=[run], annotators=people, name="Known").items.get()
+    for user in people:
+        make_label(item, user, "failure")
+    return item
+
+
+def _hold(item: StudyItem, user: User, *, is_repeat: bool = False) -> None:
+    """The run in the person's hands, to be labelled."""
     Assignment.objects.create(
-        item=study.items.get(run=run),
+        item=item,
         user=user,
+        is_repeat=is_repeat,
         leased_until=timezone.now() + timedelta(hours=1),
         opened_at=timezone.now(),
     )
@@ -542,7 +569,9 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
     CauseTag.objects.all().delete()
     LabelRevision.objects.update(content={"rationale": "-"})
     DisputeMessage.objects.filter(dispute=world.other_dispute).update(text="-", proposal="failure")
-    ReferenceVerdict.objects.update(verdict="success", rationale="the other way round")
+    _undo_settling(world)
+    elsewhere = ReferenceVerdict.objects.filter(item__study=world.other_study)
+    elsewhere.update(verdict="success", rationale="the other way round")
     turned = [world.run, world.rerun, *([world.disputed] if turns_disputed else [])]
     for agent in AgentConfiguration.objects.filter(runs__in=turned):
         # As many names as before: how many agents there are is hidden from nobody.
@@ -558,6 +587,18 @@ def turn_round(world: World, *, turns_disputed: bool) -> None:
         turn_run(run)
     world.rerun.evaluations.all().delete()  # one says the opposite, and one is not there at all
     Run.objects.filter(pk=world.rerun.pk).update(status=RunStatus.FAILED)  # one ended, one broke
+
+
+def _undo_settling(world: World) -> None:
+    """What labels settled is in dispute: one of another person does not agree."""
+    bob, carl, _ = world.others
+    Label.objects.filter(item__in=world.settled, annotator__in=[bob, carl]).update(
+        success="success"
+    )
+    ReferenceVerdict.objects.filter(item__in=world.settled).delete()
+    for item in world.settled:
+        Dispute.objects.create(item=item, order_seed=1)
+        StudyItem.objects.filter(pk=item.pk).update(status=StudyItem.Status.DISPUTED)
 
 
 def turn_run(run: Run) -> None:

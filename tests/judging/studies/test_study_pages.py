@@ -6,18 +6,19 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
+from django.db.models import Q
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import Label, Study, StudyItem, StudyMember
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.pages import items_page, member_rows, study_rows
 from judging.studies.protocols import render_markdown
 from judging.studies.services import MayNotAdjudicateError, close_study
 from runs.interface import paging
 from runs.models import User
-from tests.judging.factories import annotators_of, label_next, make_study
+from tests.judging.factories import annotators_of, label_next, make_label, make_study
 from tests.judging.studies.crawling import whole_answer
 from tests.runs.factories import client_of, make_run, make_task, make_user
 
@@ -434,10 +435,61 @@ def test_who_still_judges_a_run_of_the_study_reads_no_times_of_others() -> None:
     assert page(11) != page(22)
 
 
+def test_who_still_judges_a_run_reads_nowhere_what_its_labels_came_to() -> None:
+    study = make_study(runs=2, annotators=[make_user("annotator"), make_user("annotator")])
+    engineer = make_user("engineer")
+    disputed, settled = study.items.order_by("position")
+    other = make_study(runs=[disputed.run, settled.run], annotators=[engineer])
+    for user, said in zip(annotators_of(study), ("success", "failure"), strict=True):
+        make_label(disputed, user, said)
+        make_label(settled, user, "success")
+
+    def told(query: str = "") -> tuple[str, list[str], list[str]]:
+        page = client_of(engineer).get(f"{url('study_detail', study.pk)}{query}").content.decode()
+        tiles = page[page.index('class="tiles"') : page.index("</dl>")]
+        states = re.findall(r'<td class="nowrap">(\w+)</td>', page[page.index('id="runs"') :])
+        counts = study_rows(engineer, [study])[0].counts
+        assert counts is not None
+        listed = [str(counts[name]) for name in ("total", "settled", "disputed", "open")]
+        return " ".join(re.sub("<.*?>", " ", tiles[tiles.index(">") + 1 :]).split()), states, listed
+
+    tiles, states, listed = told()
+    assert tiles == "runs 2 settled 0 disputed 0 open 0 hidden 2"
+    assert states == ["hidden", "hidden"]
+    assert listed == ["2", "0", "0", "0"]
+    assert told("?status=disputed")[1] == told("?status=settled")[1] == []
+    close_study(study=other)
+    assert told() == (
+        "runs 2 settled 1 disputed 1 open 0",
+        ["disputed", "settled"],
+        ["2", "1", "1", "0"],
+    )
+
+
+def test_in_a_hidden_repeat_the_state_of_the_run_is_hidden() -> None:
+    study = make_study(runs=1)
+    first, second = annotators_of(study)
+    item = study.items.get()
+    make_label(item, first, "success")
+    make_label(item, second, "failure")
+    link = reverse("judging:dispute_detail", args=[item.dispute.pk])
+
+    def own() -> str:
+        return client_of(first).get(url("study_detail", study.pk)).content.decode()
+
+    assert link in own()
+    now = timezone.now()
+    Assignment.objects.create(
+        item=item, user=first, is_repeat=True, leased_until=now, opened_at=now
+    )
+    assert link not in own()
+    assert '<td class="nowrap">hidden</td>' in own()
+
+
 def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("judging.studies.pages.ITEMS_PER_PAGE", 2)
     study = make_study(runs=3)
-    pages = [items_page(study, number) for number in ("1", "2", "9")]
+    pages = [items_page(study, Q(pk__in=()), number) for number in ("1", "2", "9")]
     assert [[item.position for item in page] for page in pages] == [[1, 2], [3], [3]]
 
 
@@ -456,7 +508,13 @@ def test_a_large_study_is_counted_no_further_than_lists_are(
         counts = rows[large.pk]
         assert counts is not None
         told = {name: str(count) for name, count in counts.items()}
-        assert told == {"open": open_, "disputed": "0", "settled": "1", "total": total}
+        assert told == {
+            "open": open_,
+            "disputed": "0",
+            "settled": "1",
+            "hidden": "0",
+            "total": total,
+        }
     monkeypatch.setattr(paging, "COUNTED", 2)
     [row] = study_rows(engineer, [small])
     assert row.counts is not None

@@ -24,7 +24,7 @@ from judging.analysis.experiments.reports import EXPERIMENT, SECTIONS
 from judging.analysis.hint_effects.pictures import MAPS
 from judging.analysis.hint_effects.reports import HINTS
 from judging.api.urls import urlpatterns as api_addresses
-from judging.models import Replication
+from judging.models import Replication, StudyItem
 from judging.portability.judgements.data_tables import DATA_TABLES
 from judging.portability.judgements.table_writing import DATA_FORMATS
 from runs.models import RetryPolicy
@@ -114,6 +114,10 @@ def STUDIES(world: World) -> list[int]:  # noqa: N802
     return [world.study.pk, world.other_study.pk, world.dispute.item.study_id]
 
 
+def OWN_STUDIES(world: World) -> list[int]:  # noqa: N802
+    return [*STUDIES(world), *(item.study_id for item in world.settled)]
+
+
 def DISPUTES(world: World) -> list[int]:  # noqa: N802
     return [world.dispute.pk, world.other_dispute.pk]
 
@@ -176,7 +180,7 @@ case("judging:palette", "q=demo", "q=a", "q=agent", "q=success", "q=%00")
 case("judging:demo_load", post=lambda _: {})
 case("judging:study_list", "sort=name", "sort=-created", "q=x", "state=closed", "part=annotator")
 case("judging:study_menu", "menu=state", "menu=part&state=open")
-case("judging:study_preview", study_id=STUDIES)
+case("judging:study_preview", study_id=OWN_STUDIES)
 case(
     "judging:study_create",
     "outcome=success",
@@ -193,7 +197,8 @@ case(
         "guidelines": "x",
     },
 )
-case("judging:study_detail", "page=1", "runs=1", study_id=STUDIES)
+STATES = [f"status={status}" for status in StudyItem.Status.values]
+case("judging:study_detail", "page=1", "runs=1", *STATES, study_id=OWN_STUDIES)
 case("judging:study_close", post=lambda _: {}, study_id=STUDIES)
 case("judging:guidelines", post=lambda _: {"text": "New"}, study_id=STUDIES)
 case(
@@ -209,7 +214,7 @@ case(
 )
 case(
     "judging:annotate",
-    study_id=STUDIES,
+    study_id=OWN_STUDIES,
     post=lambda w: {"assignment": held_by_others(w), "key": "k", "success": "success"},
 )
 case("judging:annotate_run", study_id=STUDIES, run_id=RUNS)
