@@ -5,7 +5,7 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
@@ -169,6 +169,10 @@ class DisputeQuerySet(models.QuerySet["Dispute"]):
         counts = messages.values("dispute").annotate(n=Count("pk")).values("n")
         return self.annotate(n_messages=Coalesce(Subquery(counts), 0))
 
+    def with_hidden(self, hidden: Q) -> Self:
+        """Adds `is_hidden`: whether the condition holds."""
+        return self.annotate(is_hidden=hidden)
+
     def for_list(self) -> Self:
         """With everything a row shows; nothing of the run that may be hidden."""
         return self.select_related("item__study", "item__run__task", "item__verdict").defer(
@@ -187,6 +191,8 @@ class Dispute(models.Model):
     order_seed = models.BigIntegerField()
     """Decides which label is shown as A and which as B: says nothing about who gave it."""
     version = models.PositiveIntegerField(default=0)
+    is_hidden: bool
+    """Only `DisputeQuerySet.with_hidden` adds this."""
 
     objects = DisputeQuerySet.as_manager()
 

@@ -309,6 +309,8 @@ def _labels(to: Crowd) -> None:
     for name in ("study_detail", "annotate"):
         to.show(f"judging:{name}", study.pk, to=bob)
     to.show("judging:run_judgements", to.world.run.pk, to=bob, headers=FRAGMENT)
+    # Decided, and another study hides its run from them.
+    to.show("judging:dispute_message", to.world.other_dispute.pk, to=bob, data={"text": EVIL})
     to.show("judging:audit", study.pk, to=to.world.engineer)
     ticked = make_study(runs=[make_run(pictures=False)], annotators=[bob], asks_milestones=True)
     set_milestones(task=ticked.items.get().run.task, milestones=progress.milestones(2))

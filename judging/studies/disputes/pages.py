@@ -123,10 +123,15 @@ def sides_of(dispute: Dispute, user: User, verdict: ReferenceVerdict | None) -> 
             comments=comments.get(label.annotator_id, []),
             is_own=label.annotator_id == user.pk,
             name=str(label.annotator) if verdict else "",
-            is_overruled=verdict is not None and label.success != verdict.verdict,
+            is_overruled=verdict is not None and _overrules(verdict, label),
         )
         for letter, label in zip(ascii_uppercase, labels, strict=False)
     ]
+
+
+def _overrules(verdict: ReferenceVerdict, label: Label) -> bool:
+    """Whether others decided against the label: who agreed in discussion gave it up themselves."""
+    return verdict.origin != ReferenceVerdict.Origin.CONSENSUS and label.success != verdict.verdict
 
 
 def contributions(dispute: Dispute, sides: Sequence[Side], user: User) -> list[Contribution]:
@@ -270,7 +275,7 @@ def _holds(text: str) -> Q:
 def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> LabelQuerySet:
     """The person's labels that the reference verdict of their run contradicts, newest first.
 
-    Only of runs to which no other study blinds them.
+    Only of runs to which no other study blinds them, and not where annotators agreed in discussion.
 
     Args:
         items: only labels of these are looked for, where they are given.
@@ -280,6 +285,7 @@ def overruled_labels(user: User, items: QuerySet[Any, Any] | None = None) -> Lab
         Label.objects.independent()
         .filter(annotator=user, item__status=StudyItem.Status.SETTLED)
         .exclude(success=F("item__verdict__verdict"))
+        .exclude(item__verdict__origin=ReferenceVerdict.Origin.CONSENSUS)
     )
     if items is not None:
         contradicted = contradicted.filter(item__in=items)

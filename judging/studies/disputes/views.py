@@ -5,8 +5,9 @@ from functools import partial
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -14,7 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from judging.models import Dispute
 from judging.studies.access import record_unblinding, record_unblindings
-from judging.studies.blinding import disputes_open_to
+from judging.studies.blinding import disputes_answered_by
 from judging.studies.disputes.pages import (
     DecisionForm,
     MessageForm,
@@ -65,7 +66,9 @@ def dispute_menu(request: AppRequest) -> HttpResponse:
 @require_safe
 def dispute_detail(request: AppRequest, dispute_id: int) -> HttpResponse:
     """One dispute: the run, the labels as A and B, the discussion, the decision."""
-    dispute = _open_dispute(request, dispute_id)
+    dispute, is_hidden = _dispute(request, dispute_id)
+    if is_hidden:
+        raise Http404
     return render(request, "judging/studies/dispute.html", dispute_context(dispute, request.user))
 
 
@@ -81,8 +84,10 @@ def overruled(request: AppRequest) -> HttpResponse:
 @require_POST
 def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
     """Say something; annotators may propose a verdict with it."""
-    dispute = _open_dispute(request, dispute_id)
+    dispute, is_hidden = _dispute(request, dispute_id)
     form = MessageForm(request.POST)
+    if is_hidden:
+        return _conflict(request, dispute, form)
     if not form.is_valid():
         context = dispute_context(dispute, request.user, message_form=form)
         return render(request, "judging/studies/dispute.html", context, status=422)
@@ -94,19 +99,21 @@ def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
             proposal=form.cleaned_data["proposal"],
         )
     except (ClosedStudyError, DecidedMeanwhileError) as late:
-        return _conflict(request, dispute, late, form.cleaned_data["text"])
+        return _conflict(request, dispute, form, late.words)
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
     if verdict:
         messages.success(request, _("You agree: the run is settled."))
-    return redirect("judging:dispute_detail", dispute.pk)
+    return _back(request, dispute)
 
 
 @require_POST
 def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
     """The adjudicator's decision; 409 with their text if it comes too late."""
-    dispute = _open_dispute(request, dispute_id)
+    dispute, is_hidden = _dispute(request, dispute_id)
     form = DecisionForm(request.POST)
+    if is_hidden:
+        return _conflict(request, dispute, form)
     if not form.is_valid():
         context = dispute_context(dispute, request.user, decision_form=form)
         return render(request, "judging/studies/dispute.html", context, status=422)
@@ -119,27 +126,53 @@ def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
             rationale=data["rationale"].strip(),
         )
     except (ClosedStudyError, DecidedMeanwhileError) as late:
-        return _conflict(request, dispute, late, data["rationale"], data["verdict"])
+        return _conflict(request, dispute, form, late.words)
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
     messages.success(request, _("Saved."))
+    return _back(request, dispute)
+
+
+def _dispute(request: AppRequest, dispute_id: int) -> tuple[Dispute, bool]:
+    """The dispute, and whether it was decided and is hidden from the person since.
+
+    That they see it is recorded.
+    """
+    # Whether it is settled and whether it still waits is one question: if it is decided meanwhile,
+    # nobody loses what they wrote to a 404.
+    disputes, hidden = disputes_answered_by(request.user)
+    asked = disputes.with_hidden(hidden).select_related("item__study", "item__run")
+    dispute = get_object_or_404(asked, pk=dispute_id)
+    if not dispute.is_hidden:
+        record_unblinding(user=request.user, item=dispute.item, reason="dispute")
+    return dispute, dispute.is_hidden
+
+
+def _back(request: AppRequest, dispute: Dispute) -> HttpResponse:
+    """To the dispute; to the list where its run still waits for the person in another study."""
+    _, is_hidden = _dispute(request, dispute.pk)
+    if is_hidden:
+        return redirect("judging:dispute_list")
     return redirect("judging:dispute_detail", dispute.pk)
 
 
-def _open_dispute(request: AppRequest, dispute_id: int) -> Dispute:
-    """The dispute, if the person may open it; that they did is recorded."""
-    # Whether it is settled and whether it still waits is one question: if it is decided meanwhile,
-    # nobody loses what they wrote to a 404.
-    disputes = disputes_open_to(request.user).select_related("item__study", "item__run")
-    dispute = get_object_or_404(disputes, pk=dispute_id)
-    record_unblinding(user=request.user, item=dispute.item, reason="dispute")
-    return dispute
-
-
 def _conflict(
-    request: AppRequest, dispute: Dispute, late: DisputeError, text: str, verdict: str = ""
+    request: AppRequest,
+    dispute: Dispute,
+    form: MessageForm | DecisionForm,
+    words: str | Promise = DecidedMeanwhileError.words,
 ) -> HttpResponse:
-    """What stands, beside what the person wrote, so that nothing is lost."""
-    context = dispute_context(dispute, request.user)
-    mine = {"late_words": late.words, "late_text": text, "late_verdict": verdict}
-    return render(request, "judging/studies/dispute.html", context | mine, status=409)
+    """What the person wrote, so that nothing is lost, beside what stands if they may see it.
+
+    Args:
+        words: why it was not taken.
+    """
+    form.is_valid()
+    text = form.data.get("text", form.data.get("rationale", ""))
+    verdict = form.cleaned_data.get("verdict", "")
+    context = {"late_words": words, "late_text": text, "late_verdict": verdict}
+    _, is_hidden = _dispute(request, dispute.pk)
+    if is_hidden:
+        return render(request, "judging/studies/dispute_hidden.html", context, status=409)
+    context |= dispute_context(dispute, request.user)
+    return render(request, "judging/studies/dispute.html", context, status=409)

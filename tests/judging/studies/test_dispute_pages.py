@@ -214,6 +214,63 @@ def test_a_decision_in_between_hides_nothing(
     assert "It is full." in answer.content.decode()
 
 
+@pytest.fixture
+def waiting_elsewhere(dispute: Dispute) -> Dispute:
+    """A dispute whose run its people hold in another study too, which has not settled it."""
+    study, run = dispute.item.study, dispute.item.run
+    make_study(runs=[run], annotators=annotators_of(study), adjudicators=adjudicators_of(study))
+    return dispute
+
+
+@pytest.mark.parametrize("is_decided", [True, False])
+def test_who_settles_a_run_that_another_study_hides_is_led_to_the_list(
+    waiting_elsewhere: Dispute, is_decided: bool
+) -> None:
+    dispute = waiting_elsewhere
+    first, second = annotators_of(dispute.item.study)
+    if is_decided:
+        data = {"verdict": "success", "rationale": "Full.", "version": 0}
+        answer = post(judge(dispute), "dispute_decide", dispute, **data)
+    else:
+        post(first, "dispute_message", dispute, text="No", proposal="failure")
+        answer = post(second, "dispute_message", dispute, text="Yes", proposal="failure")
+    assert answer.headers["Location"] == reverse("judging:dispute_list")
+    assert ReferenceVerdict.objects.count() == 1
+
+
+@pytest.mark.parametrize("verdict", ["success", ""])
+def test_what_comes_too_late_is_kept_where_the_decision_is_hidden(
+    waiting_elsewhere: Dispute, verdict: str
+) -> None:
+    dispute = waiting_elsewhere
+    first, second = adjudicators_of(dispute.item.study)
+    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.", version=0)
+    data = {"verdict": verdict, "rationale": "It is <full>.", "version": 0}
+    late = post(second, "dispute_decide", dispute, **data)
+    said = post(annotators_of(dispute.item.study)[0], "dispute_message", dispute, text="One <more")
+    for answer, own in ((late, "It is &lt;full&gt;."), (said, "One &lt;more")):
+        assert answer.status_code == 409
+        page = answer.content.decode()
+        assert own in page
+        for hidden in ("Empty.", "verdict failure", "says", dispute.item.run.goal):
+            assert hidden not in page
+    address = reverse("judging:dispute_detail", args=[dispute.pk])
+    assert client_of(second).get(address).status_code == 404
+    assert post(make_user("annotator"), "dispute_message", dispute, text="x").status_code == 404
+
+
+def test_who_agrees_in_the_discussion_is_not_overruled(dispute: Dispute) -> None:
+    first, second = annotators_of(dispute.item.study)
+    for user in (first, second):
+        post(user, "dispute_message", dispute, text="empty", proposal="failure")
+    assert ReferenceVerdict.objects.get().origin == "consensus"
+    assert "overruled" not in page(first, dispute)
+    for name in ("overruled", "home"):
+        shown = client_of(first).get(reverse(f"judging:{name}")).content.decode()
+        assert "You were overruled" not in shown
+        assert "Adjudicator" not in shown
+
+
 def test_agreeing_in_the_discussion_settles_it(dispute: Dispute) -> None:
     first, second = annotators_of(dispute.item.study)
     assert post(first, "dispute_message", dispute, text=" ").status_code == 422
