@@ -130,18 +130,22 @@ def reassign(*, study: Study, user: User, item: StudyItem) -> Assignment:
 
 
 @transaction.atomic
-def skip(*, assignment: Assignment, user: User, reason: str) -> None:
-    """Give the run back, for now. It returns at the end of the person's queue."""
+def skip(*, assignment: Assignment, user: User, reason: str) -> int:
+    """Give the run back, for now. It returns at the end of the person's queue.
+
+    Returns how often they have skipped it; 0 if it was not in their hands any more.
+    """
     now = timezone.now()
     current = Assignment.objects.select_for_update().get(pk=assignment.pk, user=user)
     if current.state != State.LEASED:
-        return
+        return 0
     current.state = State.SKIPPED
     current.skip_reason = reason
     current.skipped_at = now
     current.leased_until = now
     current.n_skips += 1
     current.save()
+    return current.n_skips
 
 
 @transaction.atomic

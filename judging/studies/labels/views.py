@@ -26,6 +26,7 @@ from judging.studies.labels.assignment import (
 )
 from judging.studies.labels.examples import examples_beside
 from judging.studies.labels.forms import CommentForm, LabelForm, SkipForm, read_draft, read_seconds
+from judging.studies.labels.order import MAX_SKIPS
 from judging.studies.labels.pages import annotate_context, done_context, own_comments
 from judging.studies.labels.services import (
     LabelClosedError,
@@ -191,8 +192,11 @@ def label_skip(request: AppRequest, assignment: Assignment) -> HttpResponse:
     form = SkipForm(request.POST)
     if form.is_valid():
         reason = form.cleaned_data["reason"]
-        skip(assignment=assignment, user=request.user, reason=reason)
-        messages.info(request, _("Skipped. It comes back at the end."))
+        times = skip(assignment=assignment, user=request.user, reason=reason)
+        if times >= MAX_SKIPS:
+            messages.info(request, _("Skipped twice, so it is left to the others."))
+        elif times:
+            messages.info(request, _("Skipped. It comes back at the end."))
     else:
         messages.error(request, " ".join(map(str, form.errors["reason"])))
     return redirect("judging:annotate", assignment.item.study_id)

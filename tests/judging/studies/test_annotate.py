@@ -200,6 +200,22 @@ def test_skipping_needs_a_reason(study: Study) -> None:
     assert (skipped.state, skipped.skip_reason) == ("skipped", "no pictures")
 
 
+def test_skipping_says_what_becomes_of_the_run() -> None:
+    study = make_study(runs=1)
+    user = annotators_of(study)[0]
+    client = client_of(user)
+
+    def skip(form: dict[str, str]) -> str:
+        return client.post(url("label_skip", study), form, follow=True).content.decode()
+
+    assert "It comes back at the end." in skip(form_of(client, study, reason="dark"))
+    again = form_of(client, study, reason="dark")
+    twice = skip(again)
+    assert "Skipped twice, so it is left to the others." in twice
+    assert "It comes back" not in twice
+    assert "Skipped." not in skip(again), "it was skipped before"
+
+
 def test_undo_shows_the_run_again_with_its_label(study: Study) -> None:
     user = annotators_of(study)[0]
     label = label_next(study, user, "failure", rationale="gave up")
@@ -377,6 +393,10 @@ def test_after_the_last_run_it_says_what_happens_and_thanks(study: Study) -> Non
     assert "All done. Thank you!" in page
     assert "1 run awaits other labels" in page
     assert "1 run is disputed" in page
+    close_study(study=study)
+    closed = client_of(first).get(url("annotate", study)).content.decode()
+    assert "This study is closed" in closed
+    assert "What happens now" not in closed
 
 
 def test_runs_skipped_twice_are_offered_by_hand(study: Study) -> None:
