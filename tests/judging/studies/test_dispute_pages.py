@@ -229,7 +229,7 @@ def test_who_settles_a_run_that_another_study_hides_is_led_to_the_list(
     dispute = waiting_elsewhere
     first, second = annotators_of(dispute.item.study)
     if is_decided:
-        data = {"verdict": "success", "rationale": "Full.", "version": 0}
+        data = {"verdict": "success", "rationale": "Full."}
         answer = post(judge(dispute), "dispute_decide", dispute, **data)
     else:
         post(first, "dispute_message", dispute, text="No", proposal="failure")
@@ -244,8 +244,8 @@ def test_what_comes_too_late_is_kept_where_the_decision_is_hidden(
 ) -> None:
     dispute = waiting_elsewhere
     first, second = adjudicators_of(dispute.item.study)
-    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.", version=0)
-    data = {"verdict": verdict, "rationale": "It is <full>.", "version": 0}
+    decide(dispute=dispute, adjudicator=first, verdict="failure", rationale="Empty.")
+    data = {"verdict": verdict, "rationale": "It is <full>."}
     late = post(second, "dispute_decide", dispute, **data)
     said = post(annotators_of(dispute.item.study)[0], "dispute_message", dispute, text="One <more")
     for answer, own in ((late, "It is &lt;full&gt;."), (said, "One &lt;more")):
