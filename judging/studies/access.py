@@ -34,6 +34,7 @@ DISPUTE_DECIDED = kind("dispute.decided", _("decided a dispute"), is_blinded=Tru
 UNBLINDED = kind("study.unblinded", _("viewed blinded data"), is_blinded=True)
 
 STUDY_MADE = kind("study.made", _("created a study"))
+STUDY_IMPORTED = kind("study.imported", _("imported a study"))
 STUDY_CLOSED = kind("study.closed", _("closed a study"))
 GUIDELINES_CHANGED = kind("study.guidelines_changed", _("changed guidelines"))
 MEMBER_SET = kind("study.member_set", _("added a study member"))

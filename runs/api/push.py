@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -26,9 +27,11 @@ from runs.imports.pushing import (
 )
 from runs.imports.services import start_import
 from runs.models import ImportJob, Run, Scope
+from runs.models.extension import extension
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.formats.pushed.runs import PUSH_FORMAT, Ending, Opening, PushedStep
 
+NO_STUDIES = "No scope brings in a study; import its bundle in the browser."
 ENDED = "The run has ended and takes nothing more; read it to see how."
 
 
@@ -250,11 +253,13 @@ BODY = {
     "/imports", response={202: ImportOut}, summary="Push whole runs", openapi_extra=BODY
 )
 def import_runs(request: ApiRequest) -> Any:
-    """A zip of runs in the native format, or in any other that is known.
+    """A zip of runs in the native format, or in any other that is known; no study's bundle.
 
     The same content is stored once, however often it is sent.
     """
     with closing(spooled(request, "push.zip")) as file, refusals():
+        if extension().verdicts.holds_study(Path(file.temporary_file_path())):
+            raise Problem(403, NO_STUDIES, kind="scope-missing")
 
         def effect() -> Answer:
             job = start_import(file=file, user=request.user, format="auto")

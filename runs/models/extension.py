@@ -56,6 +56,9 @@ class VerdictStore(Protocol):
     def export(self, runs: Sequence[Run]) -> Mapping[UUID, Verdicts]:
         """Everything said of these runs, by run; runs without verdicts may be missing."""
 
+    def holds_study(self, path: Path) -> bool:
+        """Whether the file brings a study with its people, beside runs."""
+
     def before_file(self, path: Path, user: User | None) -> None:
         """Store what the runs of a file rest on, before the first of them."""
 

@@ -34,7 +34,7 @@ from judging.portability.judgements.labels import (
     store_adjudication,
     store_label,
 )
-from judging.portability.study_bundles.services import after_runs, before_runs
+from judging.portability.study_bundles.services import after_runs, before_runs, is_bundle
 from judging.studies.imported import IMPORTED, Places
 from runs.models import Run, User
 from runs.models.extension import Verdicts
@@ -104,6 +104,10 @@ class StoredVerdicts:
             )
             for run_id in ids
         }
+
+    def holds_study(self, path: Path) -> bool:
+        """Whether the file is a study's bundle."""
+        return is_bundle(path)
 
     def before_file(self, path: Path, user: User | None) -> None:
         """Store what the runs of a study's bundle rest on."""

@@ -307,3 +307,9 @@ class ItemLine(Line):
     verdict: VerdictPart | None = None
     tags: list[TagPart] = []
     unblindings: list[UnblindingLine] = []
+
+    @property
+    def judges(self) -> set[str]:
+        """Who labelled it or was to, by name."""
+        given = {label.annotator for label in self.labels}
+        return given | {assignment.user for assignment in self.assignments}

@@ -29,6 +29,8 @@ from judging.portability.study_bundles.reading import BundleError, StudyBundle, 
 from judging.portability.study_bundles.storing import BundleStore, StudyReport
 from judging.portability.study_bundles.study import StudyContents, store_study
 from judging.portability.study_bundles.tasks import store_tasks
+from judging.studies.access import STUDY_IMPORTED
+from runs.accounts.audit_log import record_entry
 from runs.exports.run_bundles import StoredBlobs, bundles_of
 from runs.imports.bounds import import_bounds
 from runs.imports.importing import ImportReport
@@ -127,7 +129,7 @@ def import_study(
     with StudyBundle(path, import_bounds()) as bundle:
         _store_beneath(bundle, imported.study)
         _import_runs(path, imported, on_run)
-        _store(bundle, imported.study, name)
+        _store(bundle, imported.study, name=name)
     return imported
 
 
@@ -139,7 +141,9 @@ def _store_beneath(bundle: StudyBundle, report: StudyReport) -> None:
         store_evaluators(store)
 
 
-def _store(bundle: StudyBundle, report: StudyReport, name: str | None = None) -> None:
+def _store(
+    bundle: StudyBundle, report: StudyReport, *, name: str | None = None, user: User | None = None
+) -> None:
     """Store a checked bundle whose tasks and runs are here, all of it or nothing.
 
     Raises:
@@ -148,6 +152,9 @@ def _store(bundle: StudyBundle, report: StudyReport, name: str | None = None) ->
     try:
         with transaction.atomic():
             study = store_study(BundleStore(bundle, report), name)
+            if report.new:
+                new = report.told(report.new)
+                record_entry(STUDY_IMPORTED, about=study, words=study.name, after=new, user=user)
     except IntegrityError as error:
         bad = Problem("", "study", "", f"the database refused it: {error}")
         raise BundleError(bad) from error
@@ -164,9 +171,14 @@ def _import_runs(path: Path, imported: Imported, on_run: Callable[[int], None] |
         raise BundleError(*imported.runs.rejected)
 
 
+def is_bundle(path: Path) -> bool:
+    """Whether the file holds a study's bundle, whatever else."""
+    return holds_bundle(path, import_bounds())
+
+
 def before_runs(path: Path, user: User | None) -> None:
     """Store what the runs of a bundle rest on; nothing where there is none, or it is damaged."""
-    if not _may(user) or not holds_bundle(path, import_bounds()):
+    if not _may(user) or not is_bundle(path):
         return
     try:
         with StudyBundle(path, import_bounds()) as bundle:
@@ -177,7 +189,7 @@ def before_runs(path: Path, user: User | None) -> None:
 
 def after_runs(path: Path, label: str, user: User | None) -> Iterator[Problem]:
     """Store the study of a bundle whose runs are here; what was left out of it, and why."""
-    if not holds_bundle(path, import_bounds()):
+    if not is_bundle(path):
         return
     if not _may(user):
         yield Problem(label, "study", "", NOT_ALLOWED)
@@ -185,7 +197,7 @@ def after_runs(path: Path, label: str, user: User | None) -> Iterator[Problem]:
     report = StudyReport()
     try:
         with StudyBundle(path, import_bounds()) as bundle:
-            _store(bundle, report)
+            _store(bundle, report, user=user)
     except BundleError as error:
         yield from (replace(bad, source=label) for bad in error.bad)
         return

@@ -54,6 +54,11 @@ class StudyReport:
             self.conflict(words)
         return is_same is None
 
+    @staticmethod
+    def told(counts: Counter[str]) -> str:
+        """The counts in words."""
+        return ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()) if n)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "study": self.study,

@@ -35,6 +35,7 @@ from runs.models import Run
 from webagent.trajectory.bundles import Problem
 from webagent.trajectory.canonical import hashed_json
 
+NO_MEMBER = "somebody who is no member here has a part in it"
 OTHER_STUDY = "another study has this name here; import this one under another name"
 
 
@@ -54,7 +55,7 @@ class StudyContents:
             "milestones": self._tasks.milestones,
             "evaluators": self._evaluators,
             "guidelines": self._guidelines,
-            "members": self._members,
+            "members": self.members,
             "items": self.items,
             "unblindings": self.unblindings,
             "evaluations": lambda: evaluation_lines(self._ids()),
@@ -93,7 +94,8 @@ class StudyContents:
         rows = self._study.guidelines.select_related("created_by").order_by("version")
         return map(GuidelineLine.of, rows)
 
-    def _members(self) -> Iterator[Line]:
+    def members(self) -> Iterator[MemberLine]:
+        """People of the study with their roles, by name."""
         rows = self._study.members.select_related("user").order_by("user__username")
         return map(MemberLine.of, rows)
 
@@ -105,8 +107,8 @@ def store_study(store: BundleStore, name: str | None) -> Study:
         BundleError: a run is missing, or another study has the name.
     """
     study, is_new = _study(store, name)
-    _guidelines(store, study)
-    _members(store, study)
+    _guidelines(store, study, is_new)
+    _members(store, study, is_new)
     store_judged(store)
     _items(store, study, is_new)
     store_learned(store)
@@ -129,36 +131,38 @@ def _study(store: BundleStore, name: str | None) -> tuple[Study, bool]:
     return here, False
 
 
-def _guidelines(store: BundleStore, study: Study) -> None:
+def _guidelines(store: BundleStore, study: Study, is_new: bool) -> None:
+    """A study that is here keeps its own: whoever labels it is shown the newest at once."""
     here = dict(study.guidelines.values_list("version", "text"))
     for line in store.bundle.lines(GuidelineLine):
-        same = here[line.version] == line.text if line.version in here else None
+        same = None if is_new else here.get(line.version) == line.text
         words = f"guidelines {line.version}: are otherwise here"
         if store.report.is_new("guidelines", same, words):
             store.insert(Guideline, [line], study=study)
 
 
-def _members(store: BundleStore, study: Study) -> None:
+def _members(store: BundleStore, study: Study, is_new: bool) -> None:
+    """A study that is here keeps its own, which its page alone changes."""
+    here = {member.user: member for member in StudyContents(study).members()}
     for line in store.bundle.lines(MemberLine):
-        row, is_new = StudyMember.objects.get_or_create(
-            study=study,
-            user=store.person(line.user),
-            defaults={"part": line.part, "left_at": line.left_at},
-        )
-        same = (row.part, row.left_at) == (line.part, line.left_at)
-        words = f"member {line.user}: has another part here"
-        store.report.is_new("members", None if is_new else same, words)
+        same = None if is_new else here.get(line.user) == line
+        words = f"member {line.user}: has another part here, or none"
+        if store.report.is_new("members", same, words):
+            store.insert(StudyMember, [line], study=study)
 
 
 def _items(store: BundleStore, study: Study, is_new: bool) -> None:
     items = ItemStore(study, store)
     contents = StudyContents(study)
     here = {} if is_new else {line.run.id: line for line in contents.items()}
+    people = {member.user for member in contents.members()}
     for line in store.bundle.lines(ItemLine):
         run = store.run(line.run, "items.jsonl")
         if run.pk in here:
             words = f"run {run.pk} in the study: is otherwise here, and stays"
             store.report.is_new("items", is_same(line, here[run.pk]), words)
+        elif not is_new and not line.judges <= people:
+            store.report.conflict(f"run {run.pk} in the study: {NO_MEMBER}")
         else:
             items.store(line, run)
     known = set(map(hashed_json, contents.unblindings()))

@@ -43,8 +43,7 @@ class Command(BaseCommand):
             f"{len(runs.imported)} runs imported, {len(runs.already_there)} already there."
         )
         for words, counts in (("new", study.new), ("already there", study.already_there)):
-            summary = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items()) if n)
-            self.stdout.write(f"{study.study}, {words}: {summary or 'nothing'}.")
+            self.stdout.write(f"{study.study}, {words}: {study.told(counts) or 'nothing'}.")
         if study.people:
             self.stdout.write(f"Accounts made, not active: {', '.join(study.people)}.")
         for words in study.conflicts:
