@@ -235,7 +235,8 @@ def items_with_open_labels(user: User) -> QuerySet[StudyItem]:
 
     The labels are complete, and the person gave one of them, adjudicates the study, or may read
     audits; and no other open study waits for the person's own judgement of the same run. None does
-    once all labels of a run that they labelled have arrived: they are not asked again.
+    once all labels of a run that they labelled have arrived: they are not asked again. A label that
+    an import brought in their name is none that they gave: no assignment stands behind it.
     """
     return _items_with_open_labels(user, _open_studies_of(user))
 
@@ -268,9 +269,11 @@ def _still_judges(user: User, studies: Iterable[int]) -> Q:
             is_open=True, members__user=user, members__part=StudyMember.Part.ANNOTATOR
         ).values("pk"),
     )
-    # Asked of each item of the run: SQLite would go through all of the person's labels.
-    own = Label.objects.independent().filter(annotator=user, item=OuterRef("pk"))
-    own_closed = StudyItem.objects.filter(Exists(own), run=OuterRef("run")).exclude(
+    # Asked of each item of the run: SQLite would go through all of the person's assignments.
+    given = Assignment.objects.filter(
+        user=user, is_repeat=False, state=Assignment.State.SUBMITTED, item=OuterRef("pk")
+    )
+    own_closed = StudyItem.objects.filter(Exists(given), run=OuterRef("run")).exclude(
         status=StudyItem.Status.OPEN
     )
     looking_again = Assignment.objects.filter(

@@ -37,10 +37,10 @@ OPEN_RUNS = """
                 WHERE unblinding.user_id = %(user)s
             )
             AND item.run_id NOT IN (
-                SELECT closed.run_id FROM judging_label AS label
-                JOIN judging_studyitem AS closed ON closed.id = label.item_id
-                WHERE label.annotator_id = %(user)s AND NOT label.is_repeat
-                    AND closed.status <> %(open)s
+                SELECT closed.run_id FROM judging_assignment AS given
+                JOIN judging_studyitem AS closed ON closed.id = given.item_id
+                WHERE given.user_id = %(user)s AND given.state = %(submitted)s
+                    AND NOT given.is_repeat AND closed.status <> %(open)s
             )
     ), fresh AS (
         SELECT * FROM wanted WHERE id NOT IN (SELECT item_id FROM own WHERE NOT is_repeat)
@@ -63,9 +63,10 @@ FIRST = f"""
 One statement, so that an assignment that turns from lease to label in between is counted once,
 never twice and never not at all. What the person knows (runs of which they looked at what is
 hidden, or whose labels have all arrived) are lists of their own, made once: asked of each run, the
-database may go through all of their labels for each. Of a stub there is nothing to judge. Leases
-are listed first: SQLite takes the index of those alone where the state is written out, and where
-they are not grouped yet.
+database may go through all of their assignments for each. One stands behind each label that they
+gave, and none behind what an import brought in their name. Of a stub there is nothing to judge.
+Leases are listed first: SQLite takes the index of those alone where the state is written out, and
+where they are not grouped yet.
 """
 
 
@@ -120,6 +121,7 @@ def _rows(
         "open": StudyItem.Status.OPEN.value,
         "leased": Assignment.State.LEASED.value,
         "skipped": Assignment.State.SKIPPED.value,
+        "submitted": Assignment.State.SUBMITTED.value,
     }
     if for_offer:
         (study,) = studies

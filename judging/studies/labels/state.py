@@ -31,9 +31,9 @@ FACTS = """
             JOIN judging_studyitem AS elsewhere ON elsewhere.id = seen.item_id
             WHERE seen.user_id = %(user)s AND elsewhere.run_id = item.run_id
         ) OR EXISTS (
-            SELECT 1 FROM judging_label AS own
-            JOIN judging_studyitem AS elsewhere ON elsewhere.id = own.item_id
-            WHERE own.annotator_id = %(user)s AND NOT own.is_repeat
+            SELECT 1 FROM judging_assignment AS given
+            JOIN judging_studyitem AS elsewhere ON elsewhere.id = given.item_id
+            WHERE given.user_id = %(user)s AND given.state = %(submitted)s AND NOT given.is_repeat
                 AND elsewhere.run_id = item.run_id AND elsewhere.status <> %(open)s
         ),
         EXISTS (
@@ -96,6 +96,7 @@ def label_state_of(assignment: Assignment, *, success: str, guideline: int | Non
         "user": assignment.user_id,
         "annotator": StudyMember.Part.ANNOTATOR.value,
         "open": StudyItem.Status.OPEN.value,
+        "submitted": Assignment.State.SUBMITTED.value,
         "is_repeat": assignment.is_repeat,
         "success": str(success),
         "guideline": guideline if guideline and abs(guideline) <= LARGEST_KEY else None,

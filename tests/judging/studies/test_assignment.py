@@ -1,5 +1,6 @@
 """Handing out runs: leases, places, skips, drafts, hidden repeats."""
 
+import io
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from judging.models import Assignment, Label, Study, StudyItem
+from judging.portability.judgements.label_files import import_labels
 from judging.studies.access import record_unblinding
 from judging.studies.labels.assignment import NotAssignableError, reassign, save_draft, skip
 from judging.studies.labels.order import Places
@@ -212,6 +214,19 @@ def test_who_has_seen_a_run_elsewhere_does_not_get_it() -> None:
     set_member(study=other, user=user, part="annotator")  # type: ignore[arg-type]
     record_unblinding(user=user, item=one.items.get(), reason="dispute")
     assert next_assignment(study=other, user=user) is None
+
+
+def test_who_is_to_label_a_run_is_asked_though_an_import_brought_labels_in_their_name() -> None:
+    study = make_study(runs=1)
+    ann, bob = annotators_of(study)
+    held = next_assignment(study=study, user=bob)
+    rows = [f"{study.items.get().run_id},{user},success" for user in (ann, bob)]
+    table = "\n".join(["run_id,annotator,verdict", *rows])
+    import_labels(io.BytesIO(table.encode()), study="Elsewhere")
+    assert StudyItem.objects.get(study__name="Elsewhere").status == StudyItem.Status.SETTLED
+    assert held is not None
+    submit_label(assignment=held, user=bob, submission=make_submission())
+    assert label_next(study, ann).item.study == study
 
 
 def finish(study, user, says: Callable[[int], str] = lambda n: "success") -> list[Label]:

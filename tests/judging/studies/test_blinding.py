@@ -1,12 +1,14 @@
 """The rule of who is blinded to which run, case by case."""
 
+import io
 from typing import Any
 
 import pytest
 from django.http import QueryDict
 from django.utils import timezone
 
-from judging.models import Assignment, Study, StudyItem, StudyMember
+from judging.models import Assignment, Dispute, Study, StudyItem, StudyMember
+from judging.portability.judgements.label_files import import_labels
 from judging.studies import blinding
 from judging.studies.blinding import (
     StudyPolicy,
@@ -231,6 +233,19 @@ def test_labels_stay_shut_for_who_still_owes_the_run_a_label_elsewhere() -> None
     assert list(disputes_open_to(judge)) == []  # that label can still be changed
     close_study(study=other)
     assert list(disputes_open_to(judge)) == list(disputes_open_to(engineer)) == [dispute]
+
+
+def test_labels_of_an_import_stay_shut_for_who_still_owes_the_run_a_label_here() -> None:
+    ann, bob = make_user("annotator", "ann"), make_user("annotator")
+    study = make_study(runs=[run := make_run(pictures=False)], annotators=[ann, bob])
+    table = f"run_id,annotator,verdict\n{run.pk},ann,success\n{run.pk},zoe,failure\n"
+    import_labels(io.BytesIO(table.encode()), study="Elsewhere")
+    imported = Dispute.objects.get()
+    assert imported not in disputes_open_to(ann)
+    label_next(study, ann)
+    assert imported not in disputes_open_to(ann)  # that label can still be changed
+    label_next(study, bob)
+    assert imported in disputes_open_to(ann)
 
 
 def test_the_policy_costs_nothing_per_run(django_assert_max_num_queries: Any) -> None:
