@@ -1,6 +1,6 @@
 """Where imported labels and adjudications lie: closed studies, marked as imported."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import AbstractUser
@@ -17,6 +17,7 @@ UNNAMED = "Imported labels"
 """The study of labels that name none."""
 IMPORTED = "imported"
 """Key in `Study.run_filter` that marks a study made by an import."""
+KEPT_HERE = "the study is kept here, and imports do not enter it"
 NAME_CHARS = 200
 USERNAME_CHARS = 150
 MAX_LABELS_PER_RUN = 5
@@ -31,6 +32,12 @@ class StudyNameError(ValueError):
 def study_name(name: str | None) -> str:
     """The name that a study of this name in a file has here."""
     return bounded_name(name or UNNAMED)
+
+
+def kept_here(names: Iterable[str | None]) -> set[str]:
+    """Those of the studies of these names in a file that no import enters."""
+    studies = Study.objects.filter(name__among=set(map(study_name, names)))
+    return set(studies.exclude(run_filter__has_key=IMPORTED).values_list("name", flat=True))
 
 
 def imported_studies(user: User) -> QuerySet[Study]:
@@ -74,7 +81,7 @@ class Places:
         """
         study = self._study(study_name(name))
         if not study.run_filter.get(IMPORTED):
-            raise InputError("study", "the study is kept here, and imports do not enter it")
+            raise InputError("study", KEPT_HERE)
         key = (study.pk, run.pk)
         if key not in self._items:
             self._items[key] = self._make(study, run)

@@ -215,7 +215,12 @@ def _look(job: ImportJob, source: RunSource, hold: WorkLease) -> dict[str, objec
         demand_time()
 
     again = ReadingAgain(job.reads_again) if job.reads_again else None
-    found = survey(source, is_known=again.look if again else is_stored, on_run=note)
+    found = survey(
+        source,
+        is_known=again.look if again else is_stored,
+        refused=extension().verdicts.refused,
+        on_run=note,
+    )
     told = found.to_json() | ({"again": again.told()} if again else {})
     return {"survey": told, "n_done": found.n_done, "problem": ""}
 

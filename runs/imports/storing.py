@@ -31,7 +31,14 @@ from runs.storage.file_storage import is_of_full_disk
 from runs.storage.links import free_key
 from runs.storage.stubs import stub_for
 from runs.storage.usage import QuotaError, demand_room
-from webagent.trajectory.bundles import BlobError, BlobStash, InputError, Problem, RunBundle
+from webagent.trajectory.bundles import (
+    BlobError,
+    BlobStash,
+    InputError,
+    Problem,
+    RunBundle,
+    n_taken,
+)
 from webagent.trajectory.files.stubs import stub_key
 
 TRIES = 3
@@ -210,8 +217,8 @@ def _imported(
         was_stub=was_stub,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
-        n_labels=len(bundle.labels),
-        n_evaluations=len(bundle.evaluations),
+        n_labels=n_taken(bundle.labels, problems),
+        n_evaluations=n_taken(bundle.evaluations, problems),
         n_gaps=sum(gap.count or 1 for gap in bundle.run.gaps),
         n_dropped=len(bundle.run.source.dropped),
         n_redacted=sum(bundle.run.source.redacted.values()),

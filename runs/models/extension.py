@@ -47,6 +47,9 @@ class VerdictStore(Protocol):
         Returns what could not be stored, and why.
         """
 
+    def refused(self, bundle: RunBundle) -> Sequence[Problem]:
+        """What `store` would not take of a new run, as far as it can be told beforehand."""
+
     def completed(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """The trajectory of a stub came: refer what was said of it to steps and milestones.
 

@@ -5,7 +5,7 @@ import os
 import tempfile
 import weakref
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -52,6 +52,21 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class Rejection(Problem):
     """A run or a whole file that cannot be read. It leaves nothing behind."""
+
+
+Said = EvaluationRecord | LabelRecord | AdjudicationRecord
+
+
+def place_of(said: Said) -> str:
+    """What is said of a run, as a problem with it names it."""
+    kind = type(said).__name__.removesuffix("Record").lower()
+    return f"{kind} {said.id}"
+
+
+def n_taken(said: Iterable[Said], problems: Iterable[Problem]) -> int:
+    """How many of these no problem refuses."""
+    refused = {problem.file for problem in problems}
+    return sum(place_of(each) not in refused for each in said)
 
 
 class InputError(ValueError):

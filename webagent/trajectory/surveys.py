@@ -1,11 +1,11 @@
 """A preview of an upload: what is in it and what would become of it, nothing stored."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from webagent.trajectory.bundles import Problem, Rejection, RunBundle
+from webagent.trajectory.bundles import Problem, Rejection, RunBundle, n_taken
 from webagent.trajectory.files.recognition import Question
 from webagent.trajectory.reading import RunSource
 
@@ -38,14 +38,14 @@ class FormatSurvey:
     redacted: Counter[str] = field(default_factory=Counter)
     """Kind of secret -> how many are taken out."""
 
-    def add(self, bundle: RunBundle, *, is_known: bool) -> None:
+    def add(self, bundle: RunBundle, *, is_known: bool, refused: Sequence[Problem]) -> None:
         source = bundle.run.source
         self.runs += 1
         self.already_there += is_known
         self.steps += len(bundle.steps)
         self.screenshots += bundle.n_screenshots
-        self.labels += len(bundle.labels)
-        self.verdicts += len(bundle.adjudications)
+        self.labels += n_taken(bundle.labels, refused)
+        self.verdicts += n_taken(bundle.adjudications, refused)
         self.evaluations += len(bundle.evaluations)
         self.outcomes[bundle.run.outcome.value] += 1
         for evaluation in bundle.evaluations:
@@ -82,12 +82,15 @@ class Survey:
         """Runs looked at."""
         return sum(found.runs for found in self.formats.values()) + len(self.rejected)
 
-    def add(self, found: RunBundle | Problem, *, is_known: bool = False) -> None:
+    def add(
+        self, found: RunBundle | Problem, *, is_known: bool = False, refused: Sequence[Problem] = ()
+    ) -> None:
         if isinstance(found, RunBundle):
             source = found.run.source
             key = (source.format, source.format_version or "")
-            self.formats.setdefault(key, FormatSurvey(*key)).add(found, is_known=is_known)
-            self._note(*found.problems)
+            of_format = self.formats.setdefault(key, FormatSurvey(*key))
+            of_format.add(found, is_known=is_known, refused=refused)
+            self._note(*found.problems, *refused)
         elif isinstance(found, Rejection):
             self.rejected.append(found)
         else:
@@ -118,16 +121,22 @@ def survey(
     source: RunSource,
     *,
     is_known: Callable[[RunBundle], bool] = lambda _: False,
+    refused: Callable[[RunBundle], Sequence[Problem]] = lambda _: (),
     on_run: Callable[[Survey], None] = lambda _: None,
 ) -> Survey:
     """Read everything and count it. Stores nothing; iterates the source, which is used up.
 
     Args:
         is_known: whether a run is stored already.
+        refused: what is said of a new run and would not be taken.
         on_run: called after each item, for progress.
     """
     found = Survey(questions=source.questions, unread=source.unread)
     for item in source:
-        found.add(item, is_known=isinstance(item, RunBundle) and is_known(item))
+        if isinstance(item, RunBundle):
+            known = is_known(item)
+            found.add(item, is_known=known, refused=() if known else refused(item))
+        else:
+            found.add(item)
         on_run(found)
     return found

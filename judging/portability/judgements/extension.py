@@ -35,10 +35,10 @@ from judging.portability.judgements.labels import (
     store_label,
 )
 from judging.portability.study_bundles.services import after_runs, before_runs, is_bundle
-from judging.studies.imported import IMPORTED, Places
+from judging.studies.imported import IMPORTED, KEPT_HERE, Places, kept_here, study_name
 from runs.models import Run, User
 from runs.models.extension import Verdicts
-from webagent.trajectory.bundles import InputError, Problem, RunBundle
+from webagent.trajectory.bundles import InputError, Problem, RunBundle, place_of
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
 R = TypeVar("R", EvaluationRecord, LabelRecord, AdjudicationRecord)
@@ -61,14 +61,24 @@ class StoredVerdicts:
         label = partial(store_label, run=run, places=places, known=labels)
         adjudicate = partial(store_adjudication, run=run, places=places)
         problems = [
-            *_stored(bundle, "evaluation", bundle.evaluations, judge),
-            *_stored(bundle, "label", bundle.labels, label),
+            *_stored(bundle, bundle.evaluations, judge),
+            *_stored(bundle, bundle.labels, label),
         ]
         places.count()
         places.forget(run)
-        problems += _stored(bundle, "adjudication", bundle.adjudications, adjudicate)
+        problems += _stored(bundle, bundle.adjudications, adjudicate)
         settle(run)
         return problems
+
+    def refused(self, bundle: RunBundle) -> Sequence[Problem]:
+        """Labels and adjudications of studies that are kept here."""
+        said: list[LabelRecord | AdjudicationRecord] = [*bundle.labels, *bundle.adjudications]
+        kept = kept_here(each.study for each in said) if said else ()
+        return [
+            Problem(bundle.source, place_of(each), "study", KEPT_HERE)
+            for each in said
+            if study_name(each.study) in kept
+        ]
 
     def completed(self, run: Run, bundle: RunBundle) -> Sequence[Problem]:
         """Tick the milestones of the run's task anew; tell of labels that name other steps."""
@@ -144,14 +154,14 @@ class StoredVerdicts:
 
 
 def _stored(
-    bundle: RunBundle, kind: str, records: Iterable[R], store: Callable[..., object]
+    bundle: RunBundle, records: Iterable[R], store: Callable[..., object]
 ) -> Iterator[Problem]:
     """Store each of the records; yields those that cannot be."""
     for record in records:
         try:
             store(record=record)
         except InputError as error:
-            yield error.problem(bundle.source, f"{kind} {record.id}")
+            yield error.problem(bundle.source, place_of(record))
 
 
 def _by_run(rows: Iterable[tuple[UUID, bool, R, datetime | None]]) -> dict[UUID, list[R]]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from judging.evaluating.evaluating import version_of
@@ -22,12 +23,15 @@ from judging.models import (
 )
 from judging.portability.judgements.extension import StoredVerdicts
 from judging.studies.imported import IMPORTED
+from runs.imports.importing import import_upload
+from runs.imports.services import import_after_look, start_import
 from runs.imports.storing import import_bundle
 from runs.models import Run, User
 from tests.runs.factories import make_user
 from tests.runs.storage.stores import use_store
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import RunBundle
+from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.verdict_records import EvaluationRecord, EvaluatorRecord, LabelRecord
 
 pytestmark = [
@@ -141,6 +145,23 @@ class TestLabels:
         assert not Label.objects.exists()
         assert not StudyItem.objects.exists()
         assert "imports do not enter it" in problems[0]
+
+    def test_preview_and_import_count_what_is_taken_alone(self, tmp_path):
+        Study.objects.create(name="Garden")
+        labels = (label("run-1", "ann", study="Garden"), label("run-1", "bob"))
+        write_zip(tmp_path / "sent.zip", [bundle_with(labels=labels)])
+        file = SimpleUploadedFile("sent.zip", (tmp_path / "sent.zip").read_bytes())
+        job = start_import(file=file, user=make_user("engineer"), format="auto", only_looks=True)
+        assert import_upload(job.pk)
+        job.refresh_from_db()
+        (found,) = job.survey["formats"]
+        assert (found["labels"], job.survey["counts"]["problems"]) == (1, 1)
+        import_after_look(job=job, answers={})
+        assert import_upload(job.pk)
+        looked = job.survey["problems"]
+        job.refresh_from_db()
+        assert (job.report["counts"]["labels"], job.report["problems"]) == (1, looked)
+        assert Label.objects.get().annotator.username == "bob"
 
     def test_what_was_exported_from_a_study_here_is_recognised(self):
         run, _ = stored(bundle_with())

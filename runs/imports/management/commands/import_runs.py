@@ -17,6 +17,7 @@ from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
 from runs.interface.terminal import progress_bar
 from runs.models.audit_log import RUNS_IMPORTED
+from runs.models.extension import extension
 from webagent.trajectory.reading import AUTO, QUESTIONS, format_names, open_runs
 from webagent.trajectory.surveys import survey
 
@@ -85,7 +86,9 @@ class Command(BaseCommand):
             with open_runs(
                 path, format=format, bounds=import_bounds(), label=str(path), answers=answers
             ) as source:
-                surveys[str(path)] = survey(source, is_known=is_stored).to_json()
+                refused = extension().verdicts.refused
+                looked = survey(source, is_known=is_stored, refused=refused)
+                surveys[str(path)] = looked.to_json()
         if as_json:
             self.stdout.write(_as_json(surveys))
         else:
