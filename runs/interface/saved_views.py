@@ -93,7 +93,9 @@ def view_save(request: AppRequest) -> HttpResponse:
     elif own.count() >= MOST and not own.filter(name=form.cleaned_data["name"]).exists():
         messages.error(request, _("You have %(n)d views. Delete one first.") % {"n": MOST})
     else:
-        shown = {key: form.cleaned_data[key] for key in ("query", "is_shared")}
+        may_share = request.user.has_perm("runs.view_run")
+        is_shared = form.cleaned_data["is_shared"] and may_share
+        shown = {"query": form.cleaned_data["query"], "is_shared": is_shared}
         key = {"list_name": listed.name, "name": form.cleaned_data["name"]}
         SavedView.objects.update_or_create(owner=request.user, **key, defaults=shown)
         messages.success(request, _("Saved."))

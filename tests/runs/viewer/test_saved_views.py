@@ -48,6 +48,13 @@ def test_shared_views_are_for_who_may_see_all_runs(engineer: User) -> None:
     assert "must not know of" not in client_of(annotator).get(URL).content.decode()
 
 
+def test_who_may_not_see_all_runs_shares_no_view(engineer: User) -> None:
+    annotator = make_user("annotator")
+    save(annotator, name="For myself", is_shared="on")
+    assert annotator.saved_views.get().name == "For myself"
+    assert not SavedView.objects.offered_to(engineer).exists()
+
+
 def test_a_default_view_opens_instead_of_all_runs(engineer: User) -> None:
     save(engineer)
     view = engineer.saved_views.get()
