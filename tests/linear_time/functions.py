@@ -1,6 +1,7 @@
 """The project's functions of texts: found by their signatures, called without side effects."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ _FROM_TEXT: dict[str, Callable[[str], object]] = {
 }
 _OTHERWISE: dict[str, object] = {"int": 3, "bool": True}
 _NUMBERS = count()
+_MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,13 @@ def _kinds(function: Callable[..., object]) -> tuple[str, ...]:
         if parameter.default is parameter.empty
         and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    return tuple(
-        parameter.annotation
-        if isinstance(parameter.annotation, str)
-        else getattr(parameter.annotation, "__name__", str(parameter.annotation))
-        for parameter in required
-    )
+    return tuple(as_written(parameter.annotation) for parameter in required)
+
+
+def as_written(annotation: object) -> str:
+    """A parameter's annotation without the modules of its names, as the source has it."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _MODULES.sub("", text)
 
 
 _REFUSED = ("os.", "shutil.", "subprocess.", "socket.", "tempfile.", "sqlite3.")

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 # They are given no text from outside.
 OWN_TEXTS = {
     "judging.evaluators.matching.repaired.texts._pattern": "a reference up to LONGEST_ANSWER",
+    "runs.operations.error_views._roles_with": "the permissions that a view asks for",
     "webagent.trajectory.formats.webarena.folders._by_ending": "file names of 32 parts at most",
     "judging.analysis.reports.registry.attached": "the name of a file that the page names",
     "judging.analysis.reports.registry.as_picture": "the name of a file that the page names",
