@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from webagent.environment.browser import find_chromium  # noqa: E402 (found by the line above)
+from webagent.environment.browser import find_chromium  # found by the line above
 
 WIDTH, HEIGHT, CAPTION = 1280, 760, 44
 SCALE = 0.75

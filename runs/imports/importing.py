@@ -199,7 +199,7 @@ def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, ob
                 report.add(problem)
     except (WorkLostError, StoreUnavailableError, StoppingError):
         raise
-    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+    except Exception as error:  # a fault of ours must not look like a dead worker
         logger.exception("The import of %s broke.", job.file_name)
         reason = f"{type(error).__name__}: {error}"
         return WorkState.FAILED, {"report": report.summary(), "problem": reason}

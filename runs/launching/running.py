@@ -150,7 +150,7 @@ def _play(
         raise
     except NotRunnableError as error:
         record = _broken(run, error, retriable=False)
-    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+    except Exception as error:  # a fault of ours must not look like a dead worker
         logger.exception("Run %s broke.", run.pk)
         record = _broken(run, error, retriable=True)
     is_ours = is_stopping() and not (heartbeat.is_cancelled or should_stop())

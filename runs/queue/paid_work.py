@@ -117,7 +117,7 @@ class Worker(ABC, Generic[WorkT, Item, Done]):
         """Last changes of the work, inside the transaction that ends it."""
         return {}
 
-    def prepare(self, model: LanguageModel | None) -> None:  # noqa: B027 (most need nothing)
+    def prepare(self, model: LanguageModel | None) -> None:  # most need nothing
         """Called before the first item, with the model to ask."""
 
     def entry(self) -> ModelEntry:

@@ -57,7 +57,7 @@ def make_thumbnail(content: bytes) -> tuple[bytes, tuple[int, int]]:
             small.thumbnail((THUMBNAIL_WIDTH, MAX_WEBP_SIDE), reducing_gap=2.0)
             out = io.BytesIO()
             small.save(out, "WEBP", quality=QUALITY, method=2)
-    except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
+    except Exception as error:  # Pillow raises what damaged bytes lead it to
         raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
     return out.getvalue(), small.size
 

@@ -14,7 +14,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ign
 class OwnStaticFilesConfig(StaticFilesConfig):
     """Django's, without the extensions of htmx: no page uses them, and their imports are broken."""
 
-    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "hx-*"]  # noqa: RUF012 (as Django has it)
+    ignore_patterns = [*StaticFilesConfig.ignore_patterns, "hx-*"]
 
 
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # untyped

@@ -23,7 +23,7 @@ _folder = tempfile.TemporaryDirectory(prefix="crosscheck-orders-")
 class OrdersTask(PageTask):
     """Opens the page of its name."""
 
-    viewport = {"width": 1280, "height": 720}  # noqa: RUF012 (BrowserGym's own form)
+    viewport = {"width": 1280, "height": 720}
     timeout = 5000
 
     def __init__(self, seed: int, task: str) -> None:

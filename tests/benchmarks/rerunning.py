@@ -62,8 +62,8 @@ def _seconds(client: Client, old: Run) -> tuple[float, float]:
     _wait_for(lambda: Run.objects.filter(pk=new.pk, status__in=RunStatus.ended()).exists())
     new.refresh_from_db()
     at = Step.objects.get(run=new, index=0).started_at
-    assert at is not None  # noqa: S101 (mypy; steps of ours have one)
-    assert new.claimed_at is not None  # noqa: S101 (mypy; a worker had it)
+    assert at is not None
+    assert new.claimed_at is not None
     return (at - clicked_at).total_seconds(), (new.claimed_at - clicked_at).total_seconds()
 
 

@@ -144,14 +144,14 @@ def test_a_loop_is_left_by_going_back_and_letting_the_other_model_act(open_page,
     by = [step.record["llm_calls"][-1]["model"] for step in run.steps.filter(state="live")]
     assert by == [a] + [b] * 10 + [a]
     page = shown(open_page, run)
-    assert notes(page)[0] == "⊘ abandoned: steps 1–20"  # noqa: RUF001 (a dash between numbers)
-    assert notes(page)[1] == "⟲ loop of 3 steps repeated, steps 6–20"  # noqa: RUF001 (the same)
+    assert notes(page)[0] == "⊘ abandoned: steps 1–20"
+    assert notes(page)[1] == "⟲ loop of 3 steps repeated, steps 6–20"
     assert notes(page)[2].startswith(
         "↩ back to the start, 1 step replayed, continues before step 1 ($0.0"
     )
     assert notes(page)[3:] == [
         "↪ branch 1",
-        "⇄ model-b took over, steps 22–31",  # noqa: RUF001 (the same)
+        "⇄ model-b took over, steps 22–31",
         "⇄ model-a continues",
         "✓ ended: task ended · recovered: success after 1 recovery",
     ]
@@ -214,7 +214,7 @@ def test_one_who_says_it_is_done_too_early_is_helped(open_page, two_models):
     run = run_agent("miniwob.click-test", policy=name, max_steps=20)
     assert (run.outcome, states(run)) == ("success", "SSSS" + "L")
     page = shown(open_page, run)
-    assert notes(page)[1] == "⚑ repeatedly declares completion or waits, steps 0–3"  # noqa: RUF001 (the same)
+    assert notes(page)[1] == "⚑ repeatedly declares completion or waits, steps 0–3"
     assert notes(page)[2].startswith("↩ back to the start, continues before step 0")
     assert notes(page)[3:] == [
         "↪ branch 1",

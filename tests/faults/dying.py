@@ -17,11 +17,11 @@ def die() -> None:
 
 def main(when: str, username: str, path: Path) -> None:
     django.setup()
-    from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: PLC0415
-    from django.db import transaction  # noqa: PLC0415
+    from django.core.files.uploadedfile import SimpleUploadedFile
+    from django.db import transaction
 
-    from runs.imports import services as uploads  # noqa: PLC0415
-    from runs.models import User  # noqa: PLC0415
+    from runs.imports import services as uploads
+    from runs.models import User
 
     user = User.objects.get(username=username)
     file = SimpleUploadedFile(path.name, path.read_bytes(), "application/zip")

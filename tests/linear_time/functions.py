@@ -107,7 +107,7 @@ _refusing = False
 @contextmanager
 def no_side_effects() -> Iterator[None]:
     """Writing a file, starting a process and opening a connection are errors."""
-    global _refusing  # noqa: PLW0603 - a hook cannot be taken away again
+    global _refusing  # a hook cannot be taken away again
     _refusing = True
     try:
         yield

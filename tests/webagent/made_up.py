@@ -23,7 +23,7 @@ def task_of(name: str, goal: str, sites: tuple[str, ...] = ()) -> TaskRecord:
 class PageTask:
     """A task as BrowserGym declares it, without a page yet; it never ends by itself."""
 
-    viewport = {"width": 400, "height": 300}  # noqa: RUF012 (BrowserGym's own form)
+    viewport = {"width": 400, "height": 300}
     timeout = 3000
     slow_mo = 0
     locale = None

@@ -81,7 +81,7 @@ _shared = ModelFile(lambda: None)
 
 def use_models_file(find: Callable[[], Path | None]) -> None:
     """From now on agents find their models in the file that `find` returns."""
-    global _shared  # noqa: PLW0603 (one for the process, as the agents' kinds are)
+    global _shared  # one for the process, as the agents' kinds are
     _shared = ModelFile(find)
 
 

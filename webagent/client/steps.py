@@ -67,7 +67,7 @@ def png(picture: Any) -> bytes:
 def _flat_tree(tree: Any) -> str | None:
     """BrowserGym's accessibility tree as the text that its agents read."""
     try:
-        from browsergym.utils.obs import flatten_axtree_to_str  # noqa: PLC0415  # only where it is
+        from browsergym.utils.obs import flatten_axtree_to_str  # only where it is
     except ImportError:
         return None
     return str(flatten_axtree_to_str(tree))

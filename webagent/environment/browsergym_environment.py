@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base's name)
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: a run has its own record."""
 
     def guess_type(self, path: str | PathLike[str]) -> str:

@@ -143,7 +143,7 @@ class BrowserGymSession:
             observation = replace(live_observation(obs), scored=scored)
         except EnvironmentFailure:
             raise
-        except Exception as error:  # noqa: BLE001 (whatever it is, no agent has acted yet)
+        except Exception as error:  # whatever it is, no agent has acted yet
             raise self._failure(error, starting=True) from error
         if self._watch.failure is not None:
             raise self._watch.failure
@@ -163,7 +163,7 @@ class BrowserGymSession:
         try:
             obs, reward, terminated, truncated, info = self._env.post_step(info)
             observation = live_observation(obs)
-        except Exception as caught:  # noqa: BLE001 (the action itself is over: not the agent's)
+        except Exception as caught:  # the action itself is over: not the agent's
             raise self._failure(caught) from caught
         watch = self._watch
         if watch.failure is not None and not terminated:
@@ -205,7 +205,7 @@ class BrowserGymSession:
         """End browser and driver, each whatever the one before did."""
         try:
             self._env.close()
-        except Exception:  # noqa: BLE001 (a task's clean-up may do anything; the browser must go)
+        except Exception:  # a task's clean-up may do anything; the browser must go
             logger.warning("BrowserGym did not close cleanly.", exc_info=True)
         finally:
             stop_playwright()
@@ -244,7 +244,7 @@ class BrowserGymSession:
                 send_message_to_user=send_message,
                 report_infeasible_instructions=report_infeasible,
             )
-        except Exception as caught:  # noqa: BLE001 (any error of an action is news for the agent)
+        except Exception as caught:  # any error of an action is news for the agent
             error = f"{type(caught).__name__}: {caught}"
             if not self._env.browser.is_connected() or _says_crashed(caught):
                 raise EnvironmentFailure(error, Fault.BROWSER_CRASH) from caught

@@ -43,7 +43,7 @@ class SiteSuite:
     benchmark: SiteBenchmark
 
     @property
-    def ENDS_AT_FIRST_MESSAGE(self) -> bool:  # noqa: N802 (as suites that are modules say it)
+    def ENDS_AT_FIRST_MESSAGE(self) -> bool:
         return self.benchmark.ends_at_message
 
     def environment(

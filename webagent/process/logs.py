@@ -18,7 +18,7 @@ from webagent.trajectory.redaction import REDACTED, Redactor, is_secret_key
 
 Facts = Mapping[str, object]
 
-_known: ContextVar[Facts] = ContextVar("log_context", default=MappingProxyType({}))  # noqa: B039 (it cannot change)
+_known: ContextVar[Facts] = ContextVar("log_context", default=MappingProxyType({}))
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def _opened(content: bytes, bounds: Bounds) -> Image.Image:
         raise ImageError("not a PNG, JPEG, WebP or GIF") from error
     except Image.DecompressionBombError as error:
         raise ImageError(f"more than {bounds.image_pixels} pixels") from error
-    except Exception as error:  # noqa: BLE001 (Pillow raises what damaged bytes lead it to)
+    except Exception as error:  # Pillow raises what damaged bytes lead it to
         raise ImageError(f"damaged: {type(error).__name__}") from error
     width, height = image.size
     if width * height > bounds.image_pixels:

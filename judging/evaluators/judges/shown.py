@@ -159,7 +159,7 @@ def as_sent(content: bytes, longest_side: int) -> tuple[bytes, str]:
             small.thumbnail((longest_side, longest_side))
             out = io.BytesIO()
             small.save(out, "JPEG", quality=_QUALITY)
-    except Exception as error:  # noqa: BLE001 (decoders raise whatever damaged bytes lead them to)
+    except Exception as error:  # decoders raise whatever damaged bytes lead them to
         raise ImageError(f"cannot be decoded: {error or type(error).__name__}") from error
     return out.getvalue(), "image/jpeg"
 

@@ -98,7 +98,7 @@ def _carry_out(sent: LabelImport) -> tuple[WorkState, dict[str, Any]]:
         return WorkState.FAILED, {"problem": str(error)}
     except FileNotFoundError:
         return WorkState.FAILED, {"problem": GONE}
-    except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+    except Exception as error:  # a fault of ours must not look like a dead worker
         logger.exception("The import of %s broke.", sent.file_name)
         return WorkState.FAILED, {"problem": f"{type(error).__name__}: {error}"}
     done = {"report": report.summary(), "n_done": report.rows, "problem": ""}

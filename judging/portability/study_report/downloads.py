@@ -55,7 +55,7 @@ def carry_out(download_id: UUID) -> bool:
             hold.end(StudyDownload.State.FAILED, problem="who asked for it may not have it now")
         except (BlobError, OSError) as error:
             hold.end(StudyDownload.State.FAILED, problem=str(error))
-        except Exception as error:  # noqa: BLE001 (a fault of ours must not look like a dead worker)
+        except Exception as error:  # a fault of ours must not look like a dead worker
             logger.exception("The download %s broke.", download.pk)
             hold.end(StudyDownload.State.FAILED, problem=f"{type(error).__name__}: {error}")
     return True

@@ -160,7 +160,7 @@ def _notes_of(job: LearningJob) -> _Notes:
 
 
 @lru_cache(maxsize=4)
-def _notes(set_id: int, content_hash: str) -> _Notes:  # noqa: ARG001 (tells contents apart)
+def _notes(set_id: int, content_hash: str) -> _Notes:  # tells contents apart
     """Kept for the groups that follow."""
     raw = KnowledgeSet.objects.get(pk=set_id)
     entries = tuple(entry_of(row) for row in raw.entries.for_agents())

@@ -124,7 +124,7 @@ def check_storage() -> str:
         with default_storage.open(name) as file:
             same = file.read() == content
         default_storage.delete(name)
-    except Exception:  # noqa: BLE001 (every storage has exceptions of its own)
+    except Exception:  # every storage has exceptions of its own
         logger.exception("The blob store cannot be used.")
         return "cannot be written or read"
     return OK if same else "gives back other bytes than it was given"

@@ -100,7 +100,7 @@ def _label(event: Event, run: Run, steps: Sequence[StepRow]) -> str:
 def _span(first: int, last: int) -> str:
     if first == last:
         return _("step %(n)s") % {"n": first}
-    return _("steps %(n)s") % {"n": f"{first}–{last}"}  # noqa: RUF001 (a dash between numbers)
+    return _("steps %(n)s") % {"n": f"{first}–{last}"}
 
 
 def _answer(event: Event, run: Run) -> str:

@@ -100,7 +100,7 @@ class GrowingWorld:
 
     def __init__(self) -> None:
         world = make_world()
-        self._random = Random(5)  # noqa: S311 (nothing secret)
+        self._random = Random(5)
         self._pool = read_pool(self._random)
         with mock.patch.object(shares, "SETS", FEW_TASKS):
             plan = make_plan(self._pool, self._random)

@@ -46,7 +46,7 @@ def draw_item(random: Random, study: Study, run: Run, position: int, user: User)
             decided_at=timezone.now(),
             is_authoritative=False,
         )
-    if random.random() < 0.2:  # noqa: PLR2004
+    if random.random() < 0.2:
         is_repeat, state = random.choice([True, False]), random.choice(Assignment.State.values)
         now = timezone.now()
         Assignment.objects.create(
@@ -103,7 +103,7 @@ def test_every_way_of_asking_finds_the_same_runs(
 
 def test_the_worlds_hold_what_is_to_be_told_apart() -> None:
     drawn = [draw_world(Random(seed), make_user("engineer")) for seed in range(6)]
-    assert sum(0 < len(blind) < len(runs) for runs, blind in drawn) >= 3  # noqa: PLR2004
+    assert sum(0 < len(blind) < len(runs) for runs, blind in drawn) >= 3
     assert any(run.family and run.pk in blind for runs, blind in drawn for run in runs)
 
 

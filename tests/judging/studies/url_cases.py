@@ -101,40 +101,40 @@ def _paths(name: str, *paths: str) -> None:
     CASES[name] = lambda _world: [Visit(path) for path in paths]
 
 
-def RUNS(world: World) -> list[uuid.UUID]:  # noqa: N802 - reads as the constants beside it
+def RUNS(world: World) -> list[uuid.UUID]:
     return [world.run.pk, world.disputed.pk, world.rerun.pk]
 
 
-def GROUPS() -> list[int]:  # noqa: N802
+def GROUPS() -> list[int]:
     """Their numbers change where a test has emptied the database."""
     return list(Group.objects.order_by("pk").values_list("pk", flat=True))[::2]
 
 
-def STUDIES(world: World) -> list[int]:  # noqa: N802
+def STUDIES(world: World) -> list[int]:
     return [world.study.pk, world.other_study.pk, world.dispute.item.study_id]
 
 
-def OWN_STUDIES(world: World) -> list[int]:  # noqa: N802
+def OWN_STUDIES(world: World) -> list[int]:
     return [*STUDIES(world), *(item.study_id for item in world.settled)]
 
 
-def DISPUTES(world: World) -> list[int]:  # noqa: N802
+def DISPUTES(world: World) -> list[int]:
     return [world.dispute.pk, world.other_dispute.pk]
 
 
-def STEPS(_world: World) -> list[int]:  # noqa: N802
+def STEPS(_world: World) -> list[int]:
     return [0, 1]
 
 
-def TASKS(world: World) -> list[int]:  # noqa: N802
+def TASKS(world: World) -> list[int]:
     return [run.task_id for run in (world.run, world.disputed, world.rerun)]
 
 
-def TASK_SETS(world: World) -> list[int]:  # noqa: N802
+def TASK_SETS(world: World) -> list[int]:
     return [world.run.task.task_set_id]
 
 
-def POLICIES(_world: World) -> list[int]:  # noqa: N802
+def POLICIES(_world: World) -> list[int]:
     return list(RetryPolicy.objects.order_by("pk").values_list("pk", flat=True))
 
 
@@ -405,7 +405,7 @@ case(
 SOURCES = ["verdict=reward", "verdict=reference", "verdict=evaluator:1"]
 
 
-def EXPERIMENTS(world: World) -> list[int]:  # noqa: N802
+def EXPERIMENTS(world: World) -> list[int]:
     runs = (world.run, world.disputed)
     return [run.experiment_id for run in runs if run.experiment_id is not None]
 
@@ -641,7 +641,7 @@ case("runs:policy_detail", pk=POLICIES)
 case("runs:policy_edit", post=lambda _: {"name": "x"}, pk=POLICIES)
 
 
-def DRY_RUNS(world: World) -> Iterable[Visit]:  # noqa: N802
+def DRY_RUNS(world: World) -> Iterable[Visit]:
     """Every ready policy that has rules, over each study, each experiment, and named runs."""
     path = reverse("runs:policy_reruns")
     yield Visit(path)
@@ -765,11 +765,11 @@ def others_label(world: World) -> str:
 ENTRY = {"intent": "Open it", "ok": "", "ng": "It stays shut."}
 
 
-def KNOWLEDGE(world: World) -> list[int]:  # noqa: N802
+def KNOWLEDGE(world: World) -> list[int]:
     return [each.pk for each in world.knowledge]
 
 
-def ENTRIES(world: World) -> list[int]:  # noqa: N802
+def ENTRIES(world: World) -> list[int]:
     return [entry.pk for each in world.knowledge for entry in each.entries.all()]
 
 
@@ -803,7 +803,7 @@ CASES["runs:knowledge_extract"] = lambda world: [
 case("runs:knowledge_summarise", pk=KNOWLEDGE, post=lambda _: {"start": "1"})
 
 
-def LEARNING(world: World) -> list[uuid.UUID]:  # noqa: N802
+def LEARNING(world: World) -> list[uuid.UUID]:
     return [each.job_id for each in world.knowledge[:1] if each.job_id]
 
 
@@ -818,7 +818,7 @@ case("judging:api_reference")
 
 
 # Replications
-def REPLICATIONS(_world: World) -> list[int]:  # noqa: N802
+def REPLICATIONS(_world: World) -> list[int]:
     return list(Replication.objects.order_by("pk").values_list("pk", flat=True))
 
 

@@ -91,15 +91,15 @@ def test_the_timeline_says_what_happened(recovered: Run) -> None:
     data = timeline_context(recovered, make_user("admin"))["timeline"]["data"]
     marks = [(mark["kind"], mark["first"], mark["last"], mark["label"]) for mark in data["events"]]
     assert marks == [
-        ("given_up", 3, 7, "abandoned: steps 3–7"),  # noqa: RUF001 (a dash between numbers)
-        (Event.Kind.LOOP, 4, 7, "loop of 1 step repeated, steps 4–7"),  # noqa: RUF001 (the same)
+        ("given_up", 3, 7, "abandoned: steps 3–7"),
+        (Event.Kind.LOOP, 4, 7, "loop of 1 step repeated, steps 4–7"),
         (
             Event.Kind.ROLLBACK,
             8,
             10,
             "back to the start, 3 steps replayed, continues before step 3",
         ),
-        (Event.Kind.MODEL_SWITCH, 11, 12, "m2 took over, steps 11–12"),  # noqa: RUF001 (the same)
+        (Event.Kind.MODEL_SWITCH, 11, 12, "m2 took over, steps 11–12"),
     ]
     assert [step.get("replays") for step in data["steps"]] == [None] * 8 + [0, 1, 2] + [None] * 2
     assert data["final"]["sign"] == "✓"

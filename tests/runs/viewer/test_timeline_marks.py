@@ -61,10 +61,10 @@ def test_a_recovery_reads_from_beginning_to_end(engineer):
     run = make_run(steps=STEPS, events=[LOOP, BACK, SWITCH], pictures=False)
     shown = timeline(run, engineer)
     assert [mark["label"] for mark in shown["data"]["events"]] == [
-        "abandoned: steps 1–3",  # noqa: RUF001 (a dash between numbers)
-        "loop, steps 1–3",  # noqa: RUF001 (the same)
+        "abandoned: steps 1–3",
+        "loop, steps 1–3",
         "back to the start, 1 step replayed, continues before step 1 ($0.1234 wasted)",
-        "secret-b took over, steps 5–6",  # noqa: RUF001 (the same)
+        "secret-b took over, steps 5–6",
         "secret-a continues",
     ]
     assert shown["data"]["events"][2]["to"] == 1
@@ -96,7 +96,7 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
     words = str(shown["data"]) + str(shown["course"])
     for secret in ("secret", "0.1234", "recovered", "no recovery", "false_completion", "diverged'"):
         assert secret not in words
-    assert "other model took over, steps 5–6" in labels(run, engineer)  # noqa: RUF001 (the same)
+    assert "other model took over, steps 5–6" in labels(run, engineer)
     assert "the first model continues" in labels(run, engineer)
     assert shown["data"]["final"]["words"] == "ended"
 
@@ -104,11 +104,11 @@ def test_a_blind_viewer_learns_no_name_no_cost_no_verdict_and_no_end(engineer):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ("recovered", "loop, steps 0–1"),  # noqa: RUF001 (the same)
-        ("run_ended", "loop, steps 0–1"),  # noqa: RUF001 (the same)
-        ("spent", "loop, steps 0–1, and no recovery is left"),  # noqa: RUF001 (the same)
-        ("refused", "loop, steps 0–1, and going back is refused"),  # noqa: RUF001 (the same)
-        ("stopped", "loop, steps 0–1, and the policy ends the run here"),  # noqa: RUF001 (the same)
+        ("recovered", "loop, steps 0–1"),
+        ("run_ended", "loop, steps 0–1"),
+        ("spent", "loop, steps 0–1, and no recovery is left"),
+        ("refused", "loop, steps 0–1, and going back is refused"),
+        ("stopped", "loop, steps 0–1, and the policy ends the run here"),
     ],
 )
 def test_an_anomaly_says_what_followed(engineer, answer, words):

@@ -25,8 +25,8 @@ from webagent.client.steps import png
 class Stub(BaseHTTPRequestHandler):
     """Answers what it was told to, and notes what it was asked."""
 
-    answers: list[tuple[int, dict[str, str], Any]] = []  # noqa: RUF012
-    asked: list[tuple[str, str, dict[str, str], bytes]] = []  # noqa: RUF012
+    answers: list[tuple[int, dict[str, str], Any]] = []
+    asked: list[tuple[str, str, dict[str, str], bytes]] = []
     url = ""
 
     def answer(self) -> None:
@@ -41,7 +41,7 @@ class Stub(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(words)
 
-    do_GET = do_POST = do_PUT = answer  # noqa: N815
+    do_GET = do_POST = do_PUT = answer
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""

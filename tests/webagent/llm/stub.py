@@ -183,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
     server: _Server
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is inherited
+    def log_message(self, format: str, *args: object) -> None:
         """Be quiet."""
 
     def do_GET(self) -> None:

@@ -96,7 +96,7 @@ def test_the_digest_changes_with_all_that_makes_a_difference():
 
 
 class TestLooks:
-    TREES = {"a" * 64: NO, "b" * 64: YES}  # noqa: RUF012 (a constant)
+    TREES = {"a" * 64: NO, "b" * 64: YES}
 
     def step(self, index: int, tree: str, branch: int = 0, **more: object) -> StepRecord:
         blob = BlobRecord(sha256=tree * 64, media_type="text/plain", bytes=1, role="a11y_tree")

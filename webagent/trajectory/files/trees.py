@@ -187,7 +187,7 @@ class NamedFiles(Generic[F]):
         except READ_ERRORS as error:
             raise TreeError(f"cannot be read: {error}") from error
 
-    def hashed(self, name: str) -> bytes | None:  # noqa: ARG002 (of those that have a sum)
+    def hashed(self, name: str) -> bytes | None:  # of those that have a sum
         return None
 
     def close(self) -> None:

@@ -78,7 +78,7 @@ class LabelStates(RuleBasedStateMachine):
             self.now, self.n_waits = timezone.now(), 0
             held.enter_context(patch.object(timezone, "now", lambda: self.now))
             # Rows are picked in the order of their keys: the same acts, the same keys.
-            held.enter_context(patch.object(os, "urandom", random.Random(0).randbytes))  # noqa: S311
+            held.enter_context(patch.object(os, "urandom", random.Random(0).randbytes))
             ContentType.objects.clear_cache()
             remove_guards()  # the twin is made out of the site itself, finished runs and all
             self.site = make_site()
