@@ -77,7 +77,7 @@ def record(
     """Keep a figure for the table, and say it at once.
 
     Args:
-        goal: as it counts here; see `stretched`.
+        goal: as it counts here; see `stretched` and `lowered`.
         bare: the same without us, where there is such a thing.
     """
     row = Row(what, ours, goal, unit, bare, is_most)
@@ -103,6 +103,11 @@ def tell_all() -> None:
 def stretched(goal_ms: float) -> float:
     """A goal in milliseconds of the machine that it was set for, in those of this one."""
     return goal_ms * bare_ms() / BARE_MS
+
+
+def lowered(goal_per_s: float) -> float:
+    """Likewise a goal in so many a second, of work that processors bound."""
+    return goal_per_s * BARE_MS / bare_ms()
 
 
 def bare_ms() -> float:
