@@ -142,8 +142,8 @@ CANCELLED = RunEnd(Outcome.INCOMPLETE, EndReason.CANCELLED)
 
 
 def claim(result: StepResult | None) -> Outcome:
-    """What the benchmark says of the run; unknown where it never says anything."""
-    if result is not None and not result.scored:
+    """What the benchmark says of the run; unknown where it says nothing, or no number."""
+    if result is not None and result.recorded_reward is None:
         return Outcome.UNKNOWN
     return Outcome.SUCCESS if result is not None and result.reward > 0 else Outcome.FAILURE
 

@@ -11,6 +11,8 @@ from webagent.agents.recovering import Recovery
 from webagent.environment.interface import Environment, EnvironmentFailure
 from webagent.environment.registry import make_environment
 from webagent.recovery.retry_policy import RecoveryPolicy
+from webagent.trajectory.inventory import NO_NUMBER
+from webagent.trajectory.live import StepResult
 from webagent.trajectory.recording import Recorder, StepSink, goal_parts
 from webagent.trajectory.records import (
     ChatMessage,
@@ -25,6 +27,7 @@ from webagent.trajectory.records import (
 
 SOURCE_FORMAT = "crosscheck-agent"
 MAX_SEED = 2**31
+END = "end of the run"
 
 
 def never() -> bool:
@@ -118,7 +121,7 @@ def _with_evidence(
     try:
         return record.model_copy(update={"evidence": environment.evidence(evaluation)})
     except EnvironmentFailure as failure:
-        gap = Gap(what="evidence", where="end of the run", why=str(failure))
+        gap = Gap(what="evidence", where=END, why=str(failure))
         return record.model_copy(update={"gaps": (*record.gaps, gap)})
 
 
@@ -138,11 +141,19 @@ def _with_course(record: RunRecord, episode: Episode) -> RunRecord:
         "models": tuple(dict.fromkeys(call.model for call in calls)),
         "totals": _totals(calls),
     }
-    if (result := episode.result) is not None and result.scored:
-        reward = result.recorded_reward
-        update["reward"] = reward
-        update["extra"] = {"benchmark_reward": result.reward, "binary_reward": reward == 1.0}
-    return record.model_copy(update=update)
+    return record.model_copy(update=update | _rewarded(record, episode.result))
+
+
+def _rewarded(record: RunRecord, result: StepResult | None) -> dict[str, object]:
+    """The fields that the last reward fills, or the gap that one which is no number leaves."""
+    if result is None or not result.scored:
+        return {}
+    if (reward := result.recorded_reward) is None:
+        # No figures: gaps are shown to people who are still to judge the run.
+        gap = Gap(what="reward", where=END, why=NO_NUMBER)
+        return {"gaps": (*record.gaps, gap)}
+    extra = {"benchmark_reward": result.reward, "binary_reward": reward == 1.0}
+    return {"reward": reward, "extra": extra}
 
 
 def _with_accounts(record: RunRecord, episode: Episode, n_steps: int, agent: Agent) -> RunRecord:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from math import isfinite
 
 from webagent.trajectory.axtree import (
     Node,
@@ -149,10 +150,12 @@ class StepResult:
 
     @property
     def recorded_reward(self) -> float | None:
-        """What to keep: the page's own figure if it has one, nothing for unscored tasks."""
-        if not self.scored:
-            return None
-        return self.reward if self.raw_reward is None else self.raw_reward
+        """What to keep: the page's own figure if it has one, nothing for unscored tasks.
+
+        Nothing either where a figure is not finite: it says nothing of what the agent reached.
+        """
+        figure = self.reward if self.raw_reward is None else self.raw_reward
+        return figure if self.scored and isfinite(figure) and isfinite(self.reward) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf, nan
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,7 @@ from webagent.agents.registry import make_agent
 from webagent.agents.running import run_episode
 from webagent.environment.interface import EnvironmentFailure
 from webagent.trajectory.faults import Fault
+from webagent.trajectory.inventory import NO_NUMBER
 from webagent.trajectory.live import ActionOutcome, Decision, Observation, StepResult
 from webagent.trajectory.records import (
     AgentRecord,
@@ -22,6 +24,7 @@ from webagent.trajectory.records import (
     EndReason,
     EnvironmentRecord,
     ErrorOrigin,
+    Gap,
     Json,
     LlmCall,
     Outcome,
@@ -188,6 +191,17 @@ def test_an_unscored_task_makes_no_claim():
     assert steps[0].reward is None
     record, _ = run(Room(*[nothing(scored=False)] * 2), max_steps=2)
     assert (record.outcome, record.end_reason) == (Outcome.UNKNOWN, EndReason.MAX_STEPS)
+
+
+@pytest.mark.parametrize("figures", [(nan, None), (inf, None), (0.0, nan), (1.0, -inf)])
+def test_a_reward_that_is_no_number_is_the_environments_error_and_no_failure(figures):
+    reward, raw_reward = figures
+    record, steps = run(Room(nothing(reward=reward, raw_reward=raw_reward, terminated=True)))
+    assert (record.outcome, record.end_reason) == (Outcome.UNKNOWN, EndReason.TASK_ENDED)
+    assert (record.reward, steps[0].reward, record.extra) == (None, None, None)
+    assert record.gaps == (Gap(what="reward", where="end of the run", why=NO_NUMBER),)
+    record, _ = run(Room(nothing(reward=nan), nothing(reward=1.0, terminated=True)))
+    assert (record.outcome, record.reward, record.gaps) == (Outcome.SUCCESS, 1.0, ())
 
 
 def test_a_bad_action_is_the_steps_error_and_not_the_runs():
