@@ -15,6 +15,8 @@ from webagent.trajectory.texts import storable_text
 
 NOT_THERE = "missing"
 NO_NUMBER = "no number that can be kept"
+NO_TIME = "no time, or none that names its zone"
+WHY_REFUSED = {"value": NO_NUMBER, "time": NO_TIME}
 NOT_HELD = "read, but in none of the run's records"
 NOT_IN_ORIGINALS = frozenset(("value", "encoding"))
 """What only the sent file shows: kept originals were cleaned of it."""

@@ -23,12 +23,12 @@ _MAX_COST = 10**8
 _MOST_BITS = 200
 _MOST_SHOWN = 80
 _MOST_ISO_CHARS = 40
-_refused: ContextVar[dict[str, None] | None] = ContextVar("refused", default=None)
+_refused: ContextVar[dict[tuple[str, str], None] | None] = ContextVar("refused", default=None)
 
 
 @contextmanager
-def noting_refused_numbers() -> Iterator[None]:
-    """While one run is read: what is no number where a source should have one is noted."""
+def noting_refused() -> Iterator[None]:
+    """While one run is read: what is no number or time where a source should have one is noted."""
     token = _refused.set({})
     try:
         yield
@@ -36,8 +36,8 @@ def noting_refused_numbers() -> Iterator[None]:
         _refused.reset(token)
 
 
-def refused_numbers() -> tuple[str, ...]:
-    """What was refused as a number so far, while this run is read."""
+def refused() -> tuple[tuple[str, str], ...]:
+    """What was refused so far while this run is read: what it should be, and how it reads."""
     return tuple(_refused.get() or ())
 
 
@@ -137,11 +137,11 @@ def _finite(value: Any) -> float | None:
     return as_float if math.isfinite(as_float) else None
 
 
-def _refuse(value: Any, name: str = "") -> None:
-    """Note a value that is given where a number is looked for, and is none that can be kept."""
-    refused = _refused.get()
-    if refused is not None and value is not None and value != "":
-        refused.setdefault(f"{name}: {_shown(value)}" if name else _shown(value))
+def _refuse(value: Any, name: str = "", what: str = "value") -> None:
+    """Note what is given where a number or time is looked for, and is none that can be kept."""
+    noted = _refused.get()
+    if noted is not None and value is not None and value != "":
+        noted.setdefault((what, f"{name}: {_shown(value)}" if name else _shown(value)))
 
 
 def _shown(value: Any) -> str:
@@ -196,8 +196,14 @@ Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_checked)
 
 def iso_moment(value: Any) -> datetime | None:
     """An ISO 8601 time in UTC; None if it is none or names no zone."""
-    words = text(value)
-    if words is None or len(words) > _MOST_ISO_CHARS:
+    at = _iso(text(value) or "")
+    if at is None:
+        _refuse(value, what="time")
+    return at
+
+
+def _iso(words: str) -> datetime | None:
+    if len(words) > _MOST_ISO_CHARS:
         return None
     try:
         at = datetime.fromisoformat(words)

@@ -13,7 +13,7 @@ from tests.webagent.trajectory.samples import png, run_bundle
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.atif.writer import write_atif
 from webagent.trajectory.formats.native.blinding import Blinding
-from webagent.trajectory.inventory import NO_NUMBER, NOT_HELD
+from webagent.trajectory.inventory import NO_NUMBER, NO_TIME, NOT_HELD
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, Gap, Outcome
 
@@ -80,6 +80,16 @@ def test_a_number_that_cannot_be_kept_is_a_gap_with_its_field(tmp_path, part, na
     (folder / "trajectory.json").write_text(json.dumps(document))
     [bundle] = runs(folder).values()
     assert bundle.run.gaps == (Gap(what="value", where=f"{name}: {value!r}", why=NO_NUMBER),)
+
+
+@pytest.mark.parametrize("written", ["2025-01-01T10:00:00", "0001-01-01T00:00:00Z", "noon"])
+def test_a_time_that_cannot_be_kept_is_a_gap(tmp_path, written):
+    folder = copied("atif", tmp_path) / "find_price"
+    document = json.loads((folder / "trajectory.json").read_text())
+    document["steps"][-1]["timestamp"] = written
+    (folder / "trajectory.json").write_text(json.dumps(document))
+    [bundle] = runs(folder).values()
+    assert bundle.run.gaps == (Gap(what="time", where=repr(written), why=NO_TIME),)
 
 
 def test_what_goes_out_comes_back_with_the_same_hash(tmp_path):

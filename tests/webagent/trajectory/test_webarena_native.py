@@ -21,6 +21,7 @@ from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.webarena.folders import Logged, ending, read_log
 from webagent.trajectory.formats.webarena.render import read_render
 from webagent.trajectory.formats.webarena.steps import call, read_action, stop_answer
+from webagent.trajectory.inventory import NO_TIME
 from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import EndReason, ErrorOrigin, Outcome, StepRecord
 
@@ -110,6 +111,16 @@ def test_an_exception_is_an_error_and_no_failure(tmp_path):
     assert found["901"].reward is None
     assert found["903"].error.origin is ErrorOrigin.MODEL
     assert found["905"].outcome is Outcome.UNKNOWN  # no line about it at all
+
+
+def test_a_log_of_impossible_times_costs_the_seconds_and_not_the_run(tmp_path):
+    folder = copied("webarena_native", tmp_path) / "results"
+    (folder / "merged_log.txt").write_text(
+        "2026-13-21 04:36:01,084 - INFO - [Config file]: config_files/901.json\n"
+    )
+    run = {bundle.task.external_id: bundle.run for bundle in runs(folder).values()}["901"]
+    assert run.totals.seconds is None
+    assert [gap.why for gap in run.gaps if gap.what == "time"] == [NO_TIME]
 
 
 def page(observation: str) -> str:

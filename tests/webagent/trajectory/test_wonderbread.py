@@ -7,7 +7,8 @@ import pytest
 
 from tests.webagent.trajectory.demonstrations import NAME, did, recorded, state, written_out
 from tests.webagent.trajectory.formats import rejections, runs, stored_text
-from webagent.trajectory.records import Outcome
+from webagent.trajectory.inventory import NO_TIME
+from webagent.trajectory.records import Gap, Outcome
 
 
 @pytest.fixture
@@ -73,6 +74,16 @@ def test_times_and_places_of_the_recording_machine_are_not_taken_for_ours(tmp_pa
     assert found.read_blob(second.before.a11y_tree.sha256) == b'[{"tag": "a"}]'
     assert second.before.html.media_type == "text/html"
     assert [blob.name for blob in found.run.videos] == [f"{NAME}.mp4"]
+
+
+def test_a_time_that_cannot_be_read_is_a_gap(tmp_path):
+    trace = [state(7, timestamp="at noon"), did("scroll", timestamp="2023-11-14T22:13:20Z")]
+    [found] = runs(recorded(tmp_path, trace)).values()
+    assert found.steps[0].before.at is None
+    assert found.steps[0].started_at.year == 2023
+    assert [gap for gap in found.run.gaps if gap.what in ("time", "value")] == [
+        Gap(what="time", where="'at noon'", why=NO_TIME)
+    ]
 
 
 def test_a_trace_without_anything_is_refused(tmp_path):

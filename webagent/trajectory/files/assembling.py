@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from webagent.trajectory.bundles import InputError, RunBundle
 from webagent.trajectory.files.run_files import BlobFiles
-from webagent.trajectory.inventory import NO_NUMBER, problems_of
+from webagent.trajectory.inventory import WHY_REFUSED, problems_of
 from webagent.trajectory.records import (
     BlobPart,
     BlobRecord,
@@ -28,7 +28,7 @@ from webagent.trajectory.records import (
     TextPart,
 )
 from webagent.trajectory.texts import bounded_name, storable_json, storable_text
-from webagent.trajectory.values import items, number, refused_numbers
+from webagent.trajectory.values import items, number, refused
 from webagent.trajectory.verdict_records import (
     AdjudicationRecord,
     EvaluationRecord,
@@ -161,8 +161,8 @@ class RunFiles(BlobFiles):
             source=self.source, task=task, run=run, steps=steps, blobs=self.stash, **said
         )
         held = {blob.sha256 for blob in found.blob_records()}
-        for shown in refused_numbers():
-            self.inventory.miss("value", shown, NO_NUMBER)
+        for what, shown in refused():
+            self.inventory.miss(what, self.redactor.text(shown), WHY_REFUSED[what])
         gaps = self.inventory.gaps(held)
         return replace(
             found,

@@ -15,7 +15,7 @@ from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.files.assembling import RunFiles
 from webagent.trajectory.files.trees import Tree, TreeError, head_of
-from webagent.trajectory.values import first_field_error, noting_refused_numbers
+from webagent.trajectory.values import first_field_error, noting_refused
 
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -256,7 +256,7 @@ def guarded(
 ) -> RunBundle | Rejection:
     """The run, or why there is none: one run's odd content must not cost the others."""
     try:
-        with noting_refused_numbers():
+        with noting_refused():
             return read(*args, **kwargs)
     except InputError as error:
         return error.rejection(source, file)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -87,7 +88,7 @@ def action_of(files: RunFiles, data: dict[str, Any], state: dict[str, Any]) -> A
     """What the person did; coordinates of the screen become coordinates of the window."""
     attributes = _attributes(data)
     kind = text(data.get("type")) or ""
-    at = _seconds(data.get("timestamp"))
+    at = _time(data.get("timestamp"))
     words = next((w for key in _WORDS if (w := text(attributes.get(key)))), None)
     return ActionRecord(
         raw=files.clean_json(data),
@@ -106,8 +107,8 @@ def action_of(files: RunFiles, data: dict[str, Any], state: dict[str, Any]) -> A
         else None,
         point=_point(data, state),
         coordinate_space=_size(state.get("window_size")),
-        started_at=moment(at),
-        ended_at=moment(at),
+        started_at=at,
+        ended_at=at,
         status="ok",
     )
 
@@ -141,10 +142,12 @@ def _pair(value: Any, keys: tuple[str, str]) -> tuple[float, float] | None:
     return (known[0], known[1]) if len(known) == 2 else None
 
 
-def _seconds(value: Any) -> float | None:
-    """Seconds since 1970; small numbers are seconds since the recording began, and tell nothing."""
+def _time(value: Any) -> datetime | None:
+    """Of a clock; small numbers are seconds since the recording began, and tell nothing."""
+    if isinstance(value, str):
+        return iso_moment(value)
     seconds = number(value)
-    return seconds if seconds is not None and seconds > 1e9 else None
+    return moment(seconds) if seconds is not None and seconds > 1e9 else None
 
 
 FORMAT = "wonderbread"
@@ -238,15 +241,13 @@ def _observation(files: RunFiles, state: dict[str, Any], position: int) -> Obser
         return None
     where = f"trace.{position}"
     tree, html = text(state.get("json_state")), text(state.get("html"))
-    written = state.get("timestamp")
-    stamp = None if isinstance(written, str) else number(written)
     kept = {
         key: state[key]
         for key in ("window_position", "window_size", "screen_size", "active_application_name")
         if key in state
     }
     return Observation(
-        at=moment(stamp) if stamp is not None and stamp > 1e9 else iso_moment(written),
+        at=_time(state.get("timestamp")),
         url=files.clean(state.get("url"), URL_CHARS),
         title=files.clean(state.get("tab"), URL_CHARS),
         screenshot=_picture(files, text(state.get("path_to_screenshot")), where),

@@ -5,7 +5,6 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
@@ -15,6 +14,7 @@ from webagent.trajectory.files.assembling import (
     RunFiles,
     model_names,
     reward_evaluation,
+    seconds_between,
     task_record,
 )
 from webagent.trajectory.files.recognition import Answers, Recognition, guarded
@@ -38,7 +38,7 @@ from webagent.trajectory.records import (
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name
-from webagent.trajectory.values import items, mapping, text, whole
+from webagent.trajectory.values import iso_moment, items, mapping, text, whole
 
 FORMAT = "webarena"
 NOT_POSSIBLE = "N/A"
@@ -187,9 +187,7 @@ def _seconds(logged: Logged | None) -> float | None:
     """From the first line about the task to the last."""
     if logged is None or not logged.started or not logged.ended:
         return None
-    first, last = (
-        # The zone is not told, and does not matter for the difference.
-        datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
-        for stamp in (logged.started, logged.ended)
-    )
-    return max((last - first).total_seconds(), 0.0)
+    # The zone is not told, and does not matter for the difference.
+    first, last = (iso_moment(f"{stamp}Z") for stamp in (logged.started, logged.ended))
+    seconds = seconds_between(first, last)
+    return None if seconds is None else max(seconds, 0.0)
