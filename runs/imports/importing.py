@@ -77,6 +77,11 @@ class ImportReport:
         taken = len(self.imported) + len(self.already_there)
         return taken + len(self.rejected) + len(self.read_again)
 
+    @property
+    def n_archived(self) -> int:
+        """Of the runs that were there before, those that are archived."""
+        return sum(run.is_archived for run in self.already_there)
+
     def to_json(self) -> dict[str, Any]:
         """The shape that `manage.py import_runs --json` prints."""
         return {
@@ -102,6 +107,7 @@ class ImportReport:
                 for name in ("steps", "screenshots", "labels", "evaluations", "redacted")
             },
             **({"unread": self.n_unread} if self.unread else {}),
+            **({"archived": n} if (n := self.n_archived) else {}),
             **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
         }
         return {"counts": counts, **shown}
@@ -120,6 +126,7 @@ def _run(run: ImportedRun) -> dict[str, Any]:
         "source": run.source,
         "run": str(run.run_id),
         **{name: getattr(run, f"n_{name}") for name in COUNTED},
+        **({"archived": True} if run.is_archived else {}),
     }
 
 

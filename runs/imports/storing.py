@@ -73,6 +73,8 @@ class ImportedRun:
     is_stub: bool = False
     was_stub: bool = False
     """Its verdicts were here before, and now its trajectory is."""
+    is_archived: bool = False
+    """It was here before, and is in no list."""
 
 
 def import_runs(
@@ -215,6 +217,7 @@ def _imported(
         is_new=is_new,
         is_stub=run.is_stub,
         was_stub=was_stub,
+        is_archived=run.archived_at is not None,
         n_steps=len(bundle.steps),
         n_screenshots=bundle.n_screenshots,
         n_labels=n_taken(bundle.labels, problems),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -93,6 +94,25 @@ def test_a_sent_file_becomes_runs(
     page = client.get(response.url).content.decode()
     for run in Run.objects.all():
         assert reverse("runs:run_detail", args=[run.pk]) in page
+
+
+def test_a_run_that_is_here_and_archived_is_told_so(client, engineer, tmp_path, capsys):
+    import_upload(make_job(engineer, archive(tmp_path, 1, 2)).pk)
+    archived = Run.objects.all()[:1].get()
+    Run.objects.filter(pk=archived.pk).update(archived_at=timezone.now())
+    job = make_job(engineer, archive(tmp_path, 1, 2, 3))
+    assert import_upload(job.pk)
+    job.refresh_from_db()
+    counts = job.report["counts"]
+    assert (counts["imported"], counts["already_there"], counts["archived"]) == (1, 2, 1)
+    told = {row["run"]: row.get("archived") for row in job.report["already_there"]}
+    assert sorted(told.values(), key=bool) == [None, True]
+    assert told[str(archived.pk)]
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert page.count("archived</span>") == 1
+    assert "(1 archived)" in page
+    call_command("import_runs", str(tmp_path / "sent.zip"))
+    assert "Already there: 3 (1 archived).\n" in capsys.readouterr().out
 
 
 def test_a_large_file_is_moved_not_copied(client, engineer, settings, tmp_path):

@@ -103,7 +103,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Imported {len(report.imported)} runs with {steps} steps and {pictures} screenshots."
         )
-        self.stdout.write(f"Already there: {len(report.already_there)}.")
+        archived = f" ({n} archived)" if (n := report.n_archived) else ""
+        self.stdout.write(f"Already there: {len(report.already_there)}{archived}.")
         self.stdout.write(f"Rejected: {len(report.rejected)}.")
         for rejected in report.rejected:
             self.stdout.write(self.style.ERROR(f"  {_line(rejected.to_json())}"))
