@@ -1,10 +1,9 @@
-"""Looking at an uploaded file and importing it, once, whoever dies over it; and the report."""
+"""Looking at an uploaded file and importing it, once, whoever dies over it."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
 from uuid import UUID
 
 from celery import shared_task
@@ -13,7 +12,8 @@ from django.utils.translation import gettext_noop
 
 from runs.imports.bounds import import_bounds
 from runs.imports.kept_uploads import drop_if_done_with, drop_unneeded, kept_upload
-from runs.imports.reimporting import Became, ReadingAgain, Reimported, remember_runs
+from runs.imports.reimporting import ReadingAgain, Reimported, remember_runs
+from runs.imports.reports import ImportReport
 from runs.imports.rows import is_stored
 from runs.imports.session import ImportSession
 from runs.imports.storing import ImportedRun, import_runs
@@ -30,105 +30,6 @@ from webagent.trajectory.reading import Problem, Rejection, RunSource, open_runs
 from webagent.trajectory.surveys import Survey, survey
 
 logger = logging.getLogger(__name__)
-
-MAX_PROBLEMS = 1_000
-MAX_SHOWN = 200
-COUNTED = ("steps", "screenshots", "labels", "evaluations", "gaps", "dropped", "redacted")
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """The outcome of an import, item by item; what was rejected left nothing behind."""
-
-    imported: list[ImportedRun] = field(default_factory=list)
-    already_there: list[ImportedRun] = field(default_factory=list)
-    rejected: list[Rejection] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    """What was left out of runs that were taken; at most `MAX_PROBLEMS` of `n_problems`."""
-    n_problems: int = 0
-    unread: list[str] = field(default_factory=list)
-    """Files that no importer takes; at most `MAX_PROBLEMS` of `n_unread`."""
-    n_unread: int = 0
-    read_again: list[Reimported] = field(default_factory=list)
-    """Runs of a file that was read again, but for those that are new or as before."""
-    is_reading_again: bool = False
-
-    def add(self, item: ImportedRun | Reimported | Problem) -> None:
-        """Note one more result."""
-        if isinstance(item, Reimported):
-            self.read_again.append(item)
-            return
-        if isinstance(item, ImportedRun):
-            (self.imported if item.is_new else self.already_there).append(item)
-            self._note(*item.problems)
-        elif isinstance(item, Rejection):
-            self.rejected.append(item)
-        else:
-            self._note(item)
-
-    def leave(self, names: Sequence[str]) -> None:
-        """Note files that no importer takes."""
-        self.n_unread += len(names)
-        self.unread.extend(names[: max(0, MAX_PROBLEMS - len(self.unread))])
-
-    @property
-    def n_done(self) -> int:
-        """Runs dealt with, whatever became of them."""
-        taken = len(self.imported) + len(self.already_there)
-        return taken + len(self.rejected) + len(self.read_again)
-
-    @property
-    def n_archived(self) -> int:
-        """Of the runs that were there before, those that are archived."""
-        return sum(run.is_archived for run in self.already_there)
-
-    def to_json(self) -> dict[str, Any]:
-        """The shape that `manage.py import_runs --json` prints."""
-        return {
-            "imported": [_run(run) for run in self.imported],
-            "already_there": [_run(run) for run in self.already_there],
-            "rejected": [rejection.to_json() for rejection in self.rejected],
-            "problems": [problem.to_json() for problem in self.problems],
-            **({"unread": self.unread} if self.unread else {}),
-            **self._again({"read_again": [run.to_json() for run in self.read_again]}),
-        }
-
-    def summary(self) -> dict[str, Any]:
-        """Counts of everything, and so much of each list as a page shows."""
-        shown = {name: items[:MAX_SHOWN] for name, items in self.to_json().items()}
-        replaced = sum(run.became is Became.REPLACED for run in self.read_again)
-        counts = {
-            "imported": len(self.imported),
-            "already_there": len(self.already_there),
-            "rejected": len(self.rejected),
-            "problems": self.n_problems,
-            **{
-                name: sum(getattr(run, f"n_{name}") for run in self.imported)
-                for name in ("steps", "screenshots", "labels", "evaluations", "redacted")
-            },
-            **({"unread": self.n_unread} if self.unread else {}),
-            **({"archived": n} if (n := self.n_archived) else {}),
-            **self._again({"replaced": replaced, "left": len(self.read_again) - replaced}),
-        }
-        return {"counts": counts, **shown}
-
-    def _again(self, told: dict[str, Any]) -> dict[str, Any]:
-        """What is told of a file that is read again, and of no other."""
-        return told if self.is_reading_again else {}
-
-    def _note(self, *problems: Problem) -> None:
-        self.n_problems += len(problems)
-        self.problems.extend(problems[: max(0, MAX_PROBLEMS - len(self.problems))])
-
-
-def _run(run: ImportedRun) -> dict[str, Any]:
-    return {
-        "source": run.source,
-        "run": str(run.run_id),
-        **{name: getattr(run, f"n_{name}") for name in COUNTED},
-        **({"archived": True} if run.is_archived else {}),
-    }
-
 
 NO_STORE = gettext_noop("The file storage does not answer. The import is tried again by itself.")
 
@@ -208,8 +109,10 @@ def _carry_out(job: ImportJob, hold: WorkLease) -> tuple[WorkState, dict[str, ob
         raise
     except Exception as error:  # a fault of ours must not look like a dead worker
         logger.exception("The import of %s broke.", job.file_name)
+        _remember(job, report)
         reason = f"{type(error).__name__}: {error}"
         return WorkState.FAILED, {"report": report.summary(), "problem": reason}
+    _remember(job, report)
     done = {"report": report.summary(), "n_done": report.n_done, "problem": ""}
     return WorkState.FINISHED, done
 
@@ -234,18 +137,33 @@ def _look(job: ImportJob, source: RunSource, hold: WorkLease) -> dict[str, objec
 
 def _import(job: ImportJob, hold: WorkLease, source: RunSource, report: ImportReport) -> None:
     """Store all runs, noting each in the report. Raises WorkLostError."""
-    try:
-        for item in _stored(job, source):
-            report.add(item)
-            _count(item)
-            # Hostile files may bring problems without end; only runs are progress.
-            if isinstance(item, ImportedRun | Reimported | Rejection):
-                hold.renew(n_done=report.n_done)
-                demand_time()
-    finally:
-        first = job.reads_again or job
-        if first.keeps_file:
-            remember_runs(first, (*report.imported, *report.already_there))
+    stored_before = set(job.runs_of_file.values_list("run_id", flat=True))
+    for item in _stored(job, source):
+        report.add(_as_brought(item, stored_before))
+        _count(item)
+        # Hostile files may bring problems without end; only runs are progress.
+        if isinstance(item, ImportedRun | Reimported | Rejection):
+            hold.renew(n_done=report.n_done)
+            demand_time()
+
+
+def _as_brought(
+    item: ImportedRun | Reimported | Problem, stored_before: set[UUID]
+) -> ImportedRun | Reimported | Problem:
+    """The item; a run that this import stored before its worker died is as new as the others."""
+    if not isinstance(item, ImportedRun) or item.run_id not in stored_before:
+        return item
+    stored_before.remove(item.run_id)
+    return replace(item, is_new=True)
+
+
+def _remember(job: ImportJob, report: ImportReport) -> None:
+    """Note which runs the file holds if it rests here. Nobody takes the import up any more."""
+    first = job.reads_again or job
+    if first.keeps_file:
+        remember_runs(first, (*report.imported, *report.already_there))
+    else:
+        job.runs_of_file.all().delete()
 
 
 def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimported | Problem]:
@@ -259,6 +177,7 @@ def _stored(job: ImportJob, source: RunSource) -> Iterator[ImportedRun | Reimpor
         experiment_name=job.experiment_name or None,
         user=job.created_by,
         thumbnails_follow=True,
+        job=job,
     )
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from runs.catalogue.agents.runnable import agent_hash, store_agent
 from runs.catalogue.tasks.rows import store_task
-from runs.models import AgentConfiguration, Experiment, Run, Task, User
+from runs.models import AgentConfiguration, Experiment, ImportJob, Run, RunOfImport, Task, User
 from runs.models.hooks import announce_ends
 from runs.storage.blobs import BlobBatch
 from runs.storage.links import RunLinks
@@ -32,6 +32,7 @@ class ImportSession:
 
     Args:
         tells_together: others are told of a few runs at a time; `tell` of the last ones.
+        job: the import by upload that brings the runs.
     """
 
     def __init__(
@@ -40,8 +41,10 @@ class ImportSession:
         user: User | None = None,
         thumbnails_follow: bool = False,
         tells_together: bool = False,
+        job: ImportJob | None = None,
     ) -> None:
         self.user = user
+        self._job = job
         self.thumbnails_follow = thumbnails_follow
         self._at_once = TOGETHER if tells_together else 1
         self._untold: list[UUID] = []
@@ -74,6 +77,15 @@ class ImportSession:
         self._untold += run_ids
         if len(self._untold) >= self._at_once:
             self.tell()
+
+    def brought(self, *runs: tuple[UUID, RunBundle]) -> None:
+        """Note that these are new, for whoever takes the import up. In their transaction."""
+        if self._job:
+            rows = [
+                RunOfImport(job=self._job, id_in_file=bundle.run.id, run_id=run_id)
+                for run_id, bundle in runs
+            ]
+            RunOfImport.objects.bulk_create(rows, ignore_conflicts=True)
 
     def met(self, run: Run) -> None:
         """A run was here already: whoever stored it a while ago may have died before telling."""

@@ -24,7 +24,7 @@ from runs.imports.rows import (
 )
 from runs.imports.session import ImportSession, write_files
 from runs.imports.together import REFUSALS, companions, store_together
-from runs.models import Experiment, Run, User
+from runs.models import Experiment, ImportJob, Run, User
 from runs.models.extension import extension
 from runs.storage.blobs import BlobBatch, known_hashes
 from runs.storage.file_storage import is_of_full_disk
@@ -83,9 +83,12 @@ def import_runs(
     experiment_name: str | None = None,
     user: User | None = None,
     thumbnails_follow: bool = False,
+    job: ImportJob | None = None,
 ) -> Iterator[ImportedRun | Problem]:
     """Store every run as it is read; what cannot be stored comes out as a `Rejection`."""
-    session = ImportSession(user=user, thumbnails_follow=thumbnails_follow, tells_together=True)
+    session = ImportSession(
+        user=user, thumbnails_follow=thumbnails_follow, tells_together=True, job=job
+    )
 
     def wanted(bundles: Sequence[RunBundle]) -> list[set[str] | Exception]:
         try:
@@ -277,6 +280,7 @@ def _store(
         run.save(force_insert=True)
     parts = parts_of(run.pk, bundle)
     insert_parts([replace(parts, attachments=new_attachments(run, parts.attachments))])
+    session.brought((run.pk, bundle))
     if not run.is_stub:
         transaction.on_commit(partial(session.stored, run.pk))
     if said:

@@ -80,6 +80,7 @@ def store_together(
             ]
             Run.objects.bulk_create(runs)
             insert_parts(parts)
+            session.brought(*zip(ids, bundles, strict=True))
             stored = []
             for run, (bundle, files) in zip(runs, found, strict=True):
                 session.links.connect(run.pk, bundle.run)

@@ -78,6 +78,8 @@ class ImportJob(SentFile):
 class RunOfImport(models.Model):
     """Which run a run in a kept file became, so that reading it again knows it.
 
+    While a file is imported: the new ones, for a worker that takes up after a dead one.
+
     No foreign key: that a run was deleted must not make it come back.
     """
 

@@ -33,7 +33,7 @@ from judging.studies.access import STUDY_IMPORTED
 from runs.accounts.audit_log import record_entry
 from runs.exports.run_bundles import StoredBlobs, bundles_of
 from runs.imports.bounds import import_bounds
-from runs.imports.importing import ImportReport
+from runs.imports.reports import ImportReport
 from runs.imports.storing import ImportedRun, import_runs
 from runs.models import User
 from webagent.trajectory.bundles import Problem, RunBundle

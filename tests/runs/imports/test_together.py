@@ -12,8 +12,9 @@ from runs.imports.reading_ahead import ReadRun
 from runs.imports.session import ImportSession
 from runs.imports.storing import import_bundle
 from runs.imports.together import companions, store_together
-from runs.models import Blob, Experiment, Run
+from runs.models import Blob, Experiment, ImportJob, Run
 from runs.storage.blobs import BlobBatch
+from tests.runs.factories import make_user
 from tests.runs.imports.test_reading_ahead import stored
 from tests.webagent.trajectory.samples import run_bundle
 from webagent.trajectory.bundles import Problem, RunBundle
@@ -45,6 +46,14 @@ def test_they_are_stored_as_each_by_itself_is():
     assert stored() == by_themselves
     inserts = [each["sql"] for each in asked if each["sql"].startswith('INSERT INTO "runs_run"')]
     assert len(inserts) == 1
+
+
+def test_an_upload_knows_the_runs_that_it_brought():
+    job = ImportJob.objects.create(created_by=make_user(), file_name="a.zip", size=1)
+    found = store_together([read(run_bundle(n)) for n in NUMBERS], None, ImportSession(job=job))
+    assert found is not None
+    brought = set(job.runs_of_file.values_list("id_in_file", "run_id"))
+    assert brought == {(each.bundle.run.id, each.run.pk) for each in found}
 
 
 @pytest.mark.parametrize("name", ["Run", "insert_parts", "save_together", "problems_with"])

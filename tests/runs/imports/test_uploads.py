@@ -178,7 +178,8 @@ def test_a_fault_of_ours_is_told_and_the_file_goes(engineer, tmp_path, monkeypat
 class TestDeadWorkers:
     @pytest.mark.fault(1, "a process dies after two of three runs of an import")
     def test_another_takes_up_where_the_first_died(self, engineer, tmp_path, monkeypatch):
-        job = make_job(engineer, archive(tmp_path, 1, 2, 3))
+        import_upload(make_job(engineer, archive(tmp_path, 4)).pk)
+        job = make_job(engineer, archive(tmp_path, 4, 1, 2, 3))
         stored = []
         real = import_runs
 
@@ -199,8 +200,9 @@ class TestDeadWorkers:
         assert import_upload(job.pk)
         job.refresh_from_db()
         counts = job.report["counts"]
-        assert (counts["imported"], counts["already_there"]) == (1, 2)
-        assert (job.state, Run.objects.count()) == ("finished", 3)
+        assert (counts["imported"], counts["already_there"]) == (3, 1)
+        assert not job.runs_of_file.exists()  # the file is not kept
+        assert (job.state, Run.objects.count()) == ("finished", 4)
 
     @pytest.mark.fault(5, "an import is taken from a process that goes on")
     def test_one_that_wakes_up_late_writes_nothing(self, engineer, tmp_path, monkeypatch):
@@ -401,4 +403,5 @@ def test_a_worker_that_is_told_to_stop_leaves_the_rest_to_the_next(
     assert import_upload(job.pk)
     job.refresh_from_db()
     assert (job.state, job.n_done) == ("finished", 3)
+    assert job.report.get("counts", {}).get("imported", 0) == (0 if only_looks else 3)
     assert Run.objects.count() == (0 if only_looks else 3)

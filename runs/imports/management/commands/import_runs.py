@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from runs.accounts.audit_log import record_entry
 from runs.imports.bounds import import_bounds
-from runs.imports.importing import ImportReport
+from runs.imports.reports import ImportReport
 from runs.imports.rows import is_stored
 from runs.imports.storing import import_runs
 from runs.imports.thumbnailing import make_thumbnails
