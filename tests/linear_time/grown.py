@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from tests.webagent.trajectory.mutations import BASE64_PICTURE, PICTURES, picture_of
 from webagent.trajectory.bundles import BlobError, Problem, RunBundle
+from webagent.trajectory.files.trees import NamedFiles
 from webagent.trajectory.reading import source_of
 
 Files = dict[str, bytes]
@@ -30,30 +31,17 @@ _LONGEST_TEXT = 200
 _KNOWN_BY = re.compile(r"[\w.:/@+#-]*")
 
 
-class MemoryTree:
+class MemoryTree(NamedFiles[bytes]):
     """Files under names, held in memory."""
 
-    label = "grown"
-    problems: tuple[Problem, ...] = ()
-
     def __init__(self, files: Files) -> None:
-        self._files = files
-        self.names = tuple(sorted(files))
+        super().__init__("grown", files)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._files
+    def _size(self, file: bytes) -> int:
+        return len(file)
 
-    def size(self, name: str) -> int:
-        return len(self._files[name])
-
-    def open(self, name: str) -> BinaryIO:
-        return io.BytesIO(self._files[name])
-
-    def hashed(self, _name: str) -> None:
-        """It has no sums."""
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def _stream(self, file: bytes) -> BinaryIO:
+        return io.BytesIO(file)
 
 
 def loaded(folder: Path) -> Files:

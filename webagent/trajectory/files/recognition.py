@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import BinaryIO, ParamSpec
@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError, Problem, Rejection, RunBundle
 from webagent.trajectory.files.assembling import RunFiles
-from webagent.trajectory.files.trees import Tree, TreeError, head_of
+from webagent.trajectory.files.trees import NamedFiles, Tree, head_of
 from webagent.trajectory.values import first_field_error, noting_refused
 
 log = logging.getLogger(__name__)
@@ -56,32 +56,25 @@ class Recognition:
     """No reader that comes after looks into `files`, whatever they seem to be."""
 
 
-class HidingTree:
+class HidingTree(NamedFiles[str]):
     """A tree without some of its files."""
 
-    def __init__(self, tree: Tree, hidden: Iterable[str]) -> None:
+    def __init__(self, tree: Tree, hidden: Set[str]) -> None:
+        left = {name: name for name in tree.names if name not in hidden}
+        super().__init__(tree.label, left, tree.problems)
         self._tree = tree
-        self._hidden = frozenset(hidden)
-        self.label = tree.label
-        self.names = tuple(name for name in tree.names if name not in self._hidden)
-        self.problems = tree.problems
-
-    def __contains__(self, name: object) -> bool:
-        return name not in self._hidden and name in self._tree
-
-    def size(self, name: str) -> int:
-        return self._tree.size(name)
-
-    def open(self, name: str) -> BinaryIO:
-        if name in self._hidden:
-            raise TreeError("missing")
-        return self._tree.open(name)
 
     def hashed(self, name: str) -> bytes | None:
-        return None if name in self._hidden else self._tree.hashed(name)
+        return self._tree.hashed(name) if name in self else None
 
     def close(self) -> None:
         self._tree.close()
+
+    def _size(self, file: str) -> int:
+        return self._tree.size(file)
+
+    def _stream(self, file: str) -> BinaryIO:
+        return self._tree.open(file)
 
 
 def clash(found: Mapping[str, Recognition], tree: Tree) -> Rejection | None:

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import Problem
@@ -36,31 +36,62 @@ class TreeError(ValueError):
     """A file of the tree is not there, damaged, or of a kind that is not read."""
 
 
-class Tree(Protocol):
-    """Regular files under relative names with `/`, in sorted order."""
+F = TypeVar("F")
 
-    label: str
-    names: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    """Entries that were refused (links, odd names, specials), one by one."""
+
+class NamedFiles(Generic[F]):
+    """Regular files under relative names with `/`, in sorted order, known from the beginning.
+
+    Most need nothing closed.
+    """
+
+    def __init__(
+        self, label: str, files: Mapping[str, F], problems: Iterable[Problem] = ()
+    ) -> None:
+        """`problems` are entries that were refused (links, odd names, specials), one by one."""
+        self.label = label
+        self.names = tuple(sorted(files))
+        self.problems = tuple(problems)
+        self._files = files
 
     def __contains__(self, name: object) -> bool:
-        """Whether a file of that name is there."""
+        return name in self._files
 
     def size(self, name: str) -> int:
         """Bytes of the file as declared, decompressed."""
+        return self._size(self._files[name])
 
     def open(self, name: str) -> BinaryIO:
         """A stream of its bytes. Raises TreeError."""
+        if name not in self._files:
+            raise TreeError("missing")
+        stream = self._stream(self._files[name])
+        try:
+            return in_utf8(name, stream)
+        except EncodingError as error:
+            raise TreeError(str(error)) from error
+        except READ_ERRORS as error:
+            raise TreeError(f"cannot be read: {error}") from error
 
     def hashed(self, name: str) -> bytes | None:
         """All of a small file, not held to a sum of the tree's: for whoever compares its SHA-256.
 
         None where there is no such sum, or it cannot be left out. Raises TreeError.
         """
+        return None
 
     def close(self) -> None:
         """Let go of what is open."""
+
+    def _size(self, file: F) -> int:
+        raise NotImplementedError
+
+    def _stream(self, file: F) -> BinaryIO:
+        """The file's bytes as they lie there. Raises TreeError."""
+        raise NotImplementedError
+
+
+Tree = NamedFiles[Any]
 
 
 def given_name(tree: Tree) -> str:
@@ -154,51 +185,6 @@ def why_name_is_refused(name: str, bounds: Bounds) -> str | None:
     if len(name) > bounds.path_chars or len(parts) > bounds.path_depth:
         return "path too long or too deep"
     return None
-
-
-F = TypeVar("F")
-
-
-class NamedFiles(Generic[F]):
-    """A tree whose files are known by name from the beginning. Most need nothing closed."""
-
-    def __init__(
-        self, label: str, files: Mapping[str, F], problems: Iterable[Problem] = ()
-    ) -> None:
-        self.label = label
-        self.names = tuple(sorted(files))
-        self.problems = tuple(problems)
-        self._files = files
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._files
-
-    def size(self, name: str) -> int:
-        return self._size(self._files[name])
-
-    def open(self, name: str) -> BinaryIO:
-        if name not in self._files:
-            raise TreeError("missing")
-        stream = self._stream(self._files[name])
-        try:
-            return in_utf8(name, stream)
-        except EncodingError as error:
-            raise TreeError(str(error)) from error
-        except READ_ERRORS as error:
-            raise TreeError(f"cannot be read: {error}") from error
-
-    def hashed(self, name: str) -> bytes | None:  # of those that have a sum
-        return None
-
-    def close(self) -> None:
-        """Nothing is kept open."""
-
-    def _size(self, file: F) -> int:
-        raise NotImplementedError
-
-    def _stream(self, file: F) -> BinaryIO:
-        """The file's bytes as they lie there. Raises TreeError."""
-        raise NotImplementedError
 
 
 class Refusals:
