@@ -1,7 +1,7 @@
 """Let an agent try a task once, and keep everything that happens."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -23,6 +23,7 @@ from webagent.trajectory.records import (
     RunRecord,
     SourceRecord,
     Totals,
+    sums_of,
 )
 
 SOURCE_FORMAT = "crosscheck-agent"
@@ -202,17 +203,6 @@ def _last_text(messages: Sequence[ChatMessage], role: str) -> str | None:
 
 def _totals(calls: Sequence[LlmCall]) -> Totals:
     """Sums over the model calls; None, not zero, for what no call reported."""
-
-    def added(values: Iterable[int | None]) -> int | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if known else None
-
-    costs = [call.cost for call in calls if call.cost is not None]
-    return Totals(
-        input_tokens=added(call.input_tokens for call in calls),
-        cached_tokens=added(call.cached_tokens for call in calls),
-        output_tokens=added(call.output_tokens for call in calls),
-        cost=sum(costs, Decimal(0)) if costs else None,
-        currency="USD" if costs else None,
-        llm_calls=len(calls) or None,
-    )
+    sums = sums_of(calls)
+    currency = None if sums["cost"] is None else "USD"
+    return Totals(**sums, currency=currency, llm_calls=len(calls) or None)

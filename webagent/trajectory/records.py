@@ -9,6 +9,7 @@ as (left, top, width, height), money as decimals, unknown is `None` (never "" or
 left out of the JSON. Keys that a record does not know are kept and written back.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.texts import NAME_CHARS
-from webagent.trajectory.values import Moment, Money
+from webagent.trajectory.values import Moment, Money, total
 
 FORMAT_NAME = "crosscheck-runs"
 FORMAT_VERSION = 1
@@ -412,6 +413,12 @@ class LlmCall(Record):
     request: BlobRecord | None = None
     response: BlobRecord | None = None
     problem: str | None = None
+
+
+def sums_of(calls: Sequence[LlmCall]) -> dict[str, Any]:
+    """What questions to models took together, as `Totals` names it; None for what none tells."""
+    names = ("input_tokens", "cached_tokens", "output_tokens", "cost")
+    return {name: total(getattr(call, name) for call in calls) for name in names}
 
 
 class StepRecord(Record):

@@ -34,8 +34,9 @@ from webagent.trajectory.records import (
     StepRecord,
     TaskRecord,
     TextPart,
+    sums_of,
 )
-from webagent.trajectory.values import items, mapping, not_none, text, total
+from webagent.trajectory.values import items, mapping, not_none, text
 from webagent.trajectory.verdict_records import SAID
 
 SCHEMA_VERSION = "ATIF-v1.8"
@@ -203,14 +204,14 @@ def _observation(
 
 def _metrics(step: StepRecord) -> Json | None:
     """Sums over the step's model calls; ATIF counts cached tokens among those of the prompt."""
-    calls = step.llm_calls
-    sums = {
-        "prompt_tokens": total(call.input_tokens for call in calls),
-        "completion_tokens": total(call.output_tokens for call in calls),
-        "cached_tokens": total(call.cached_tokens for call in calls),
+    sums = sums_of(step.llm_calls)
+    metrics = {
+        "prompt_tokens": sums["input_tokens"],
+        "completion_tokens": sums["output_tokens"],
+        "cached_tokens": sums["cached_tokens"],
+        "cost_usd": None if sums["cost"] is None else float(sums["cost"]),
     }
-    cost = total(call.cost for call in calls)
-    return not_none(sums | {"cost_usd": None if cost is None else float(cost)}) or None
+    return not_none(metrics) or None
 
 
 def _run_facts(bundle: RunBundle) -> Json:

@@ -35,6 +35,7 @@ from webagent.trajectory.records import (
     EnvironmentRecord,
     TaskRecord,
     Totals,
+    sums_of,
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name, decoded
@@ -245,11 +246,8 @@ def _totals(dump: Dump, talk: Conversation) -> Totals:
         usages = [dump.usage]
     elif isinstance(dump.usage, list):
         usages = [mapping(usage) for usage in dump.usage]
-    calls = [llm_call("", usage) for usage in usages]
     return Totals(
-        input_tokens=total(call.input_tokens for call in calls),
-        cached_tokens=total(call.cached_tokens for call in calls),
-        output_tokens=total(call.output_tokens for call in calls),
+        **sums_of([llm_call("", usage) for usage in usages]),
         reasoning_tokens=total(
             count(mapping(usage.get("output_tokens_details")).get("reasoning_tokens"))
             for usage in usages

@@ -35,10 +35,11 @@ from webagent.trajectory.records import (
     TaskSetRecord,
     TextPart,
     Totals,
+    sums_of,
 )
 from webagent.trajectory.redaction import Redactor
 from webagent.trajectory.texts import bounded_name, storable_json
-from webagent.trajectory.values import Moment, Money, first_field_error, total
+from webagent.trajectory.values import Moment, Money, first_field_error, not_none
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
 Address = Annotated[str, StringConstraints(max_length=4_000)]
@@ -276,15 +277,7 @@ def ended_record(
     Sums that are not told are those of the steps; what no step tells stays unknown.
     """
     calls = [call for step in steps for call in step.llm_calls]
-    known: dict[str, Any] = {
-        "input_tokens": ending.input_tokens,
-        "output_tokens": ending.output_tokens,
-        "cost": ending.cost,
-    }
-    sums = {
-        name: total(getattr(call, name) for call in calls) if said is None else said
-        for name, said in known.items()
-    }
+    told = {name: getattr(ending, name) for name in ("input_tokens", "output_tokens", "cost")}
     error = ending.error
     seen = (steps[-1].after or steps[-1].before) if steps else None
     return opened.model_copy(
@@ -299,7 +292,11 @@ def ended_record(
             if error
             else None,
             "evidence": ending.evidence,
-            "totals": Totals(**sums, llm_calls=len(calls) or None, seconds=ending.seconds),
+            "totals": Totals(
+                **sums_of(calls) | not_none(told),
+                llm_calls=len(calls) or None,
+                seconds=ending.seconds,
+            ),
             "ended_at": ending.ended_at or ended_at,
         }
     )
