@@ -272,7 +272,7 @@ def _annotation_rows(
         yield Row(line, run | {KIND: LABEL} | _values(said))
         first.setdefault((run["task_set"], run["agent"], run["task"]), (line, run, said))
     for line, run, said in first.values():
-        if verdict := primary_verdict((said,), "run"):
+        if verdict := primary_verdict((said,)):
             yield Row(line, run | {KIND: ADJUDICATION} | _values(verdict))
 
 

@@ -248,8 +248,8 @@ def test_rows_are_read_as_they_are_written() -> None:
         ("H@agentrewardbench", "unsure"),
         ("A@agentrewardbench", 2),
     ]
-    assert primary_verdict(labels, "r") is None
-    assert primary_verdict((), "r") is None
+    assert primary_verdict(labels) is None
+    assert primary_verdict(()) is None
     assert optimality("'4. Completely Optimal'") == 4
 
 

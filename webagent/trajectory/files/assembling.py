@@ -1,7 +1,7 @@
 """What readers of every format do alike when they put a run together."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -263,6 +263,22 @@ def evaluator(name: str, kind: str, version: str, config: Mapping[str, Any]) -> 
     """An evaluator with its settings: other settings are another evaluator."""
     return EvaluatorRecord.model_validate(
         {"name": name[:100], "kind": kind, "version": version[:100], "config": config}
+    )
+
+
+def settled(labels: Sequence[LabelRecord], rationale: str) -> AdjudicationRecord:
+    """What the first of a run's labels says, as the benchmark's settled verdict."""
+    first = labels[0]
+    return AdjudicationRecord.model_validate(
+        {
+            "id": bounded_name(f"{first.run_id}-verdict"),
+            "run_id": first.run_id,
+            "label_ids": tuple(each.id for each in labels),
+            "verdict": first.success,
+            "rationale": rationale,
+            "study": first.study,
+            "by": first.annotator,
+        }
     )
 
 

@@ -206,7 +206,7 @@ def _said(
     if annotations:
         words = written(annotations)
         originals.append(files.text_blob(words, "source", ANNOTATIONS, "text/csv"))
-    verdicts = present(primary_verdict(labels, files.run_id))
+    verdicts = present(primary_verdict(labels))
     return {"evaluations": evaluations, "labels": labels, "adjudications": verdicts}
 
 

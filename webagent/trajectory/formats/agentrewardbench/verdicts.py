@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from webagent.trajectory.files.assembling import SCALE, UNKNOWN, evaluator, passed, verdict_of
+from webagent.trajectory.files.assembling import (
+    SCALE,
+    UNKNOWN,
+    evaluator,
+    passed,
+    settled,
+    verdict_of,
+)
 from webagent.trajectory.files.trees import Tree, head_of
 from webagent.trajectory.records import BlobRecord
 from webagent.trajectory.texts import bounded_name, storable_text
@@ -54,7 +61,6 @@ HEADER = (
 )
 NEEDED = ("annotator_name", "benchmark", "task_id", "model_name", "trajectory_success")
 _SUCCESS: dict[str, Word] = {"successful": "success", "unsuccessful": "failure", "unsure": "unsure"}
-_YES_NO = ("yes", "no", "unsure")
 
 
 @dataclass(frozen=True)
@@ -114,29 +120,19 @@ def label(annotation: Annotation, run_id: str) -> LabelRecord | None:
         run_id=run_id,
         annotator=bounded_name(f"{annotation.annotator}@{PROTOCOL}"),
         success=annotation.success,
-        side_effect=_one_of(row.get("trajectory_side_effect"), _YES_NO),
+        side_effect=_yes_no(row.get("trajectory_side_effect")),
         optimality=optimality(row.get("trajectory_optimality")),
-        looping=_one_of(row.get("trajectory_looping"), _YES_NO),
+        looping=_yes_no(row.get("trajectory_looping")),
         study=STUDY,
         protocol=PROTOCOL,
         raw={key: storable_text(value, 1_000) for key, value in row.items()},
     )
 
 
-def primary_verdict(labels: tuple[LabelRecord, ...], run_id: str) -> AdjudicationRecord | None:
+def primary_verdict(labels: tuple[LabelRecord, ...]) -> AdjudicationRecord | None:
     """What the first label in the file says; None where it is unsure."""
-    if not labels or labels[0].success == "unsure":
-        return None
-    first = labels[0]
-    return AdjudicationRecord(
-        id=bounded_name(f"{run_id}-verdict"),
-        run_id=run_id,
-        label_ids=tuple(each.id for each in labels),
-        verdict="success" if first.success == "success" else "failure",
-        rationale=PRIMARY,
-        study=STUDY,
-        by=first.annotator,
-    )
+    is_sure = bool(labels) and labels[0].success != "unsure"
+    return settled(labels, PRIMARY) if is_sure else None
 
 
 def optimality(words: str | None) -> int | str | None:
@@ -144,16 +140,17 @@ def optimality(words: str | None) -> int | str | None:
     word = _word(words or "")
     if word[:1] in ("1", "2", "3", "4"):
         return int(word[0])
-    return _one_of(word, ("unsure",))
+    return word if word == "unsure" else None
 
 
-def _one_of(words: str | None, known: tuple[str, ...]) -> str | None:
+def _yes_no(words: str | None) -> str | None:
     word = _word(words or "")
-    return word if word in known else None
+    return word if word in ("yes", "no", "unsure") else None
 
 
 def _word(words: str) -> str:
-    return words.strip().strip("\"'").strip().lower()
+    """In small letters, without what stands around it."""
+    return words.strip().strip("\"'.").strip().lower()
 
 
 BY_RULE = "functional"
@@ -278,13 +275,8 @@ def _why_none(judgment: dict[str, Any]) -> str:
 
 
 def _success(words: str) -> bool | None:
-    word = words.strip().strip("\"'.").lower()
+    word = _word(words)
     return True if word in _PASSED else False if word in _FAILED else None
-
-
-def _yes_no(words: str | None) -> str | None:
-    word = (words or "").strip().strip("\"'.").lower()
-    return word if word in ("yes", "no", "unsure") else None
 
 
 def is_refused(name: str) -> bool:

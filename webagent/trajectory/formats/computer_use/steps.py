@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from webagent.trajectory.files.assembling import UNKNOWN, RunFiles, point_at, with_after
+from webagent.trajectory.files.assembling import UNKNOWN, RunFiles, point_in, with_after
 from webagent.trajectory.formats.computer_use.turns import Call, Conversation, Dump, Turn
 from webagent.trajectory.records import (
     ActionRecord,
@@ -112,12 +112,9 @@ def _actions(dialect: str, call: Call, space: Size | None) -> Iterator[ActionRec
 
 def _point(arguments: dict[str, Any]) -> Point | None:
     """Where it was done; of a drag, where it began."""
-    both = items(arguments.get("start_coordinate")) or items(arguments.get("coordinate"))
     first = mapping(next(iter(items(arguments.get("path"))), None))
-    if len(both) == 2:
-        return point_at(*both)
-    source = arguments if "x" in arguments else first
-    return point_at(source.get("x"), source.get("y"))
+    start = items(arguments.get("start_coordinate"))
+    return point_in(first | arguments | ({"coordinate": start} if start else {}))
 
 
 def display_of(tools: list[Any]) -> Size | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem
-from webagent.trajectory.files.assembling import RunFiles, evaluator, verdict_of
+from webagent.trajectory.files.assembling import RunFiles, evaluator, present, settled, verdict_of
 from webagent.trajectory.files.lines import BROKEN, json_values
 from webagent.trajectory.files.recognition import Question
 from webagent.trajectory.files.trees import Tree, json_of, read_file
@@ -30,6 +30,7 @@ STUDY = "Online-Mind2Web human labels"
 PROTOCOL = "online_mind2web"
 LABELS_KEPT = "human_label.json"
 ANNOTATOR = "human-label@online_mind2web"
+# The benchmark's protocol ends in a settled verdict.
 SETTLED = "The label as submitted: what three annotators or more and a reviewer agreed on."
 
 _MEANINGS: dict[str, dict[int, Word]] = {
@@ -135,7 +136,7 @@ def human_labels(
         files.problems.append(Problem(files.source, name, "label", why))
     else:
         label = _label(number, word, files.run_id, listed[0])
-        return HumanLabels((label,), (_verdict(label, word),), agent, (kept,))
+        return HumanLabels((label,), (settled([label], SETTLED),), agent, (kept,))
     return HumanLabels(agent=agent, originals=(kept,))
 
 
@@ -175,23 +176,10 @@ def _label(number: int, said: Word, run_id: str, entry: dict[str, Any]) -> Label
         annotator=ANNOTATOR,
         success=said,
         rationale=text(entry.get("reasoning")),
-        failure_types=tuple(words for key in ("failure_type",) if (words := text(entry.get(key)))),
+        failure_types=present(text(entry.get("failure_type"))),
         study=STUDY,
         protocol=PROTOCOL,
         raw={"human_label": number},
-    )
-
-
-def _verdict(given: LabelRecord, said: Word) -> AdjudicationRecord:
-    """The same as a settled verdict: that is what the benchmark's protocol ends in."""
-    return AdjudicationRecord(
-        id=bounded_name(f"{given.run_id}-verdict"),
-        run_id=given.run_id,
-        label_ids=(given.id,),
-        verdict=said,
-        rationale=SETTLED,
-        study=STUDY,
-        by=ANNOTATOR,
     )
 
 
