@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from webagent.trajectory.bounds import BoundError, Bounds, check_ratio
-from webagent.trajectory.bundles import Problem
+from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.files.archives import LOCAL_HEADER, LOCAL_MAGIC, NAME_SHOWN, ZipTree
 from webagent.trajectory.files.trees import (
     FolderTree,
@@ -108,14 +108,16 @@ def open_inner(tree: Tree, name: str, bounds: Bounds) -> ZipTree:
     """The zip that lies under a name of the tree; its copy goes when nobody holds it any more.
 
     Raises:
-        BoundError: larger than a member may be, or a bomb.
-        TreeError: damaged.
+        InputError: damaged, larger than a member may be, or a bomb.
     """
     # A zip is read from its end, which a compressed member of another zip does not allow.
     copy = cast(BinaryIO, tempfile.TemporaryFile(prefix="crosscheck-"))  # noqa: SIM115 (closed below)
     try:
         copy.writelines(pieces_of(tree, name, bounds.member_bytes))
         inner = ZipTree(copy, bounds, f"{tree.label}/{name}")
+    except (BoundError, TreeError) as error:
+        copy.close()
+        raise InputError("", str(error), file=name) from error
     except BaseException:
         copy.close()
         raise

@@ -65,7 +65,7 @@ class BlobFiles:
     def inside(self, name: str) -> Self:
         """The same run's files in a zip of the tree: one stash, one inventory.
 
-        Raises as `open_inner` does.
+        Raises InputError as `open_inner` does.
         """
         inner = copy(self)
         inner.tree = open_inner(self.tree, name, self.bounds)

@@ -22,7 +22,7 @@ _CONTROL = re.compile("[\x00-\x1f\ud800-\udfff]")
 READ_ERRORS = (
     OSError,
     EOFError,
-    ValueError,
+    ValueError,  # `TreeError` and `BoundError` too
     IndexError,  # a member without a name, say
     struct.error,
     zlib.error,
@@ -125,7 +125,7 @@ def head_of(tree: Tree, name: str, limit: int) -> bytes:
     try:
         with tree.open(name) as stream:
             return stream.read(limit)
-    except (TreeError, *READ_ERRORS):
+    except READ_ERRORS:
         return b""
 
 
@@ -143,7 +143,7 @@ def windows_of(tree: Tree, name: str, overlap: int, most: int = 1 << 62) -> Iter
                 total += len(chunk)
                 yield rest + chunk
                 rest = (rest + chunk)[-overlap:]
-    except (TreeError, *READ_ERRORS):
+    except READ_ERRORS:
         return
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webagent.trajectory.bounds import BoundError, Bounds
+from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.opening import holds_zip, open_inner
 from webagent.trajectory.files.recognition import outline
-from webagent.trajectory.files.trees import Tree, TreeError, json_of
+from webagent.trajectory.files.trees import Tree, json_of
 from webagent.trajectory.values import items, mapping, whole
 
 HEADER = "header.json"
@@ -99,10 +99,7 @@ def open_log(tree: Tree, place: Place, bounds: Bounds) -> Log:
         return Log(place, tree, "", header, has_header=True, samples=names, document=value)
     prefix = f"{place.path}/" if place.kind == "folder" and place.path else ""
     if place.kind == "archive":
-        try:
-            tree = open_inner(tree, place.path, bounds)
-        except (BoundError, TreeError) as error:
-            raise InputError("", str(error), file=place.path) from error
+        tree = open_inner(tree, place.path, bounds)
     has_header = f"{prefix}{HEADER}" in tree
     header = _read(tree, f"{prefix}{HEADER if has_header else START}", bounds)
     log = Log(place, tree, prefix, header, has_header=has_header)
@@ -204,7 +201,7 @@ def _is_archive(tree: Tree, name: str, bounds: Bounds) -> bool:
         return False
     try:
         inner = open_inner(tree, name, bounds)
-    except (BoundError, TreeError):
+    except InputError:
         return True  # damaged: told as such when it is read
     return HEADER in inner or START in inner
 

@@ -54,8 +54,8 @@ class NativeReader:
         total = 0
         files: set[str] = set()
         uses: set[str] = set()
-        for root in _roots(tree, bounds):
-            manifest = _manifest(tree, root, bounds)
+        for root, head in _heads(tree, bounds).items():
+            manifest = _manifest(tree, root, head)
             listed = manifest.files.get(RUNS) if isinstance(manifest, Manifest) else None
             total += max(listed.count, 1) if listed else 1
             own = {root + name for name in (MANIFEST, *LINE_FILES)}
@@ -66,8 +66,8 @@ class NativeReader:
 
     def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run, with its verdicts; problems of the file itself first."""
-        for root in _roots(tree, bounds):
-            found = _manifest(tree, root, bounds)
+        for root, head in _heads(tree, bounds).items():
+            found = _manifest(tree, root, head)
             if isinstance(found, Rejection):
                 yield found
                 continue
@@ -76,9 +76,9 @@ class NativeReader:
             yield from _NativeFile(tree, root, found, bounds).read()
 
 
-def _roots(tree: Tree, bounds: Bounds) -> list[str]:
-    """Prefixes (`""` or `folder/`) under which a native file lies."""
-    roots = []
+def _heads(tree: Tree, bounds: Bounds) -> dict[str, dict[str, Any] | None]:
+    """Prefixes (`""` or `folder/`) of native files, each with its manifest if there is one."""
+    heads: dict[str, dict[str, Any] | None] = {}
     for name in tree.names:
         prefix, _, last = name.rpartition("/")
         root = f"{prefix}/" if prefix else ""
@@ -88,10 +88,10 @@ def _roots(tree: Tree, bounds: Bounds) -> list[str]:
             except (InputError, TreeError, BoundError):
                 continue
             if head.get("format") == FORMAT_NAME:
-                roots.append(root)
+                heads[root] = head
         elif last == RUNS and root + MANIFEST not in tree and root + STEPS in tree:
-            roots.append(root)
-    return roots
+            heads[root] = None
+    return heads
 
 
 def _of_bundle(tree: Tree, root: str) -> set[str]:
@@ -102,20 +102,17 @@ def _of_bundle(tree: Tree, root: str) -> set[str]:
     return {name for name in tree.names if name.startswith(beside)}
 
 
-def _manifest(tree: Tree, root: str, bounds: Bounds) -> Manifest | Rejection | None:
-    if root + MANIFEST not in tree:
+def _manifest(tree: Tree, root: str, head: dict[str, Any] | None) -> Manifest | Rejection | None:
+    if head is None:
         return None
     try:
-        content = read_json(read_file(tree, root + MANIFEST, bounds.json_bytes), bounds)
-        manifest = parsed(Manifest, content)
+        manifest = parsed(Manifest, head)
         if manifest.version > FORMAT_VERSION:
             raise InputError(
                 "version", f"version {manifest.version} is newer than {FORMAT_VERSION}"
             )
     except InputError as error:
         return error.rejection(_source(tree, root), root + MANIFEST)
-    except (TreeError, BoundError) as error:
-        return Rejection(_source(tree, root), root + MANIFEST, "", str(error))
     return manifest
 
 

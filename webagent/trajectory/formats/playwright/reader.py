@@ -60,7 +60,7 @@ def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem]:
             continue
         try:
             inner = open_inner(tree, name, bounds)
-        except (BoundError, TreeError) as error:
+        except InputError as error:
             yield Problem(tree.label, name, "archive", str(error))
             continue
         if any(n.endswith(TRACE) and _begins_like_trace(inner, n) for n in inner.names):
@@ -112,7 +112,7 @@ def events_of(files: RunFiles, shown: str) -> TraceEvents:
         try:
             with files.tree.open(files.files[name]) as stream:
                 events = read_events(lines_of(files, stream))
-        except (InputError, TreeError, BoundError, *READ_ERRORS) as error:
+        except READ_ERRORS as error:
             files.inventory.miss("trace", name, str(error))
             continue
         if events.bad_lines:
@@ -170,7 +170,7 @@ def kept_trace(files: RunFiles, shown: str, *, is_zip: bool) -> BlobRecord | Non
     """
     try:
         return _kept(files.inside(files.files[shown]) if is_zip else files, shown)
-    except (BoundError, TreeError) as error:
+    except (InputError, BoundError, TreeError) as error:
         files.note("trace", shown, str(error))
         return None
 
@@ -221,11 +221,7 @@ PLAYWRIGHT = PlacesReader(FORMAT, "trace.zip: *.trace", _places)
 
 def _bundle(path: str, files: RunFiles, *, is_zip: bool) -> RunBundle:
     shown = path or files.given_name
-    if is_zip:
-        try:
-            files = files.inside(path)
-        except (BoundError, TreeError) as error:
-            raise InputError("", str(error), file=path) from error
+    files = files.inside(path) if is_zip else files
     trace = events_of(files, shown)
     if trace.is_cut:
         raise InputError("trace", CUT_SHORT, file=shown)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from webagent.trajectory.bounds import BoundError
 from webagent.trajectory.bundles import InputError
 from webagent.trajectory.files.assembling import URL_CHARS, RunFiles
 from webagent.trajectory.files.lines import json_values
-from webagent.trajectory.files.trees import READ_ERRORS, TreeError
+from webagent.trajectory.files.trees import READ_ERRORS
 from webagent.trajectory.formats.playwright.reader import events_of, lines_of
 from webagent.trajectory.formats.playwright.steps import Steps, learn_passwords
 from webagent.trajectory.records import Observation, StepRecord
@@ -171,7 +170,7 @@ def read_trace(files: RunFiles, path: str) -> tuple[tuple[StepRecord, ...], list
     try:
         own = files.inside(files.files[path])
         trace = events_of(own, path)
-    except (BoundError, TreeError, InputError) as error:
+    except InputError as error:
         files.note("trace", path, str(error))
         return None
     learn_passwords(own, trace.calls)
@@ -205,5 +204,5 @@ def _snapshots(files: RunFiles) -> Iterator[dict[str, Any]]:
                 for value in map(mapping, json_values(lines_of(files, stream))):
                     if value.get("type") == "resource-snapshot":
                         yield mapping(value.get("snapshot"))
-        except (BoundError, TreeError, *READ_ERRORS) as error:
+        except READ_ERRORS as error:
             files.note("network", name, str(error))
