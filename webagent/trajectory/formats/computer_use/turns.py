@@ -123,18 +123,11 @@ def _tool_use(block: dict[str, Any]) -> Call:
 
 
 def _anthropic_result(block: dict[str, Any]) -> Result:
-    found = Result(is_error=bool(flag(block.get("is_error"))))
     content = block.get("content")
-    if isinstance(content, str):
-        found.words = content
-        return found
-    words = []
+    found = Result(words="\n".join(said(content)), is_error=bool(flag(block.get("is_error"))))
     for part in map(mapping, items(content)):
-        if part.get("type") == "text":
-            words.append(text(part.get("text")) or "")
-        elif part.get("type") == "image":
+        if part.get("type") == "image":
             _take_picture(found, mapping(part.get("source")))
-    found.words = "\n".join(filter(None, words))
     return found
 
 

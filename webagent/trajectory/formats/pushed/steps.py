@@ -77,7 +77,7 @@ def recorded_step(
     record = StepRecord(
         run_id=run_id,
         index=index,
-        write_like=write_kind(actions, None),
+        write_like=write_kind(actions),
         before=before,
         thought=clean.thought or None,
         actions=actions,
