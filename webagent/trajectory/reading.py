@@ -32,7 +32,7 @@ from webagent.trajectory.formats.browser_use.reader import BROWSER_USE
 from webagent.trajectory.formats.computer_use.reader import COMPUTER_USE
 from webagent.trajectory.formats.inspect_ai.reader import InspectReader
 from webagent.trajectory.formats.native.reader import NativeReader
-from webagent.trajectory.formats.online_mind2web.reader import OnlineMind2WebReader
+from webagent.trajectory.formats.online_mind2web.reader import ONLINE_MIND2WEB
 from webagent.trajectory.formats.online_mind2web.verdicts import QUESTION as LABEL_QUESTION
 from webagent.trajectory.formats.playwright.reader import PLAYWRIGHT
 from webagent.trajectory.formats.webarena.reader import WebArenaReader
@@ -167,7 +167,7 @@ READERS: tuple[Reader, ...] = (
     AgentLabReader(),
     AgentRewardBenchReader(),
     BROWSER_USE,
-    OnlineMind2WebReader(),
+    ONLINE_MIND2WEB,
     WebArenaReader(),
     WEBARENA_VERIFIED,
     PLAYWRIGHT,

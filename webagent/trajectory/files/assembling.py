@@ -64,6 +64,8 @@ class RunFiles(BlobFiles):
 
     run_id = ""
     """Set by the reader, once it is known."""
+    answers: Mapping[str, str] = {}
+    """What the person who imports said to the reader's questions: key -> choice."""
 
     def clean(self, words: object, limit: int | None = None) -> str | None:
         """Text without secrets, as it may stand in a record; None if it is none or empty."""

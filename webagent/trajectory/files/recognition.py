@@ -189,23 +189,26 @@ class PlacesReader:
     name: str
     signs: str
     """What it is recognised by, in words."""
-    places: Callable[[Tree, Bounds], Iterable[RunPlace | Problem]]
+    places: Callable[[Tree, Bounds], Iterable[RunPlace | Problem | Question]]
 
     def find(self, tree: Tree, bounds: Bounds) -> Recognition:
         """The runs, with the files that make them and those beside."""
-        places = [each for each in self.places(tree, bounds) if isinstance(each, RunPlace)]
+        found = list(self.places(tree, bounds))
+        places = [each for each in found if isinstance(each, RunPlace)]
+        questions = tuple(each for each in found if isinstance(each, Question))
         own = frozenset(name for place in places for name in place.own)
         beside = frozenset(name for place in places for name in place.beside)
-        return Recognition(runs=len(places), files=own, uses=beside - own)
+        return Recognition(runs=len(places), files=own, uses=beside - own, questions=questions)
 
     def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
         """Each run in turn."""
         for place in self.places(tree, bounds):
             if isinstance(place, Problem):
                 yield place
-                continue
-            files = RunFiles(tree, place.path, place.files, bounds, self.name)
-            yield guarded(files.source, place.file, place.read, files)
+            elif isinstance(place, RunPlace):
+                files = RunFiles(tree, place.path, place.files, bounds, self.name)
+                files.answers = answers
+                yield guarded(files.source, place.file, place.read, files)
 
 
 def folders_with(

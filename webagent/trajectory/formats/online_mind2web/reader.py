@@ -4,17 +4,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import Any
 
 from webagent.trajectory.bounds import Bounds
 from webagent.trajectory.bundles import Problem, RunBundle
 from webagent.trajectory.files.assembling import UNKNOWN, Ending, RunFiles, present, task_record
 from webagent.trajectory.files.recognition import (
-    Answers,
     Outline,
-    Recognition,
-    guarded,
+    PlacesReader,
+    Question,
+    RunPlace,
     outline,
     unreadable,
 )
@@ -51,8 +51,8 @@ class Result:
         return _folder(self.name)
 
 
-def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
-    """Every result with what belongs to it; and pictures, labels and judges' outputs by name."""
+def find_results(tree: Tree) -> list[Result]:
+    """Every result with what belongs to it."""
     results: dict[str, str] = {}
     labels: list[str] = []
     judgements: list[str] = []
@@ -69,11 +69,9 @@ def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
                 results[name] = V2
             elif any(key in seen.keys for key in _FREE_KEYS):
                 results[name] = V1
-    if not results:
-        return (), frozenset()
-    pictures = _by_folder(tree)
+    pictures = _by_folder(tree) if results else {}
     alone = Counter(_folder(name) for name in results)
-    found = tuple(
+    return [
         Result(
             name=name,
             version=version,
@@ -85,9 +83,7 @@ def find_layout(tree: Tree) -> tuple[tuple[Result, ...], frozenset[str]]:
             judgements=tuple(n for n in judgements if _is_above(n, name)),
         )
         for name, version in results.items()
-    )
-    beside = ((*each.pictures, *each.judgements, *present(each.labels)) for each in found)
-    return found, frozenset(chain.from_iterable(beside))
+    ]
 
 
 def _holds_labels(name: str, seen: Outline) -> bool:
@@ -131,46 +127,31 @@ _KNOWN = frozenset(
 _STEP_LIMIT = ("error_max_turns", "max_steps", "max_turns")
 
 
-class OnlineMind2WebReader:
-    """Every result file with a task_id and an action_history is a run."""
-
-    name = FORMAT
-    signs = "result.json: task_id, action_history"
-
-    def find(self, tree: Tree, bounds: Bounds) -> Recognition:
-        """The results, what belongs to them, and what the labels leave open."""
-        results, beside = find_layout(tree)
-        own = frozenset(result.name for result in results)
-        files = verdicts.VerdictFiles(tree, bounds)
-        asks = any(verdicts.needs_meaning(files.read(name)) for name in _label_files(results))
-        return Recognition(
-            runs=len(own),
-            files=own,
-            uses=beside - own,
-            questions=(verdicts.QUESTION,) if asks else (),
+def _places(tree: Tree, bounds: Bounds) -> Iterator[RunPlace | Problem | Question]:
+    """The results, what labels leave open, and what cannot be read of labels and judges."""
+    said, results = verdicts.VerdictFiles(tree, bounds), find_results(tree)
+    label_files = sorted({result.labels for result in results if result.labels})
+    if any(verdicts.needs_meaning(said.read(name)) for name in label_files):
+        yield verdicts.QUESTION
+    for name in label_files:
+        if why := said.why_unread(name):
+            yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
+    for result in results:
+        yield RunPlace(
+            path=result.name,
+            files={n.removeprefix(result.folder): n for n in (result.name, *result.pictures)},
+            own=(result.name,),
+            beside=(*result.pictures, *result.judgements, *present(result.labels)),
+            file=result.name,
+            read=partial(_bundle, result, said),
         )
-
-    def read(self, tree: Tree, bounds: Bounds, answers: Answers) -> Iterator[RunBundle | Problem]:
-        """Each run, in the order of the files' names."""
-        said, (results, _) = verdicts.VerdictFiles(tree, bounds), find_layout(tree)
-        for name in sorted(_label_files(results)):
-            if why := said.why_unread(name):
-                yield Problem(tree.label, name, "JSON", f"{why}: no label of it is taken")
-        for result in results:
-            paths = {n.removeprefix(result.folder): n for n in (result.name, *result.pictures)}
-            files = RunFiles(tree, result.name, paths, bounds, FORMAT)
-            meaning = answers.get(verdicts.QUESTION.key)
-            yield guarded(files.source, result.name, _bundle, files, result, said, meaning)
-        yield from said.problems()
+    yield from said.problems()
 
 
-def _label_files(results: tuple[Result, ...]) -> set[str]:
-    return {result.labels for result in results if result.labels}
+ONLINE_MIND2WEB = PlacesReader(FORMAT, "result.json: task_id, action_history", _places)
 
 
-def _bundle(
-    files: RunFiles, result: Result, verdict_files: verdicts.VerdictFiles, meaning: str | None
-) -> RunBundle:
+def _bundle(result: Result, verdict_files: verdicts.VerdictFiles, files: RunFiles) -> RunBundle:
     """The run with its steps and labels. Raises InputError."""
     name = result.name.removeprefix(result.folder)
     document = mapping(files.read_json(name))
@@ -188,7 +169,7 @@ def _bundle(
     is_v2 = result.version == V2
     records = tuple(steps.in_entries(document) if is_v2 else steps.in_lists(document))
     labels = result.labels and verdict_files.read(result.labels)
-    said = verdicts.human_labels(files, result.labels, labels, task_id, meaning)
+    said = verdicts.human_labels(files, result.labels, labels, task_id)
     judged = [
         each
         for judge in result.judgements

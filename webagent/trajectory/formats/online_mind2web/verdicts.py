@@ -107,14 +107,11 @@ class HumanLabels:
     originals: tuple[BlobRecord, ...] = ()
 
 
-def human_labels(
-    files: RunFiles, name: str | None, document: Any, task_id: str, answer: str | None
-) -> HumanLabels:
+def human_labels(files: RunFiles, name: str | None, document: Any, task_id: str) -> HumanLabels:
     """The human label of a task, if there is one and it says something.
 
     Args:
         name: of the label file that `document` is; None if there is none.
-        answer: what the importing person says that labels mean.
     """
     listed = [
         each for each in map(mapping, items(document)) if text(each.get("task_id")) == task_id
@@ -127,7 +124,9 @@ def human_labels(
     numbers = set().union(*given.values())
     number = numbers.pop() if len(numbers) == 1 else None
     # What a label says is asked for, unless it says the same in whichever meaning.
-    word = _MEANINGS.get(answer or "", _ALIKE).get(-1 if number is None else number)
+    word = _MEANINGS.get(files.answers.get(QUESTION.key, ""), _ALIKE).get(
+        -1 if number is None else number
+    )
     if number is None:
         files.note("label", name, f"the labels {sorted(numbers)} are given for this task")
     elif word is None:
