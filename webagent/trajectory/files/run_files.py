@@ -141,6 +141,10 @@ class BlobFiles:
         """A blob of text that exists inside a larger file only."""
         return self.made_blob(text.encode("utf-8", "replace"), role, media_type, name=name)
 
+    def text_file(self, path: str, role: str) -> BlobRecord:
+        """A blob of what a text file says, without secrets, under the file's own name."""
+        return self.text_blob(self.redactor.text(self.read_text(path)), role, path, "text/plain")
+
     def json_blob(self, value: Any, role: str, name: str) -> BlobRecord:
         """A blob of JSON, spelled the same way each time."""
         spelled = json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1)

@@ -28,7 +28,6 @@ from webagent.trajectory.files.trees import Tree, given_name
 from webagent.trajectory.records import (
     ActionRecord,
     AgentRecord,
-    BlobRecord,
     EndReason,
     LlmCall,
     Observation,
@@ -119,7 +118,7 @@ def _bundle(folder: TaskFolder, files: RunFiles) -> RunBundle:
         f"{folder.path}/{MESSAGES}".lstrip("/"),
         originals=(
             files.original(MESSAGES, messages),
-            *(_tree(files, path, "source") for path in folder.trees.values()),
+            *(files.text_file(path, "source") for path in folder.trees.values()),
         ),
         agent=AgentRecord(name=FORMAT),
         experiment=experiment_above(folder.path, files.given_name),
@@ -162,12 +161,6 @@ def _steps(
         files.inventory.miss("screenshot", f"screenshot{number}", "no reply of this number")
 
 
-def _tree(files: RunFiles, path: str, role: str) -> BlobRecord:
-    """A page's tree under the name that it had."""
-    words = files.redactor.text(files.read_text(path))
-    return files.text_blob(words, role, path, "text/plain")
-
-
 def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observation | None:
     """What was shown: with numbered marks drawn over it, and without where that was kept."""
     shown, without = folder.marked.get(number), folder.clean.get(number)
@@ -175,7 +168,8 @@ def _observation(files: RunFiles, folder: TaskFolder, number: int) -> Observatio
     pictures = {"screenshot": files.picture(without or shown, "screenshot", where=where)}
     if without and shown:
         pictures["marked_screenshot"] = files.picture(shown, "marked_screenshot")
-    tree = _tree(files, path, "a11y_tree") if (path := folder.trees.get(number)) else None
+    path = folder.trees.get(number)
+    tree = files.text_file(path, "a11y_tree") if path else None
     if tree is None and not any(pictures.values()):
         return None
     return Observation(a11y_tree=tree, **pictures)

@@ -171,8 +171,7 @@ def _artefacts(files: RunFiles, history: HistoryFile) -> tuple[BlobRecord, ...]:
         if path == history.name or is_picture(path) or path.startswith("blobs/"):
             continue
         if path.endswith((".txt", ".md", ".log", ".csv")):
-            words = files.redactor.text(files.read_text(path))
-            found.append(files.text_blob(words, "artefact", path, "text/plain"))
+            found.append(files.text_file(path, "artefact"))
         elif path.endswith(".gif"):
             found.append(files.file_blob(path, "artefact", "image/gif"))
         else:
