@@ -316,7 +316,10 @@ def _labels(to: Crowd) -> None:
     set_milestones(task=ticked.items.get().run.task, milestones=progress.milestones(2))
     to.show("judging:annotate", ticked.pk, to=bob)
     done = make_study(runs=2, annotators=[bob, to.world.others[1]])
-    label_next(done, bob)
+    late = label_next(done, bob).item
+    make_label(late, to.world.others[1])
+    form = {"assignment": late.assignments.get(user=bob).pk, "key": "late", "success": "failure"}
+    to.show("judging:annotate", done.pk, to=bob, data=form | {"rationale": EVIL})
     for _ in range(2):
         assignment = next_assignment(study=done, user=bob)
         assert assignment is not None

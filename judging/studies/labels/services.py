@@ -63,9 +63,12 @@ class LabelClosedError(LabelRefusedError):
 
 
 class LabelledElsewhereError(LabelRefusedError):
-    """The person has labelled this run meanwhile, in another tab or session."""
+    """The person labelled this run meanwhile, in another tab or session, and may change that."""
 
-    words = _("You already labelled this run in another tab. Change the label here if it is wrong.")
+    words = _(
+        "You already labelled this run in another tab. Save replaces that label by what "
+        "stands here; Cancel leaves it."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,10 +178,10 @@ def _first(
 def _change(
     label: Label, assignment: Assignment, submission: Submission, label_state: LabelState
 ) -> Label:
-    if submission.version is None or submission.version != label.revisions.count():
-        raise LabelledElsewhereError
     if label.is_repeat or not label_state.may_revise:
         raise LabelClosedError
+    if submission.version is None or submission.version != label.revisions.count():
+        raise LabelledElsewhereError
     LabelRevision.objects.create(label=label, content=content_of(label))
     add_active_time(assignment, submission.seconds, timezone.now())
     for name in LABEL_FIELDS:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from judging.models import Assignment, Label, Study
+from judging.models import Assignment, Label, Study, StudyItem
 from judging.studies.labels.assignment import (
     NotAssignableError,
     annotated_study,
@@ -32,7 +32,6 @@ from judging.studies.labels.services import (
     LabelClosedError,
     LabelledElsewhereError,
     LabelRefusedError,
-    LeaseLostError,
     NotAnnotatorError,
     add_comment,
     remove_comment,
@@ -144,17 +143,28 @@ def _store(request: AppRequest, assignment: Assignment) -> HttpResponse:
     try:
         store_label(held=assignment, user=request.user, submission=form.submission())
     except LabelRefusedError as refused:
-        if isinstance(refused, LeaseLostError):
-            _keep(request, assignment)
-        messages.warning(request, str(refused.words))
-        if isinstance(refused, LabelledElsewhereError):
-            drop_draft(assignment)  # the page shows what stands
-            return redirect("judging:annotate_run", study.pk, assignment.item.run_id)
-        return redirect("judging:study_detail", study.pk)
+        _keep(request, assignment)
+        return _refuse(request, assignment.item, form, refused)
     if form.cleaned_data["version"] is not None:
         messages.success(request, _("Saved."))
         return redirect("judging:study_detail", study.pk)
     return HttpResponseRedirect(request.path)  # this page, with the next run
+
+
+def _refuse(
+    request: AppRequest, item: StudyItem, form: LabelForm, refused: LabelRefusedError
+) -> HttpResponse:
+    """What the person wrote is shown: as a change of their label, or to be copied."""
+    if isinstance(refused, LabelledElsewhereError):
+        messages.warning(request, str(refused.words))
+        return redirect("judging:annotate_run", item.study_id, item.run_id)  # with the draft
+    context = {
+        "study": item.study,
+        "late_words": refused.words,
+        "late_verdict": form.cleaned_data["success"],
+        "late_text": form.cleaned_data["rationale"],
+    }
+    return render(request, "judging/studies/label_refused.html", context, status=409)
 
 
 def _keep(request: AppRequest, assignment: Assignment) -> datetime:
@@ -230,7 +240,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
     """Add a remark on a step, or take one's own away; answers with the list of them."""
     study = assignment.item.study
     form = CommentForm(request.POST, of=assignment)
-    removed = read_number(request.POST.get("remove", ""))
+    removed, is_kept = read_number(request.POST.get("remove", "")), False
     try:
         if removed is not None:
             remove_comment(comment_id=removed, user=request.user)
@@ -241,6 +251,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
                 step_index=form.cleaned_data["step_index"],
                 text=form.cleaned_data["text"],
             )
+            is_kept = True
         else:
             wrong = (error for errors in form.errors.values() for error in errors)
             messages.error(request, " ".join(map(str, wrong)))
@@ -254,7 +265,7 @@ def step_comment(request: AppRequest, assignment: Assignment) -> HttpResponse:
     return render(
         request,
         "judging/studies/_step_comments.html",
-        context | {"is_answer": True, "is_kept": form.is_valid()},
+        context | {"is_answer": True, "is_kept": is_kept},
     )
 
 

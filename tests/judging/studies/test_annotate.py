@@ -281,17 +281,49 @@ def test_a_label_can_be_changed_until_the_other_arrives(study: Study) -> None:
     assert "can no longer be changed" in answer.content.decode()
 
 
-def test_a_stale_tab_is_shown_what_was_said_in_the_other(study: Study) -> None:
+def test_what_a_second_tab_wrote_becomes_a_change_of_the_label(study: Study) -> None:
     user = annotators_of(study)[0]
     client = client_of(user)
-    form = form_of(client, study, success="success")
-    label = label_next(study, user, "failure")
-    client.post(url("draft_save", study), form)
-    page = client.post(url("annotate", study), form, follow=True).content.decode()
+    wrote = {"causes": ["loop"], "failure_step": "1", "confidence": "2", "rationale": "tab two"}
+    form = form_of(client, study, success="failure", **wrote)
+    label = label_next(study, user, "success", rationale="tab one")
+    answer = client.post(url("annotate", study), form, follow=True)
+    page = answer.content.decode()
     assert "You already labelled this run in another tab." in page
-    assert re.search(r'value="failure"[^>]*checked', page)
+    assert "Unsaved changes" in page
+    shown = answer.context["form"]
+    assert {name: shown[name].value() for name in wrote} == wrote
     label.refresh_from_db()
-    assert label.success == "failure"
+    assert label.rationale == "tab one"
+    change = form | {"key": shown["key"].value(), "version": shown["version"].value()}
+    client.post(url("annotate", study), change)
+    label.refresh_from_db()
+    assert (label.success, label.rationale) == ("failure", "tab two")
+
+
+def test_what_comes_too_late_is_shown_to_be_copied(study: Study) -> None:
+    first, second = annotators_of(study)
+    client = client_of(first)
+    form = form_of(client, study, success="failure", rationale="<b>tab two</b>")
+    label = label_next(study, first, "success")
+    make_label(label.item, second)
+    answer = client.post(url("annotate", study), form)
+    assert answer.status_code == 409
+    assert "can no longer be changed" in answer.content.decode()
+    assert "&lt;b&gt;tab two" in answer.content.decode()
+
+
+def test_a_second_tab_says_nothing_of_the_first_look_at_a_hidden_repeat() -> None:
+    study = make_study(runs=2, annotators=1, repeat_share=0.5)
+    user = annotators_of(study)[0]
+    for item in study.items.all():
+        make_label(item, user, "failure", rationale="first look")
+    client = client_of(user)
+    form = form_of(client, study, success="success", rationale="tab two")
+    label_next(study, user, "failure")
+    page = client.post(url("annotate", study), form, follow=True).content.decode()
+    assert "tab two" in page
+    assert "first look" not in page
 
 
 def test_a_change_that_was_left_is_not_taken_for_the_label_and_cancel_drops_it(
@@ -424,12 +456,16 @@ def test_when_all_places_are_taken_it_says_until_when() -> None:
 def test_a_closed_study_says_so(study: Study) -> None:
     user = annotators_of(study)[0]
     client = client_of(user)
-    form = form_of(client, study, success="success")
+    form = form_of(client, study, success="success", rationale="as asked")
     close_study(study=study)
     assert "This study is closed" in client.get(url("annotate", study)).content.decode()
-    page = client.post(url("annotate", study), form, follow=True).content.decode()
+    page = client.post(url("annotate", study), form).content.decode()
     assert "The study was closed. Nothing was saved." in page
+    assert "as asked" in page
     assert not Label.objects.exists()
+    comment = form | {"step_index": 1, "text": "odd"}
+    answer = client.post(url("step_comment", study), comment, headers={"HX-Request": "true"})
+    assert "data-is-kept" not in answer.content.decode(), "what was typed stays in its field"
 
 
 def test_the_time_left_follows_from_the_persons_own_pace() -> None:
