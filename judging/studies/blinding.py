@@ -255,7 +255,12 @@ def _items_with_open_labels(user: User, studies: Iterable[int]) -> QuerySet[Stud
 
 def states_hidden_from(user: User) -> Q:
     """Items of which the person may not know whether their labels agree, as the state tells."""
-    return ~Q(status=StudyItem.Status.OPEN) & _still_judges(user, _open_studies_of(user))
+    return ~Q(status=StudyItem.Status.OPEN) & still_judged_by(user)
+
+
+def still_judged_by(user: User) -> Q:
+    """Items whose run an open study asks the person to judge, in this study or another."""
+    return _still_judges(user, _open_studies_of(user))
 
 
 def _still_judges(user: User, studies: Iterable[int]) -> Q:

@@ -25,7 +25,8 @@ from django.db.models.functions import RowNumber
 
 from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.studies.access import studies_hidden_from
-from judging.studies.blinding import states_hidden_from
+from judging.studies.blinding import states_hidden_from, still_judged_by
+from judging.studies.labels.open_runs import runs_for_nobody
 from judging.studies.labels.pages import Progress, progress_of_each
 from runs.interface import paging
 from runs.interface.paging import RowCount
@@ -94,6 +95,13 @@ def study_rows(
 def item_counts(study: Study, hidden: Q) -> dict[str, int]:
     """How many runs of the study are open, in dispute, settled, and of how many that is hidden."""
     return _with_total(_counts(Q(study=study), [study.pk], hidden)[study.pk])
+
+
+def count_for_nobody(study: Study, user: User) -> int:
+    """Of how many runs no annotator is left; without those that the person still judges."""
+    if not study.is_open:
+        return 0
+    return runs_for_nobody(study).exclude(still_judged_by(user)).count()
 
 
 def items_page(

@@ -21,6 +21,7 @@ from judging.studies.imported import IMPORTED
 from judging.studies.labels.pages import progress_of_each
 from judging.studies.pages import (
     MANAGE,
+    count_for_nobody,
     item_counts,
     items_page,
     member_rows,
@@ -127,13 +128,15 @@ def study_detail(request: AppRequest, study_id: int) -> HttpResponse:
 
 def _management(request: AppRequest, study: Study, hidden: Q) -> dict[str, object]:
     with_times = shows_label_times(study, request.user)
+    may_manage = request.user.has_perm(MANAGE)
     with bad_queries():
         status = read_choice(request.GET, "status", StudyItem.Status)
     return {
         "counts": item_counts(study, hidden),
         "members": member_rows(study, with_times=with_times),
         "with_times": with_times,
-        "member_form": MemberForm(study=study) if request.user.has_perm(MANAGE) else None,
+        "member_form": MemberForm(study=study) if may_manage else None,
+        "n_for_nobody": count_for_nobody(study, request.user) if may_manage else 0,
         "items": items_page(study, hidden, request.GET.get("runs"), status),
         "status": status,
         "knowing": _knows_outcomes(study),

@@ -1,12 +1,13 @@
-"""What a person may still label in studies: one statement, however many runs wait."""
+"""What a person may still label in studies, and what nobody may: one statement, however many."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Q, QuerySet
 
-from judging.models import Assignment, Study, StudyItem
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember, Unblinding
 from judging.studies.labels.order import PLACE, Candidate, OpenRuns, Places
 from runs.models import User
 
@@ -105,6 +106,30 @@ def find_open_runs(
             waiting = numbers[assignment.item.study_id]
             waiting.own.append(_candidate(assignment, wanted[item], now))
     return Found(numbers, own)
+
+
+def runs_for_nobody(study: Study) -> QuerySet[StudyItem]:
+    """Open runs that no present annotator may label, by the rules above: they wait for ever."""
+    waiting = study.items.filter(status=StudyItem.Status.OPEN, run__is_stub=False).order_by()
+    present = study.members.filter(part=StudyMember.Part.ANNOTATOR, left_at=None)
+    for person in present.values_list("user", flat=True):
+        waiting = waiting.filter(_known_to(person))
+    return waiting
+
+
+def _known_to(person: int) -> Q:
+    """Runs that the person labelled or knows of. Each is a list of their own, made once."""
+    labelled = Label.objects.filter(annotator=person).order_by()
+    seen = Unblinding.objects.filter(user=person, item__isnull=False).order_by()
+    given = Assignment.objects.filter(
+        user=person, state=Assignment.State.SUBMITTED, is_repeat=False
+    ).order_by()
+    closed = given.exclude(item__status=StudyItem.Status.OPEN)
+    return (
+        Q(pk__in=labelled.values("item"))
+        | Q(run__in=seen.values("item__run"))
+        | Q(run__in=closed.values("item__run"))
+    )
 
 
 def _rows(

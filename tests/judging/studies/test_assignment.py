@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from judging.models import Assignment, Label, Study, StudyItem
+from judging.models import Assignment, Label, Study, StudyItem, StudyMember
 from judging.portability.judgements.label_files import import_labels
 from judging.studies.access import record_unblinding
 from judging.studies.labels.assignment import NotAssignableError, reassign, save_draft, skip
+from judging.studies.labels.open_runs import runs_for_nobody
 from judging.studies.labels.order import Places
 from judging.studies.labels.services import LeaseLostError, submit_label
 from judging.studies.services import close_study, remove_member, set_member
@@ -249,6 +250,27 @@ def test_hidden_repeats_come_at_the_end_and_count_for_nothing_else() -> None:
     repeated = {label.item_id for label in labels if label.is_repeat}
     assert len(repeated) == 2
     assert set(StudyItem.objects.values_list("n_labels", flat=True)) == {1}
+
+
+def test_a_run_waits_for_nobody_once_no_annotator_who_is_there_gets_it() -> None:
+    runs = [make_run(pictures=False) for _ in range(4)]
+    study, elsewhere = (make_study(runs=runs, labels_per_run=n) for n in (3, 2))
+    first, second = annotators_of(study)
+    here, there, seen, left = study.items.order_by("position")
+    for user in (first, second):
+        set_member(study=elsewhere, user=user, part=StudyMember.Part.ANNOTATOR)
+        make_label(elsewhere.items.get(run=there.run), user)
+        make_label(here, user)
+    record_unblinding(user=first, item=elsewhere.items.get(run=seen.run), reason="dispute")
+    make_label(left, first)
+    assert set(runs_for_nobody(study)) == {here, there}
+    make_label(seen, second)
+    assert set(runs_for_nobody(study)) == {here, there, seen}
+    remove_member(study=study, user=second)
+    assert set(runs_for_nobody(study)) == {here, there, seen, left}
+    assert next_assignment(study=study, user=first) is None
+    set_member(study=study, user=make_user("annotator"), part=StudyMember.Part.ANNOTATOR)
+    assert not runs_for_nobody(study)
 
 
 def test_a_repeat_is_never_of_a_run_that_was_unblinded() -> None:

@@ -486,6 +486,23 @@ def test_in_a_hidden_repeat_the_state_of_the_run_is_hidden() -> None:
     assert '<td class="nowrap">hidden</td>' in own()
 
 
+def test_who_adds_annotators_is_told_of_runs_that_wait_for_another_one() -> None:
+    engineer, manager = make_user("engineer"), make_user("engineer")
+    study = make_study(runs=2, annotators=[manager, make_user("annotator")], labels_per_run=3)
+
+    def is_told(user: User) -> bool:
+        page = client_of(user).get(url("study_detail", study.pk)).content.decode()
+        return "1 open run waits for another annotator" in page
+
+    assert not is_told(engineer)
+    for user in annotators_of(study):
+        make_label(study.items.earliest("position"), user)
+    assert is_told(engineer)
+    assert not any(map(is_told, annotators_of(study))), "whatever their role, they still judge it"
+    close_study(study=study)
+    assert not is_told(engineer)
+
+
 def test_runs_of_a_study_are_paged_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("judging.studies.pages.ITEMS_PER_PAGE", 2)
     study = make_study(runs=3)
