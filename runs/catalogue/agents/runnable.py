@@ -144,9 +144,9 @@ def task_name(task: Task) -> str:
     return f"{task.task_set.name}.{task.external_id}"
 
 
-def own_step_limit(agent: AgentConfiguration) -> int:
+def own_step_limit(agent: AgentConfiguration | AgentRecord) -> int:
     """How many steps the configuration wants, or else as many as usual."""
-    wanted = agent.config.get("max_steps")
+    wanted = (agent.config or {}).get("max_steps")
     return wanted if isinstance(wanted, int) else DEFAULT_MAX_STEPS
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from runs.catalogue.tasks.rows import task_set_choices
 from runs.launching.experiments.arms import read_budgets, read_step_limits, with_arms
 from runs.launching.experiments.estimates import estimate
+from runs.launching.experiments.late_responses import late_responses
 from runs.launching.experiments.plans import (
     MAX_TRIALS,
     Plan,
@@ -218,6 +219,7 @@ class ExperimentForm(forms.Form):
         return {
             "problem": plan_problem(self.plan),
             "estimate": estimate(self.plan, self._user),
+            "late": late_responses(self.plan),
             "plan": self.plan,
         }
 

@@ -21,6 +21,7 @@ from runs.launching.experiments.hint_plans import (
     launch_hint_experiment,
     plan_hints,
 )
+from runs.launching.experiments.late_responses import late_responses
 from runs.launching.experiments.plans import hint_agent_choices
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import plan_problem
@@ -146,6 +147,7 @@ class HintExperimentForm(ExperimentForm):
             "problem": plan_problem(plan.plan),
             "plan": plan,
             "usual": estimate(as_many, self._user),
+            "late": late_responses(as_many),
             "tokens": _tokens(plan),
             "relatednesses": [_shown(plan, each) for each in plan.found.sources],
         }

@@ -11,7 +11,13 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from runs.catalogue.agents.choices import agent_in_words, for_task_set, model_agents
-from runs.catalogue.agents.runnable import REPLAYER, NotRunnableError, agent_choices, live_agent
+from runs.catalogue.agents.runnable import (
+    REPLAYER,
+    NotRunnableError,
+    agent_choices,
+    live_agent,
+    own_step_limit,
+)
 from runs.interface.listing import labelled
 from runs.interface.stored_sentences import worded
 from runs.knowledge.hints.lookup import without_hints
@@ -83,6 +89,11 @@ class Plan:
     @property
     def n_runs(self) -> int:
         return len(self.tasks) * len(self.agents) * self.trials
+
+    def step_limit(self, task: Task, agent: AgentConfiguration | AgentRecord) -> int:
+        """How many steps a run of the task by this agent may take, if the policy allows as many."""
+        of_task = None if self.has_limits else task.max_steps
+        return self.max_steps or of_task or own_step_limit(agent)
 
     def to_json(self) -> Json:
         """What is stored with the experiment, and what makes two plans the same."""

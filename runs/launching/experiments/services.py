@@ -11,13 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from runs.catalogue.agents.runnable import (
-    OUR_FORMAT,
-    environment_problem,
-    own_step_limit,
-    store_agent,
-    task_name,
-)
+from runs.catalogue.agents.runnable import OUR_FORMAT, environment_problem, store_agent, task_name
 from runs.catalogue.tasks.rows import store_task, task_columns
 from runs.launching.experiments.plans import Plan, demand_size
 from runs.launching.experiments.selection import PlanError
@@ -150,9 +144,7 @@ def _queue(plan: Plan, experiment: Experiment, token: UUID, user: User | None) -
             experiment=experiment,
             seed=plan.seeds.of(token, task, trial),
             trial=trial,
-            max_steps=plan.max_steps
-            or (None if plan.has_limits else task.max_steps)
-            or own_step_limit(agent),
+            max_steps=plan.step_limit(task, agent),
             policy=plan.policy,
             launch=token,
             source_format=OUR_FORMAT,
