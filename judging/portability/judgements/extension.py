@@ -34,7 +34,8 @@ from judging.portability.judgements.labels import (
     store_adjudication,
     store_label,
 )
-from judging.portability.study_bundles.services import after_runs, before_runs, is_bundle
+from judging.portability.study_bundles.reading import holds_bundle
+from judging.portability.study_bundles.services import after_runs, before_runs
 from judging.studies.imported import IMPORTED, KEPT_HERE, Places, kept_here, study_name
 from runs.models import Run, User
 from runs.models.extension import Verdicts
@@ -117,7 +118,7 @@ class StoredVerdicts:
 
     def holds_study(self, path: Path) -> bool:
         """Whether the file is a study's bundle."""
-        return is_bundle(path)
+        return holds_bundle(path)
 
     def before_file(self, path: Path, user: User | None) -> None:
         """Store what the runs of a study's bundle rest on."""

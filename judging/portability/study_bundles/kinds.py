@@ -220,29 +220,22 @@ class Head(Line):
 
 
 KINDS: dict[str, type[Line]] = {
-    "study": StudyLine,
-    "task_sets": TaskSetLine,
-    "tasks": TaskLine,
-    "milestones": MilestoneLine,
-    "evaluators": EvaluatorLine,
-    "guidelines": GuidelineLine,
-    "members": MemberLine,
-    "items": ItemLine,
-    "unblindings": UnblindingLine,
-    "evaluations": EvaluationLine,
-    "reviews": ReviewLine,
-    "failure_tags": FailureTagLine,
-    "attachments": AttachmentLine,
-    "hint_sets": HintSetLine,
-    "knowledge_sets": KnowledgeSetLine,
+    "study.jsonl": StudyLine,
+    "task_sets.jsonl": TaskSetLine,
+    "tasks.jsonl": TaskLine,
+    "milestones.jsonl": MilestoneLine,
+    "evaluators.jsonl": EvaluatorLine,
+    "guidelines.jsonl": GuidelineLine,
+    "members.jsonl": MemberLine,
+    "items.jsonl": ItemLine,
+    "unblindings.jsonl": UnblindingLine,
+    "evaluations.jsonl": EvaluationLine,
+    "reviews.jsonl": ReviewLine,
+    "failure_tags.jsonl": FailureTagLine,
+    "attachments.jsonl": AttachmentLine,
+    "hint_sets.jsonl": HintSetLine,
+    "knowledge_sets.jsonl": KnowledgeSetLine,
 }
-"""By the name of their file, in the order in which they are written."""
-SINCE = {"hint_sets": 2, "knowledge_sets": 2, "failure_tags": 3}
+"""By the name of their file in `study/`, in the order in which they are written."""
+SINCE = {"hint_sets.jsonl": 2, "knowledge_sets.jsonl": 2, "failure_tags.jsonl": 3}
 """The version from which on bundles have a file; all others they had from the first."""
-
-
-def file_of(kind: str) -> str:
-    """The file in `study/` that holds the lines of this kind."""
-    if kind not in KINDS:
-        raise KeyError(kind)
-    return f"{kind}.jsonl"

@@ -18,7 +18,6 @@ from judging.portability.study_bundles.kinds import (
     VERSION,
     EvaluationLine,
     Head,
-    file_of,
 )
 from judging.portability.study_bundles.records import (
     EvaluatorLine,
@@ -28,6 +27,7 @@ from judging.portability.study_bundles.records import (
     MilestoneLine,
     RunRef,
 )
+from runs.imports.bounds import import_bounds
 from webagent.trajectory.bounds import BoundError, Bounds
 from webagent.trajectory.bundles import InputError, Problem
 from webagent.trajectory.files.lines import parsed, read_json, read_lines
@@ -101,24 +101,23 @@ class StudyBundle:
         return content
 
     def _check(self) -> None:
-        bad = [problem for name in KINDS for problem in self._check_file(name)]
+        bad = [problem for file in KINDS for problem in self._check_file(file)]
         if bad := bad or list(self._check_names()):
             raise BundleError(*bad)
 
     def _numbered(self, kind: type[L]) -> Iterator[tuple[int, L]]:
-        name = next(name for name, each in KINDS.items() if each is kind)
-        if file_of(name) not in self.head.files:
+        file = next(file for file, each in KINDS.items() if each is kind)
+        if file not in self.head.files:
             return
-        path = f"{self._root}{file_of(name)}"
+        path = f"{self._root}{file}"
         for number, line in enumerate(read_lines(self._tree, path, self._bounds), start=1):
             yield number, kind.model_validate(read_json(line, self._bounds))
 
-    def _check_file(self, name: str) -> list[Problem]:
-        file = file_of(name)
+    def _check_file(self, file: str) -> list[Problem]:
         path = f"{self._root}{file}"
         told = self.head.files.get(file)
         if told is None:
-            if self.head.version < SINCE.get(name, 1):
+            if self.head.version < SINCE.get(file, 1):
                 return []
             return [Problem("", file, "", f"{HEAD} does not list it")]
         bad: list[Problem] = []
@@ -128,14 +127,14 @@ class StudyBundle:
             for number, line in enumerate(read_lines(self._tree, path, self._bounds), start=1):
                 digest.update(line)
                 try:
-                    parsed(KINDS[name], read_json(line, self._bounds))
+                    parsed(KINDS[file], read_json(line, self._bounds))
                 except InputError as error:
                     bad.append(replace(error.problem("", file), line=number))
         except InputError as error:
             bad.append(replace(error.problem("", file), line=number + 1))
         if not bad and digest.hexdigest() != told.get("sha256"):
             bad.append(Problem("", file, "sha256", f"is not what {HEAD} says: it was changed"))
-        if name == "study" and not bad and number != 1:
+        if file == "study.jsonl" and not bad and number != 1:
             bad.append(Problem("", file, "", f"holds {number} lines, and must hold one"))
         return bad
 
@@ -184,10 +183,10 @@ class StudyBundle:
             raise BundleError(Problem("", HEAD, "", str(error))) from error
 
 
-def holds_bundle(path: Path, bounds: Bounds) -> bool:
+def holds_bundle(path: Path) -> bool:
     """Whether the file holds a study's bundle, whatever else."""
     try:
-        tree = open_tree(path, bounds)
+        tree = open_tree(path, import_bounds())
     except (BoundError, TreeError, OSError):
         return False
     try:

@@ -23,7 +23,6 @@ from judging.portability.study_bundles.kinds import (
     VERSION,
     AttachmentLine,
     Head,
-    file_of,
 )
 from judging.portability.study_bundles.reading import BundleError, StudyBundle, holds_bundle
 from judging.portability.study_bundles.storing import BundleStore, StudyReport
@@ -73,7 +72,7 @@ def _write_lines(sink: Sink, contents: StudyContents) -> Head:
     blobs: dict[str, str] = {}
     try:
         for name, lines in contents.lines().items():
-            file = files[file_of(name)] = LineFileWriter()
+            file = files[name] = LineFileWriter()
             for line in lines():
                 if isinstance(line, AttachmentLine):
                     blobs.setdefault(line.sha256, line.media_type)
@@ -171,14 +170,9 @@ def _import_runs(path: Path, imported: Imported, on_run: Callable[[int], None] |
         raise BundleError(*imported.runs.rejected)
 
 
-def is_bundle(path: Path) -> bool:
-    """Whether the file holds a study's bundle, whatever else."""
-    return holds_bundle(path, import_bounds())
-
-
 def before_runs(path: Path, user: User | None) -> None:
     """Store what the runs of a bundle rest on; nothing where there is none, or it is damaged."""
-    if not _may(user) or not is_bundle(path):
+    if not _may(user) or not holds_bundle(path):
         return
     try:
         with StudyBundle(path, import_bounds()) as bundle:
@@ -189,7 +183,7 @@ def before_runs(path: Path, user: User | None) -> None:
 
 def after_runs(path: Path, label: str, user: User | None) -> Iterator[Problem]:
     """Store the study of a bundle whose runs are here; what was left out of it, and why."""
-    if not is_bundle(path):
+    if not holds_bundle(path):
         return
     if not _may(user):
         yield Problem(label, "study", "", NOT_ALLOWED)

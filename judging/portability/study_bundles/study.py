@@ -49,21 +49,21 @@ class StudyContents:
     def lines(self) -> Mapping[str, Callable[[], Iterable[Line]]]:
         """What writes each file; the names are those of `kinds.KINDS`."""
         return {
-            "study": self.head,
-            "task_sets": self._tasks.sets,
-            "tasks": self._tasks.tasks,
-            "milestones": self._tasks.milestones,
-            "evaluators": self._evaluators,
-            "guidelines": self._guidelines,
-            "members": self.members,
-            "items": self.items,
-            "unblindings": self.unblindings,
-            "evaluations": lambda: evaluation_lines(self._ids()),
-            "reviews": lambda: review_lines(self._ids()),
-            "failure_tags": lambda: failure_tag_lines(self._ids()),
-            "attachments": lambda: attachment_lines(self._ids()),
-            "hint_sets": lambda: hint_set_lines(self._ids()),
-            "knowledge_sets": lambda: knowledge_set_lines(self._ids()),
+            "study.jsonl": self.head,
+            "task_sets.jsonl": self._tasks.sets,
+            "tasks.jsonl": self._tasks.tasks,
+            "milestones.jsonl": self._tasks.milestones,
+            "evaluators.jsonl": self._evaluators,
+            "guidelines.jsonl": self._guidelines,
+            "members.jsonl": self.members,
+            "items.jsonl": self.items,
+            "unblindings.jsonl": self.unblindings,
+            "evaluations.jsonl": lambda: evaluation_lines(self._ids()),
+            "reviews.jsonl": lambda: review_lines(self._ids()),
+            "failure_tags.jsonl": lambda: failure_tag_lines(self._ids()),
+            "attachments.jsonl": lambda: attachment_lines(self._ids()),
+            "hint_sets.jsonl": lambda: hint_set_lines(self._ids()),
+            "knowledge_sets.jsonl": lambda: knowledge_set_lines(self._ids()),
         }
 
     @property
