@@ -151,13 +151,13 @@ def contributions(dispute: Dispute, sides: Sequence[Side], user: User) -> list[C
 
 
 def dispute_context(
-    dispute: Dispute,
-    user: User,
-    *,
-    message_form: MessageForm | None = None,
-    decision_form: DecisionForm | None = None,
+    dispute: Dispute, user: User, *, sent: MessageForm | DecisionForm | None = None
 ) -> dict[str, Any]:
-    """The timeline, both labels, the discussion, and what this person may do about it."""
+    """The timeline, both labels, the discussion, and what this person may do about it.
+
+    Args:
+        sent: a form with errors, to be shown again.
+    """
     item = dispute.item
     run = Run.objects.visible_to(user, [item.run_id]).select_related("task__task_set").get()
     verdict = ReferenceVerdict.objects.filter(item=item).select_related("decided_by").first()
@@ -167,7 +167,8 @@ def dispute_context(
     is_labeller = any(side.is_own for side in sides)
     listed = Study.objects.listed_for(user).filter(pk=item.study_id)
     newest = Guideline.objects.filter(study__in=listed).order_by("-version").first()
-    decision = (decision_form or DecisionForm()) if judges else None
+    decision = (sent if isinstance(sent, DecisionForm) else DecisionForm()) if judges else None
+    message = sent if isinstance(sent, MessageForm) else MessageForm()
     return {
         "dispute": dispute,
         "study": item.study,
@@ -176,9 +177,7 @@ def dispute_context(
         "sides": sides,
         "verdict": verdict,
         "contributions": contributions(dispute, sides, user),
-        "message_form": (message_form or MessageForm())
-        if can_act and (judges or is_labeller)
-        else None,
+        "message_form": message if can_act and (judges or is_labeller) else None,
         "may_propose": is_labeller,
         "decision_form": decision,
         "verdict_options": [

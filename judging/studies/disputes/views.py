@@ -1,5 +1,6 @@
 """Disagreements: the list, one of them, and where one was overruled."""
 
+from collections.abc import Callable
 from functools import partial
 
 from django.contrib import messages
@@ -84,52 +85,50 @@ def overruled(request: AppRequest) -> HttpResponse:
 @require_POST
 def dispute_message(request: AppRequest, dispute_id: int) -> HttpResponse:
     """Say something; annotators may propose a verdict with it."""
-    dispute, is_hidden = _dispute(request, dispute_id)
-    form = MessageForm(request.POST)
-    if is_hidden:
-        return _conflict(request, dispute, form)
-    if not form.is_valid():
-        context = dispute_context(dispute, request.user, message_form=form)
-        return render(request, "judging/studies/dispute.html", context, status=422)
-    try:
-        verdict = add_message(
-            dispute=dispute,
-            author=request.user,
-            text=form.cleaned_data["text"],
-            proposal=form.cleaned_data["proposal"],
-        )
-    except (ClosedStudyError, DecidedMeanwhileError) as late:
-        return _conflict(request, dispute, form, late.words)
-    except DisputeError as refused:
-        raise PermissionDenied(refused.words) from refused
-    if verdict:
-        messages.success(request, _("You agree: the run is settled."))
-    return _back(request, dispute)
+
+    def say(dispute: Dispute, said: dict[str, str]) -> str:
+        settled = add_message(dispute=dispute, author=request.user, **said)
+        return _("You agree: the run is settled.") if settled else ""
+
+    return _saved(request, dispute_id, MessageForm(request.POST), say)
 
 
 @require_POST
 def dispute_decide(request: AppRequest, dispute_id: int) -> HttpResponse:
-    """The adjudicator's decision; 409 with their text if it comes too late."""
+    """The adjudicator's decision."""
+
+    def settle(dispute: Dispute, said: dict[str, str]) -> str:
+        decide(dispute=dispute, adjudicator=request.user, **said)
+        return _("Saved.")
+
+    return _saved(request, dispute_id, DecisionForm(request.POST), settle)
+
+
+def _saved(
+    request: AppRequest,
+    dispute_id: int,
+    form: MessageForm | DecisionForm,
+    save: Callable[[Dispute, dict[str, str]], str],
+) -> HttpResponse:
+    """Back to the dispute; 409 with the person's text if it comes too late.
+
+    Args:
+        save: stores what the form says; a message to the person, empty for none.
+    """
     dispute, is_hidden = _dispute(request, dispute_id)
-    form = DecisionForm(request.POST)
     if is_hidden:
         return _conflict(request, dispute, form)
     if not form.is_valid():
-        context = dispute_context(dispute, request.user, decision_form=form)
+        context = dispute_context(dispute, request.user, sent=form)
         return render(request, "judging/studies/dispute.html", context, status=422)
-    data = form.cleaned_data
     try:
-        decide(
-            dispute=dispute,
-            adjudicator=request.user,
-            verdict=data["verdict"],
-            rationale=data["rationale"].strip(),
-        )
+        told = save(dispute, form.cleaned_data)
     except (ClosedStudyError, DecidedMeanwhileError) as late:
         return _conflict(request, dispute, form, late.words)
     except DisputeError as refused:
         raise PermissionDenied(refused.words) from refused
-    messages.success(request, _("Saved."))
+    if told:
+        messages.success(request, told)
     return _back(request, dispute)
 
 
