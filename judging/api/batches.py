@@ -1,7 +1,7 @@
 """Having runs evaluated: launch, watch, stop."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
@@ -14,15 +14,14 @@ from judging.evaluating.services import batches_shown_to, cancel_batch
 from judging.evaluators.registry import evaluator_choices
 from judging.models import Evaluation, EvaluationBatch, EvaluatorVersion, Study
 from runs.api.authentication import ApiRequest
-from runs.api.bodies import filled
+from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, known_only, page_of
-from runs.api.problems import Problem, form_errors, invalid, not_found
+from runs.api.problems import Problem, first_of, form_errors, invalid
 from runs.queue.paid_work import WorkRefusedError
 from webagent.trajectory.values import Money
 
 router = Router(tags=["evaluations"], auth=READS)
-Name = Annotated[str, Field(max_length=200)]
 
 
 class LaunchableOut(BaseModel):
@@ -181,10 +180,7 @@ def _answer(request: ApiRequest, batch_id: UUID) -> Answer:
 
 
 def _batch(request: ApiRequest, batch_id: UUID) -> EvaluationBatch:
-    batch = batches_shown_to(request.user).filter(pk=batch_id).first()
-    if batch is None:
-        raise not_found("batch")
-    return batch
+    return first_of(batches_shown_to(request.user).filter(pk=batch_id), "batch")
 
 
 def _out(batch: EvaluationBatch) -> BatchOut:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from judging.analysis.hint_effects.source_runs import MOST_PER_TASK
 from judging.analysis.hint_effects.writing import HintWritingForm, planned, started
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import filled
+from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, form_errors, invalid, not_found
 from runs.catalogue.agents.choices import ModelUnavailableError, offered_models
@@ -33,7 +33,6 @@ router = Router(
         "runs.add_hint",
     ),
 )
-Name = Annotated[str, Field(max_length=200)]
 Part = Annotated[str, Field(max_length=LONGEST_PART)]
 
 

@@ -22,7 +22,7 @@ from judging.studies.access import AUDIT, EVALUATE, record_unblindings, studies_
 from runs.api.authentication import ApiRequest, Bearer
 from runs.api.bodies import filled
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
-from runs.api.problems import Problem, invalid, not_found
+from runs.api.problems import Problem, first_of, invalid, not_found
 from runs.api.runs import run_of
 from runs.models import Scope
 from runs.models.parsing import QueryError
@@ -57,9 +57,7 @@ def audited_study(request: ApiRequest, study_id: int) -> Study:
     Raises:
         Problem: 404 where there is none, 403 while the caller still judges a run of it.
     """
-    study = Study.objects.filter(pk=study_id).first()
-    if study is None:
-        raise not_found("study")
+    study = first_of(Study.objects.filter(pk=study_id), "study")
     if studies_hidden_from(request.user).filter(pk=study_id).exists():
         raise Problem(
             403,
@@ -154,10 +152,8 @@ def list_studies(request: ApiRequest, paging: Paged) -> Any:
 @router.get("/studies/{study_id}", response=StudyOut, auth=READS_STUDIES, summary="Read a study")
 def read_study(request: ApiRequest, study_id: RowId) -> Any:
     """One study's protocol."""
-    study = Study.objects.listed_for(request.user).filter(pk=study_id).first()
-    if study is None:
-        raise not_found("study")
-    return filled(StudyOut, study)
+    shown = Study.objects.listed_for(request.user)
+    return filled(StudyOut, first_of(shown.filter(pk=study_id), "study"))
 
 
 @router.get(

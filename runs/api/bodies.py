@@ -7,7 +7,7 @@ Bodies of answers: filled from the rows that they show.
 import hashlib
 import json
 import re
-from typing import Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -17,13 +17,15 @@ from django.http import HttpRequest, QueryDict, UnreadablePostError
 from django.http.multipartparser import MultiPartParser
 from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from runs.api.problems import Problem
 
 MOST_OF_GOAL = 10_000
 """So much of a goal stands in a list, which has up to 200 of them."""
 GOAL = f"In lists its first {MOST_OF_GOAL:,} characters."
+Name = Annotated[str, Field(max_length=200)]
+"""A name or a choice that a body holds."""
 FORM_BYTES = 1 << 20
 """Room for the other fields of the form beside the file."""
 

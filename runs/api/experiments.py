@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from uuid import uuid4
 
 from django.urls import reverse
@@ -10,7 +10,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import filled
+from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.paging import Page, Paged, Paging, RowId, known_only, page_of
 from runs.api.problems import Problem, first_of, form_errors, invalid
@@ -26,7 +26,6 @@ from runs.models import Experiment, Scope
 router = Router(tags=["experiments"], auth=Bearer(Scope.RUNS_READ, "runs.view_experiment"))
 LAUNCHES = Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run", "runs.view_experiment")
 MOST_AGENTS = 100
-Name = Annotated[str, Field(max_length=200)]
 
 
 class Counts(BaseModel):

@@ -1,6 +1,6 @@
 """Launching reruns, watching and stopping them."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 from django.urls import reverse
@@ -8,7 +8,7 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import filled
+from runs.api.bodies import Name, filled
 from runs.api.idempotency import Answer, once
 from runs.api.problems import Problem, first_of, form_errors, invalid, not_found
 from runs.catalogue.agents.runnable import rerun_offer
@@ -25,7 +25,6 @@ from runs.models import Run, RunStatus, Scope
 from runs.models.runs.queries import RunQuerySet
 
 router = Router(tags=["reruns"], auth=Bearer(Scope.RERUNS_LAUNCH, "runs.rerun_run"))
-Name = Annotated[str, Field(max_length=200)]
 
 
 class RerunIn(BaseModel):
