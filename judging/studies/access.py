@@ -24,6 +24,7 @@ from runs.interface.requests import AppRequest, demand
 from runs.models import User
 from runs.models.audit_log import ACCOUNT_MADE, kind
 from runs.models.visibility import run_policy
+from webagent.measures.sequence_matching import batched
 
 LABEL_SUBMITTED = kind("label.submitted", _("submitted a label"), is_blinded=True)
 LABEL_CHANGED = kind("label.changed", _("changed a label"), is_blinded=True)
@@ -107,10 +108,9 @@ def record_unblindings(*, user: User, items: Iterable[StudyItem], reason: str) -
 
     The audit log holds how many runs of a study they were; the rows, which ones.
     """
-    seen = list({item.pk: item for item in items}.values())
+    seen = {item.pk: item for item in items}.values()
     new: list[StudyItem] = []
-    for start in range(0, len(seen), CHUNK):
-        chunk = seen[start : start + CHUNK]
+    for chunk in batched(seen, CHUNK):
         rows = Unblinding.objects.filter(user=user, item__in=[item.pk for item in chunk])
         known = set(rows.order_by().values_list("item", flat=True))
         new += [item for item in chunk if item.pk not in known]

@@ -7,6 +7,8 @@ from django.apps.registry import Apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import F, OuterRef, Subquery
 
+from webagent.measures.sequence_matching import batched
+
 KEEP_AGES = "ReferenceVerdict", "StudyItem"
 AT_ONCE = 2_000
 """Rows that are changed in one transaction, so that nobody waits long for one of them."""
@@ -33,6 +35,5 @@ def _date(rows: Any, runs: Any) -> None:
     wrong = rows.exclude(run_created_at=F("run__created_at")).order_by()
     created_at = runs.filter(pk=OuterRef("run")).order_by().values("created_at")
     keys = list(wrong.values_list("pk", flat=True))
-    for start in range(0, len(keys), AT_ONCE):
-        some = rows.filter(pk__in=keys[start : start + AT_ONCE])
-        some.update(run_created_at=Subquery(created_at))
+    for some in batched(keys, AT_ONCE):
+        rows.filter(pk__in=some).update(run_created_at=Subquery(created_at))

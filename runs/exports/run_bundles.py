@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,6 +12,7 @@ from runs.knowledge.hints.writing import hint_records
 from runs.models import Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
+from webagent.measures.sequence_matching import batched
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,
@@ -51,8 +51,7 @@ def bundles_of(runs: QuerySet[Run]) -> Iterator[RunBundle]:
     related = ("task__task_set", "agent", "experiment", "retried_by")
     ended = runs.exclude(status__in=RunStatus.active()).select_related(*related)
     ended = ended.prefetch_related("task__milestones")
-    rows = ended.iterator(chunk_size=RUNS_AT_ONCE)
-    while some := list(islice(rows, RUNS_AT_ONCE)):
+    for some in batched(ended.iterator(chunk_size=RUNS_AT_ONCE), RUNS_AT_ONCE):
         yield from _with_verdicts(some)
 
 

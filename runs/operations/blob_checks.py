@@ -15,6 +15,7 @@ from django.utils import timezone
 from runs.models import Blob, PendingDeletion
 from runs.storage.blobs import MissingBlobError, read_blob, storage_name
 from runs.storage.file_storage import StoredFile, blob_storage
+from webagent.measures.sequence_matching import batched
 
 ROWS_AT_ONCE = 500
 FILES_AT_ONCE = 50
@@ -111,10 +112,8 @@ def delete_unused(hashes: list[str], *, before: datetime) -> int:
         before: younger rows and files stay; they may belong to what is being stored now.
     """
     n_deleted = 0
-    for start in range(0, len(hashes), FILES_AT_ONCE):
-        old = unused_blobs().filter(
-            pk__among=hashes[start : start + FILES_AT_ONCE], created_at__lt=before
-        )
+    for some in batched(hashes, FILES_AT_ONCE):
+        old = unused_blobs().filter(pk__among=some, created_at__lt=before)
         files = [storage_name(blob) for blob in old.only("compressed")]
         n_deleted += _delete_rows(old)
         n_deleted += delete_unnamed(files, before=before)
@@ -126,10 +125,8 @@ def delete_unnamed(names: Sequence[str], *, before: datetime) -> int:
     keys = {name: name.rpartition("/")[2].split(".")[0][:64] for name in names}
     # In order, as writers insert their rows, so that nobody waits in a circle.
     ordered = sorted(names, key=lambda name: keys[name])
-    return sum(
-        _delete_unnamed(ordered[start : start + FILES_AT_ONCE], keys, before)
-        for start in range(0, len(ordered), FILES_AT_ONCE)
-    )
+    some_at_a_time = batched(ordered, FILES_AT_ONCE)
+    return sum(_delete_unnamed(some, keys, before) for some in some_at_a_time)
 
 
 def _delete_unnamed(names: Sequence[str], keys: Mapping[str, str], before: datetime) -> int:

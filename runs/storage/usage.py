@@ -24,6 +24,7 @@ from runs.models import (
     Step,
     User,
 )
+from webagent.measures.sequence_matching import batched
 
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")
@@ -41,9 +42,8 @@ def measure_runs(runs: QuerySet[Run]) -> int:
         ~Exists(RunSpace.objects.filter(run=OuterRef("pk"))), status__in=RunStatus.ended()
     ).order_by()
     ids = list(unmeasured.values_list("pk", flat=True))
-    for start in range(0, len(ids), RUNS_AT_ONCE):
-        some = spaces_of(ids[start : start + RUNS_AT_ONCE])
-        RunSpace.objects.bulk_create(some, ignore_conflicts=True)
+    for some in batched(ids, RUNS_AT_ONCE):
+        RunSpace.objects.bulk_create(spaces_of(some), ignore_conflicts=True)
     return len(ids)
 
 

@@ -1,13 +1,13 @@
-"""What two sequences have in common, as `difflib` finds it, within a bound of work.
+"""What two sequences have in common, as `difflib` finds it, within a bound of work; parts of one.
 
 `difflib` takes the cube of the length at worst: where the same few items repeat, as in texts of
 one word or runs that do the same step over and over.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Item = TypeVar("Item", bound=Hashable)
@@ -102,3 +102,10 @@ def likeness(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 def first_repeated(items: Iterable[Item]) -> Item | None:
     """The first item that occurs more than once; None if none does."""
     return next((item for item, times in Counter(items).items() if times > 1), None)
+
+
+def batched(items: Iterable[Found], size: int) -> Iterator[list[Found]]:
+    """The items in order, so many at a time, as `itertools.batched` of Python 3.12 gives them."""
+    left = iter(items)
+    while batch := list(islice(left, size)):
+        yield batch

@@ -1,11 +1,11 @@
 """Labels, verdicts and adjudications of a table, stored as those that come with runs are."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 from uuid import UUID
 
 from django.db import transaction
@@ -30,10 +30,10 @@ from judging.studies.imported import Places, account_name, check_study_name
 from runs.accounts.audit_log import record_entry
 from runs.models import Run, User
 from runs.models.visibility import run_policy
+from webagent.measures.sequence_matching import batched
 from webagent.trajectory.bundles import InputError, Problem, Rejection
 from webagent.trajectory.verdict_records import AdjudicationRecord, EvaluationRecord, LabelRecord
 
-T = TypeVar("T")
 AT_ONCE = 200
 """Rows whose runs are looked up together; then the caller is told how far it is."""
 CLOSED = "the run's labels settled it or are disputed in this study already"
@@ -136,7 +136,7 @@ def import_labels(
     stubs = StubRuns(user) if makes_stubs else None
     with closing(stubs) if stubs else nullcontext(), transaction.atomic():
         importing = _Import(study, report, user, stubs)
-        for rows in _batches(read_rows(file)):
+        for rows in batched(read_rows(file), AT_ONCE):
             for bad in importing.take(rows):
                 report.refuse(bad)
             report.rows += len(rows)
@@ -155,16 +155,10 @@ def import_labels(
     return report
 
 
-def _batches(rows: Iterable[T]) -> Iterator[list[T]]:
-    left = iter(rows)
-    while taken := list(islice(left, AT_ONCE)):
-        yield taken
-
-
 def _record_unblindings(study: str, report: LabelReport, user: User) -> None:
     """Record that the sender has seen the file's labels."""
     items = StudyItem.objects.filter(study__name=study)
-    for runs in _batches(sorted(report.runs)):
+    for runs in batched(sorted(report.runs), AT_ONCE):
         seen = items.filter(run__in=runs)
         record_unblindings(user=user, items=seen, reason="import of labels")
 
@@ -287,7 +281,7 @@ def _close(study: str, report: LabelReport) -> None:
     """
     items = StudyItem.objects.filter(study__name=study)
     opened = items.filter(status=StudyItem.Status.OPEN, n_labels__gte=F("study__labels_per_run"))
-    for keys in _batches(opened.order_by("pk").values_list("pk", flat=True)):
+    for keys in batched(opened.order_by("pk").values_list("pk", flat=True), AT_ONCE):
         close_items(list(StudyItem.objects.filter(pk__in=keys)))
     report.settled = items.filter(status=StudyItem.Status.SETTLED).count()
     report.disputed = items.filter(status=StudyItem.Status.DISPUTED).count()

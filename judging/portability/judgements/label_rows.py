@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,6 +11,7 @@ from django.db.models import Model, QuerySet
 from judging.models import Label, LabelRevision, MilestoneTick, StepComment, StudyItem
 from judging.portability.judgements.columns import KIND, LABEL, MAYBE, RUN, RUN_COLUMN_PATHS, RUN_ID
 from judging.studies.labels.ticks import written_tick
+from webagent.measures.sequence_matching import batched
 from webagent.trajectory.canonical import canonical_json, utc_text
 from webagent.trajectory.verdict_records import LabelRecord
 
@@ -93,8 +93,7 @@ def label_rows(items: QuerySet[StudyItem]) -> Iterator[Row]:
 def _read(labels: QuerySet[Label], *paths: str) -> Iterator[tuple[StoredLabel, Row, Sequence[Any]]]:
     """Each label, the values of its record, and what stands at these paths beside it."""
     n_facts, tables = len(_PATHS), None
-    left = labels.values_list(*_PATHS, *paths).iterator(AT_ONCE)
-    while batch := list(islice(left, AT_ONCE)):
+    for batch in batched(labels.values_list(*_PATHS, *paths).iterator(AT_ONCE), AT_ONCE):
         facts = [StoredLabel(*values[:n_facts]) for values in batch]
         tables = _tables_beside(labels) if tables is None else tables
         beside = _beside(facts, tables)

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
-from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from judging.portability.judgements.columns import DataColumn, Type
+from webagent.measures.sequence_matching import batched
 
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 2000
@@ -24,9 +24,8 @@ def write_parquet(file: BinaryIO, columns: Sequence[DataColumn], rows: Iterable[
     """
     schema = pa.schema([_field(column) for column in columns])
     count = 0
-    left = iter(rows)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        while batch := list(islice(left, ROWS_AT_ONCE)):
+        for batch in batched(rows, ROWS_AT_ONCE):
             arrays = [
                 pa.array(_values(column, batch), type=field.type)
                 for column, field in zip(columns, schema, strict=True)

@@ -1,6 +1,5 @@
 """Tasks as rows: made of their records and back, one by one or a whole file at once."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from runs.models.tasks import task_key
 from runs.storage.records import MAX_INT, goal_text
 from webagent.environment import registry
 from webagent.environment.placeholders import resolve
+from webagent.measures.sequence_matching import batched
 from webagent.trajectory.canonical import plain_json
 from webagent.trajectory.files.stubs import NAMED_ONLY
 from webagent.trajectory.records import TaskRecord, TaskSetRecord, TextPart
@@ -220,8 +220,7 @@ def import_tasks(
         row, _ = TaskSet.objects.get_or_create(name=task_set.name, version=task_set.version)
         if row.parent_id:
             raise TaskSetError(f"{row} was made by a patch; tasks are imported into {row.parent}")
-        rest = iter(records)
-        while batch := list(itertools.islice(rest, BATCH)):
+        for batch in batched(records, BATCH):
             differences += _store(batch, row, hosts, report)
             if len(differences) > SHOWN_DIFFERENCES:
                 break

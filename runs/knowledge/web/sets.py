@@ -23,14 +23,14 @@ from webagent.agents.generic.knowledge import framed
 from webagent.agents.settings import AgentSettings
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, RunLog, hash_of, log_of
 from webagent.llm.budget import count_tokens
+from webagent.measures.sequence_matching import batched
 
 RUNS_AT_A_TIME = 50
 
 
 def logs_of(run_ids: Sequence[UUID]) -> Iterator[RunLog]:
     """The logs of these runs, in their order; runs that are gone are left out."""
-    for start in range(0, len(run_ids), RUNS_AT_A_TIME):
-        part = run_ids[start : start + RUNS_AT_A_TIME]
+    for part in batched(run_ids, RUNS_AT_A_TIME):
         # Only what a log is made of: outcome, reward and evidence are not even read.
         of_task = ("goal", "site", "sites", "external_id", "task_set__name")
         runs = Run.objects.select_related("task__task_set").only(

@@ -38,6 +38,7 @@ from runs.models.audit_log import (
 from runs.models.extension import Reason, extension
 from runs.operations.blob_checks import delete_unused, unused_blobs
 from runs.storage.usage import blobs_of_runs, deletion_row, mark_for_deletion
+from webagent.measures.sequence_matching import batched
 
 RUNS_AT_ONCE = 50
 BLOBS_AT_ONCE = 500
@@ -191,7 +192,7 @@ def restore_runs(*, runs: QuerySet[Run], why: str) -> int:
 
 def _in_parts(runs: QuerySet[Run], do: Callable[[Sequence[UUID]], int]) -> int:
     ids = list(runs.order_by("pk").values_list("pk", flat=True))
-    return sum(do(ids[start : start + AT_ONCE]) for start in range(0, len(ids), AT_ONCE))
+    return sum(map(do, batched(ids, AT_ONCE)))
 
 
 def delete_archived(
@@ -214,8 +215,8 @@ def delete_archived(
     away = runs.filter(due()) if waits else runs.filter(archived_at__isnull=False)
     ids = list(unkept(away).order_by("pk").values_list("pk", flat=True)[:at_most])
     gone: list[UUID] = []
-    for start in range(0, len(ids), RUNS_AT_ONCE):
-        gone += _delete_some(ids[start : start + RUNS_AT_ONCE], reason, user)
+    for some in batched(ids, RUNS_AT_ONCE):
+        gone += _delete_some(some, reason, user)
     if gone:
         delete_pending(at_most=at_most)
     return gone

@@ -32,6 +32,7 @@ from runs.operations.space.retention import (
 )
 from runs.operations.space.views import may_manage
 from runs.storage.usage import blobs_of_runs, bytes_of
+from webagent.measures.sequence_matching import batched
 
 GB = 10**9
 
@@ -135,14 +136,11 @@ def _going(runs: QuerySet[Run]) -> dict[str, int | None]:
 def freed_bytes(runs: QuerySet[Run]) -> int:
     """Bytes of the files that no other run refers to."""
     ids = list(runs.order_by().values_list("pk", flat=True))
-    hashes = sorted(blobs_of_runs(ids))
-    freed = 0
-    for start in range(0, len(hashes), BLOBS_AT_ONCE):
-        freed += _freed(set(hashes[start : start + BLOBS_AT_ONCE]), ids)
-    return freed
+    parts = batched(sorted(blobs_of_runs(ids)), BLOBS_AT_ONCE)
+    return sum(_freed(hashes, ids) for hashes in parts)
 
 
-def _freed(hashes: set[str], ids: Sequence[UUID]) -> int:
+def _freed(hashes: Sequence[str], ids: Sequence[UUID]) -> int:
     own = set(hashes)
     for model, name in references():
         if model is Blob:
