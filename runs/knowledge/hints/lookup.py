@@ -16,12 +16,6 @@ from webagent.knowledge.relevance import DescribedTask
 from webagent.trajectory.records import Json
 
 
-def hint_key(run: Run) -> str:
-    """The hint set that the run's agent names; empty for none."""
-    key = run.agent.config.get(HINTS_KEY)
-    return key if isinstance(key, str) else ""
-
-
 def choice_for(run: Run) -> HintChoice | None:
     """What the run is to be told; None where its agent names no hints.
 
@@ -29,7 +23,7 @@ def choice_for(run: Run) -> HintChoice | None:
         NotRunnableError: its hints have none for this task, or one that comes from the run itself
             or from one that repeats it.
     """
-    key = hint_key(run)
+    key = run.agent.hint_key
     if not key:
         return None
     choices = HintChoice.objects.select_related("hint_set", "hint__source__task", "hint__job")

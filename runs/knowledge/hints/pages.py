@@ -15,7 +15,6 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.listing import labelled
 from runs.interface.requests import AppRequest, needs
-from runs.knowledge.hints.lookup import hint_key
 from runs.knowledge.hints.writing import HintParams, runs_of_job
 from runs.knowledge.job_views import cancelled, job_context, resumed
 from runs.models import Experiment, Hint, HintChoice, HintLevel, LearningJob, Run, Task, User
@@ -166,7 +165,7 @@ def hint_facts(run: Run, user: User) -> dict[str, object]:
         return {}
     shown = Hint.objects.visible_to(user)
     choice = None
-    if key := hint_key(run):
+    if key := run.agent.hint_key:
         told = shown.filter(pk=OuterRef("hint"))
         choices = HintChoice.objects.filter(Exists(told)).select_related(
             "hint_set", "hint__source__task"

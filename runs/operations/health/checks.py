@@ -75,6 +75,7 @@ OK = "ok"
 BROKER_WAIT_S = 2.0
 KEEPS_ALL = "noeviction"
 BEHIND = "migrations are not applied"
+UNKNOWN = "unknown without a database"
 Check = Callable[[], str]
 
 
@@ -94,7 +95,7 @@ def check_migrations() -> str:
     try:
         _is_migrated()
     except DatabaseError:
-        return "unknown without a database"
+        return UNKNOWN
     except _BehindError as behind:
         return str(behind)
     return OK
@@ -132,22 +133,21 @@ def check_storage() -> str:
 
 def check_workers() -> str:
     """Whether every queue has a worker that lives."""
-    try:
-        unserved = unserved_queues()
-    except DatabaseError:
-        return "unknown without a database"
-    names = ", ".join(sorted(unserved))
-    return f"no worker gives a sign of life for: {names}" if unserved else OK
+    return _none_of(unserved_queues, "no worker gives a sign of life for")
 
 
 def check_work() -> str:
     """Whether everything that is queued is carried out, or at least waits for busy workers."""
+    return _none_of(neglected, "nobody takes the work that waits for")
+
+
+def _none_of(find: Callable[[], set[str]], wrong: str) -> str:
+    """Well if there are no such queues; else what is wrong with those that there are."""
     try:
-        waiting = neglected()
+        queues = find()
     except DatabaseError:
-        return "unknown without a database"
-    names = ", ".join(sorted(waiting))
-    return f"nobody takes the work that waits for: {names}" if waiting else OK
+        return UNKNOWN
+    return f"{wrong}: {', '.join(sorted(queues))}" if queues else OK
 
 
 def check_broker() -> str:

@@ -61,11 +61,8 @@ class SiteGauges(Collector):
 
 
 def _all() -> Iterator[Metric]:
-    readiness = examiner.look()
-    ready = _gauge("ready", "1 where the check is well.", ["check"])
-    for name, word in readiness.found.items():
-        ready.add_metric([name], float(word == OK))
-    yield ready
+    ready = {name: float(word == OK) for name, word in examiner.look().found.items()}
+    yield _gauge("ready", "1 where the check is well.", ready, "check")
     for part in (_runs, _leased_work, _workers, _messages, _size):
         try:
             yield from part()
@@ -77,58 +74,45 @@ def _all() -> Iterator[Metric]:
 def _runs() -> Iterator[Metric]:
     """By the index over what has not ended."""
     active = Run.objects.filter(status__in=RunStatus.active())
-    counted = dict(active.order_by().values_list("status").annotate(n=Count("pk")))
-    runs = _gauge("active_runs", "Runs that have not ended.", ["status"])
-    for status in RunStatus.active():
-        runs.add_metric([status], counted.get(status, 0))
-    yield runs
-    late = _gauge("expired_leases", "Work whose worker gave no sign of life in time.", ["kind"])
-    late.add_metric(["run"], Run.objects.expired().count())
-    for model in kinds_of_work():
-        late.add_metric([model._meta.model_name or ""], model.objects.abandoned().count())
-    yield late
+    counts = dict.fromkeys(RunStatus.active(), 0)
+    counts |= dict(active.order_by().values_list("status").annotate(n=Count("pk")))
+    yield _gauge("active_runs", "Runs that have not ended.", counts, "status")
+    late = {"run": Run.objects.expired().count()}
+    late |= {_name(kind): kind.objects.abandoned().count() for kind in kinds_of_work()}
+    yield _gauge("expired_leases", "Work whose worker gave no sign of life in time.", late, "kind")
     waiting = Run.objects.filter(status=RunStatus.QUEUED)
-    oldest = _gauge("oldest_run_seconds", "Since when the run waits that waits longest.")
-    oldest.add_metric([], _age(waiting.aggregate(at=Min("queued_at"), now=Max(Now()))))
-    yield oldest
+    oldest = _age(waiting.aggregate(at=Min("queued_at"), now=Max(Now())))
+    yield _gauge("oldest_run_seconds", "Since when the run waits that waits longest.", oldest)
 
 
 def _leased_work() -> Iterator[Metric]:
-    count = _gauge("work", "Imports, batches and learning jobs.", ["kind", "state"])
-    oldest = _gauge("oldest_work_seconds", "Since when the oldest one waits.", ["kind"])
-    states = (LeasedWork.State.QUEUED, LeasedWork.State.RUNNING)
+    counts: dict[tuple[str, ...], int] = {}
+    oldest: dict[str, float] = {}
     for model in kinds_of_work():
-        kind = model._meta.model_name or ""
-        active = model.objects.active().order_by()
+        kind, active = _name(model), model.objects.active().order_by()
         counted = dict(active.values_list("state").annotate(n=Count("pk")))
-        for state in states:
-            count.add_metric([kind, state], counted.get(state, 0))
+        for state in (LeasedWork.State.QUEUED, LeasedWork.State.RUNNING):
+            counts[kind, state] = counted.get(state, 0)
         queued = active.filter(state=LeasedWork.State.QUEUED)
-        oldest.add_metric([kind], _age(queued.aggregate(at=Min("created_at"), now=Max(Now()))))
-    yield count
-    yield oldest
+        oldest[kind] = _age(queued.aggregate(at=Min("created_at"), now=Max(Now())))
+    yield _gauge("work", "Imports, batches and learning jobs.", counts, "kind", "state")
+    yield _gauge("oldest_work_seconds", "Since when the oldest one waits.", oldest, "kind")
 
 
 def _workers() -> Iterator[Metric]:
-    age = _gauge("worker_beat_age_seconds", "Since the last sign of life.", ["queue"])
-    for queue, seconds in beat_ages().items():
-        age.add_metric([queue], float("inf") if seconds is None else seconds)
-    yield age
-    slots = _gauge("worker_slots", "Tasks at a time of all workers known.", ["queue"])
+    ages = {queue: float("inf") if s is None else s for queue, s in beat_ages().items()}
+    yield _gauge("worker_beat_age_seconds", "Since the last sign of life.", ages, "queue")
     known: dict[str, int] = dict.fromkeys(all_duties(), 0)
     for queues, n in WorkerBeat.objects.values_list("queues", "slots"):
         for queue in queues:
             known[queue] = known.get(queue, 0) + n
-    for queue, n in sorted(known.items()):
-        slots.add_metric([queue], n)
-    yield slots
+    slots = dict(sorted(known.items()))
+    yield _gauge("worker_slots", "Tasks at a time of all workers known.", slots, "queue")
 
 
 def _messages() -> Iterator[Metric]:
-    waiting = _gauge("broker_messages", "Messages that no worker has taken yet.", ["queue"])
-    for queue, n in _messages_by_queue().items():
-        waiting.add_metric([queue], n)
-    yield waiting
+    waiting = _messages_by_queue()
+    yield _gauge("broker_messages", "Messages that no worker has taken yet.", waiting, "queue")
 
 
 def _messages_by_queue() -> Mapping[str, int]:
@@ -144,21 +128,19 @@ def _size() -> Iterator[Metric]:
     """PostgreSQL's own estimates: counting the rows would read them all."""
     if connection.vendor != "postgresql":
         return
-    rows = _gauge("rows", "Rows of the large tables, as the database estimates.", ["table"])
     names = ["runs_run", "runs_step", "runs_blob", "judging_evaluation", "judging_label"]
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, greatest(reltuples, 0) FROM pg_class WHERE relname = ANY(%s)", [names]
         )
-        for name, n in cursor.fetchall():
-            rows.add_metric([name], n)
+        rows = dict(cursor.fetchall())
         cursor.execute("SELECT pg_database_size(current_database())")
-        bytes_used = _gauge("database_bytes", "What the database takes on its disk.")
-        bytes_used.add_metric([], cursor.fetchone()[0])
+        bytes_used = cursor.fetchone()[0]
         cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
-        connections = _gauge("database_connections", "Connections to the database.")
-        connections.add_metric([], cursor.fetchone()[0])
-    yield from (rows, bytes_used, connections)
+        connections = cursor.fetchone()[0]
+    yield _gauge("rows", "Rows of the large tables, as the database estimates.", rows, "table")
+    yield _gauge("database_bytes", "What the database takes on its disk.", bytes_used)
+    yield _gauge("database_connections", "Connections to the database.", connections)
 
 
 def _age(found: Mapping[str, Any]) -> float:
@@ -166,8 +148,19 @@ def _age(found: Mapping[str, Any]) -> float:
     return 0.0 if at is None else max((now - at).total_seconds(), 0.0)
 
 
-def _gauge(name: str, words: str, labels: list[str] | None = None) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"crosscheck_{name}", words, labels=labels or [])
+def _name(kind: type[LeasedWork]) -> str:
+    return kind._meta.model_name or ""
+
+
+def _gauge(
+    name: str, words: str, found: float | Mapping[Any, float], *labels: str
+) -> GaugeMetricFamily:
+    """A metric of one value; or of a value for each label, or for each tuple of several."""
+    gauge = GaugeMetricFamily(f"crosscheck_{name}", words, labels=labels)
+    values = found if isinstance(found, Mapping) else {(): found}
+    for key, value in values.items():
+        gauge.add_metric([key] if isinstance(key, str) else key, value)
+    return gauge
 
 
 _site = CollectorRegistry()
