@@ -74,6 +74,15 @@ def at_most(text: str) -> int:
     return number
 
 
+@contextmanager
+def file_errors(path: Path, verb: str) -> Iterator[None]:
+    """Within it, that the file cannot be "read" or "written" ends the command, which says why."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(f"{path} cannot be {verb}: {error.strerror}") from None
+
+
 def write_files(out: Path, files: Mapping[Path, str]) -> int:
     """Write the texts into the folder, and say how many they are.
 
@@ -82,12 +91,10 @@ def write_files(out: Path, files: Mapping[Path, str]) -> int:
     """
     for path, text in files.items():
         target = out / path
-        try:
+        with file_errors(target, "written"):
             target.parent.mkdir(parents=True, exist_ok=True)
             # CSV brings its own line ends.
             target.write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise CommandError(f"{target} cannot be written: {error.strerror}") from error
     return len(files)
 
 

@@ -83,11 +83,7 @@ def _why_ended(run: Run, events: Sequence[Event]) -> str:
     if run.end_reason == Run.EndReason.HARNESS_LOOP_STOP:
         return _saved(detail.get("steps_saved_at_most"))
     if run.end_reason == Run.EndReason.RECOVERY_EXHAUSTED:
-        return (
-            ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
-            if n
-            else _("the policy allows no recovery")
-        )
+        return _no_help(n) if n else _("the policy allows no recovery")
     if run.end_reason == Run.EndReason.RECOVERY_REFUSED:
         writes = detail.get("writes")
         steps = ", ".join(map(str, writes)) if isinstance(writes, list) else "?"
@@ -103,6 +99,10 @@ def _why_ended(run: Run, events: Sequence[Event]) -> str:
             "recovered: success after %(n)s recoveries",
             n,
         ) % {"n": n}
+    return _no_help(n)
+
+
+def _no_help(n: int) -> str:
     return ngettext("%(n)s recovery did not help", "%(n)s recoveries did not help", n) % {"n": n}
 
 

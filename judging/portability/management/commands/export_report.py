@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from judging.portability.study_report.pages import Choices
 from judging.portability.study_report.writing import write_report
 from judging.studies.access import STUDY_EXPORTED
 from judging.studies.management.arguments import study_named
 from runs.accounts.audit_log import record_entry
-from runs.interface.terminal import progress_bar
+from runs.interface.terminal import file_errors, progress_bar
 
 
 class Command(BaseCommand):
@@ -41,11 +41,8 @@ class Command(BaseCommand):
     ) -> None:
         chosen = study_named(study)
         choices = Choices(names=not without_names, thoughts=not without_thoughts, language=language)
-        try:
-            with out.open("xb") as file, progress_bar() as progress:
-                bar = progress.add_task("runs", total=chosen.items.count())
-                count = write_report(file, chosen, choices, on_run=lambda: progress.advance(bar))
-        except OSError as error:
-            raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+        with file_errors(out, "written"), out.open("xb") as file, progress_bar() as progress:
+            bar = progress.add_task("runs", total=chosen.items.count())
+            count = write_report(file, chosen, choices, on_run=lambda: progress.advance(bar))
         record_entry(STUDY_EXPORTED, about=chosen, words=chosen.name, after="report")
         self.stdout.write(f"{out}: {count} runs.")

@@ -10,7 +10,7 @@ from judging.portability.study_bundles.services import write_study
 from judging.studies.access import STUDY_EXPORTED
 from judging.studies.management.arguments import study_named
 from runs.accounts.audit_log import record_entry
-from runs.exports.management.commands.export_runs import export_with_progress
+from runs.exports.management.commands.export_runs import add_blinding, export_with_progress
 from runs.exports.services import ExportFormat, replacing
 from runs.interface.terminal import progress_bar
 from runs.models import Run
@@ -31,12 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--format", choices=[BUNDLE, *ExportFormat], default=BUNDLE, help="default bundle"
         )
-        parser.add_argument(
-            "--blind", action="store_true", help="without references, rewards, verdicts"
-        )
-        parser.add_argument(
-            "--hide-agent", action="store_true", help="also without agents and models"
-        )
+        add_blinding(parser)
 
     def handle(self, *, study: str, out: Path, format: str, **options: Any) -> None:
         chosen = study_named(study)

@@ -17,7 +17,7 @@ from judging.portability.judgements.table_writing import DATA_FORMATS
 from judging.studies.access import STUDY_EXPORTED
 from judging.studies.management.arguments import study_named
 from runs.accounts.audit_log import record_entry
-from runs.interface.terminal import experiment_named
+from runs.interface.terminal import experiment_named, file_errors
 from runs.models import Experiment
 from runs.models.audit_log import RUNS_EXPORTED
 
@@ -56,11 +56,8 @@ def write_table(out: Path, table: DataTable, contents: Contents, of: Study | Exp
     if ending not in DATA_FORMATS:
         endings = ", ".join(f".{each}" for each in DATA_FORMATS)
         raise CommandError(f"{out} must end in one of {endings}")
-    try:
-        with out.open("xb") as file:
-            count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
-    except OSError as error:
-        raise CommandError(f"{out} cannot be written: {error.strerror}") from None
+    with file_errors(out, "written"), out.open("xb") as file:
+        count = DATA_FORMATS[ending].write(file, table.columns, table.rows(contents))
     kind = STUDY_EXPORTED if isinstance(of, Study) else RUNS_EXPORTED
     record_entry(kind, about=of, words=of.name, after=f"{table.name}, {ending}")
     return f"{out}: {count} rows."

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from judging.portability.judgements.label_files import LabelReport, import_labels
 from judging.studies.imported import StudyNameError
+from runs.interface.terminal import file_errors
 
 
 class Command(BaseCommand):
@@ -30,10 +31,8 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, study: str, stubs: bool, dry_run: bool, **_: Any) -> None:
         try:
-            with file.open("rb") as stream:
+            with file_errors(file, "read"), file.open("rb") as stream:
                 report = import_labels(stream, study=study, makes_stubs=stubs, dry_run=dry_run)
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}") from None
         except StudyNameError as error:
             raise CommandError(f"--study {study}: {error}") from None
         for name, line in report.unread.items():

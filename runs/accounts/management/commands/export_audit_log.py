@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from runs.accounts.audit_log import record_entry
 from runs.accounts.audit_log_pages import WRITERS, shown
+from runs.interface.terminal import file_errors
 from runs.models import AuditEntry
 from runs.models.audit_log import LOG_DOWNLOADED
 
@@ -28,15 +29,10 @@ class Command(BaseCommand):
         if since is not None:
             aware = since if timezone.is_aware(since) else timezone.make_aware(since)
             entries = entries.filter(at__gte=aware)
-        count = 0
-        try:
-            with file.open("w", newline="", encoding="utf-8") as out:
-                for count, line in enumerate(  # noqa: B007 (the last count is told)
-                    write(shown(entries.iterator(), with_details=True)), start=1
-                ):
-                    out.write(line)
-        except OSError as error:
-            raise CommandError(f"{file} cannot be written: {error.strerror}") from None
-        n = count - (write is WRITERS["csv"])
+        n = -1 if write is WRITERS["csv"] else 0  # its first line has the names
+        with file_errors(file, "written"), file.open("w", newline="", encoding="utf-8") as out:
+            for line in write(shown(entries.iterator(), with_details=True)):
+                out.write(line)
+                n += 1
         record_entry(LOG_DOWNLOADED, after=f"{n} entries, {file.suffix.removeprefix('.')}")
         self.stdout.write(f"{n} entries are in {file}.")

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from runs.catalogue.management.commands.import_tasks import TaskSetCommand
 from runs.catalogue.milestones.definitions import milestone_file, written_file
+from runs.interface.terminal import file_errors
 from runs.models import Task, TaskSet
 
 
@@ -27,7 +28,5 @@ class Command(TaskSetCommand):
         if output is None:
             self.stdout.write(text, ending="")
             return
-        try:
+        with file_errors(output, "written"):
             output.write_text(text)
-        except OSError as error:
-            raise CommandError(f"{output} cannot be written: {error.strerror}") from None

@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from runs.catalogue.management.commands.import_tasks import TaskSetCommand
 from runs.catalogue.milestones.definitions import MilestoneFileError, read_file
 from runs.catalogue.milestones.services import UnknownTasksError, import_milestones
+from runs.interface.terminal import file_errors
 from runs.models import Task, TaskSet
 
 
@@ -22,9 +23,8 @@ class Command(TaskSetCommand):
 
     def handle(self, *, file: Path, set_version: str | None, **_: Any) -> None:
         try:
-            read = read_file(file.read_bytes())
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}") from None
+            with file_errors(file, "read"):
+                read = read_file(file.read_bytes())
         except MilestoneFileError as error:
             raise CommandError(f"{file}: {error}") from None
         name, version = read.task_set.name, set_version or read.task_set.version

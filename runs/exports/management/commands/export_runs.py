@@ -33,12 +33,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--experiment")
         parser.add_argument("--run", nargs="+", type=UUID, metavar="ID")
-        parser.add_argument(
-            "--blind", action="store_true", help="without references, rewards, verdicts"
-        )
-        parser.add_argument(
-            "--hide-agent", action="store_true", help="also without agents and models"
-        )
+        add_blinding(parser)
 
     def handle(
         self, *, out: Path, experiment: str | None, run: list[UUID] | None, **options: Any
@@ -52,6 +47,14 @@ class Command(BaseCommand):
             if missing:
                 raise CommandError(f"no ended run has the id {', '.join(map(str, missing))}")
         self.stdout.write(export_with_progress(out, runs, **options))
+
+
+def add_blinding(parser: CommandParser) -> None:
+    """The options of `export_with_progress` on what is left out."""
+    parser.add_argument(
+        "--blind", action="store_true", help="without references, rewards, verdicts"
+    )
+    parser.add_argument("--hide-agent", action="store_true", help="also without agents and models")
 
 
 def export_with_progress(
