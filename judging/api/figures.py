@@ -1,12 +1,10 @@
 """Figures as the API gives them: a number or why there is none, with its interval."""
 
-import json
 from typing import Any
 
 from pydantic import BaseModel, Field
 
 from judging.analysis.reports.report import Report
-from judging.analysis.reports.writing import write_json
 from judging.statistics.figures import LEVEL, Figure, Interval, Undefined
 from runs.api.bodies import filled
 
@@ -59,11 +57,11 @@ def figure_out(value: Figure | None, interval: Interval | Undefined | None = Non
 
 def table_out(table: Report) -> TableOut:
     """The table with its rows as objects."""
-    written = json.loads(write_json(table))
+    keys = [column.key for column in table.header]
     return TableOut(
         name=table.name,
         title=table.title,
-        notes=written["notes"],
+        notes=list(table.notes),
         columns=[ColumnOut(key=column.key, name=str(column.name)) for column in table.header],
-        rows=written["rows"],
+        rows=[dict(zip(keys, row, strict=True)) for row in table.values],
     )

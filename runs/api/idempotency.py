@@ -7,7 +7,7 @@ effect nor key, and an error keeps nothing: the request may be sent again.
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Concatenate, ParamSpec, cast
 
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -33,10 +33,6 @@ class Answer:
         self.status = status
         self.body = body.model_dump_json()
         self.location = location
-
-    def response(self) -> HttpResponse:
-        """The answer as it is sent."""
-        return _response(self.status, self.body, self.location)
 
 
 Endpoint = Callable[Concatenate[ApiRequest, P], Answer]
@@ -64,7 +60,7 @@ def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpRespon
     if key is None:
         with transaction.atomic():
             answer = effect()
-        return answer.response()
+        return _response(answer)
     sent = request_hash(request)
     if before := _before(request, key):
         return _again(before, sent)
@@ -73,7 +69,7 @@ def answer_once(request: ApiRequest, effect: Callable[[], Answer]) -> HttpRespon
             answer = effect()
             row.status, row.body, row.location = answer.status, answer.body, answer.location
             row.save(update_fields=["status", "body", "location"])
-            return answer.response()
+            return _response(answer)
     if before := _before(request, key):
         return _again(before, sent)
     raise Problem(
@@ -118,14 +114,17 @@ def _again(before: ApiAnswer, sent: str) -> HttpResponse:
             kind="key-reused",
             errors=[(f"header.{HEADER}", reason)],
         )
-    response = _response(before.status, before.body, before.location)
+    response = _response(before)
     response["Idempotency-Replayed"] = "true"
     return response
 
 
-def _response(status: int, body: str, location: str) -> HttpResponse:
-    headers: dict[str, Any] = {"Location": location} if location else {}
-    return HttpResponse(body, status=status, content_type="application/json", headers=headers)
+def _response(answer: Answer | ApiAnswer) -> HttpResponse:
+    """The answer as it is sent."""
+    response = HttpResponse(answer.body, status=answer.status, content_type="application/json")
+    if answer.location:
+        response["Location"] = answer.location
+    return response
 
 
 AT_A_TIME = 1000
