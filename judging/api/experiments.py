@@ -96,14 +96,14 @@ def read_experiment_figures(
     known_only(request, SourceChoice)
     facts = facts_of(request, scope_of(request, experiment_id))
     figures = facts.figures
-    return FiguresOut(
+    return filled(
+        FiguresOut,
+        figures,
         experiment=facts.experiment.pk,
         source=filled(SourceOut, facts.source),
         choices=[
             filled(SourceChoiceOut, each.source, verdicts=each.verdicts) for each in facts.choices
         ],
-        counted=figures.counted,
-        decided=figures.decided,
         standings={standing.value: n for standing, n in sorted(figures.standings.items())},
         configurations=[_configuration(each) for each in figures.configurations],
     )

@@ -12,6 +12,7 @@ from judging.replication.reports import ReplicationFacts
 from judging.replication.sources import shown_to
 from judging.replication.study_parts import StudyFileError
 from runs.api.authentication import ApiRequest, Bearer
+from runs.api.bodies import filled
 from runs.api.paging import RowId, known_only
 from runs.api.problems import invalid, not_found
 from runs.models import Scope
@@ -42,14 +43,12 @@ def read_replication(request: ApiRequest, replication_id: RowId) -> Any:
     known_only(request)
     facts = _facts(request, replication_id)
     row = facts.replication
-    return ReplicationOut(
-        id=row.pk,
-        name=row.name,
+    return filled(
+        ReplicationOut,
+        row,
         paper=facts.sources.file.paper.title,
         file=row.content,
-        sha256=row.sha256,
         tables=list(facts.registry.entries),
-        problem=row.problem,
     )
 
 

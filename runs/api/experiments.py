@@ -163,12 +163,11 @@ def launch(request: ApiRequest, asked: ExperimentIn) -> Answer:
 def estimate_experiment(request: ApiRequest, asked: ExperimentIn) -> Any:
     """What the plan would take. Nothing is launched."""
     found = estimate(_plan(request, asked), request.user)
-    return ExperimentEstimateOut(
+    return filled(
+        ExperimentEstimateOut,
+        found,
         runs=found.n_runs,
-        browsers=found.browsers,
-        wall_seconds=found.wall_seconds,
         seconds_complete=found.is_time_complete,
-        cost=found.cost,
         cost_complete=found.is_cost_complete,
         agents=[
             AgentEstimateOut(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from runs.api.assembly import problem_answer
 from runs.api.authentication import ApiRequest, Bearer
-from runs.api.bodies import spooled
+from runs.api.bodies import filled, spooled
 from runs.api.idempotency import Answer, answer_once, once
 from runs.api.problems import Problem, first_of, invalid
 from runs.api.runs import router as router
@@ -125,16 +125,13 @@ def import_out(job: ImportJob) -> ImportOut:
     """An import for whoever sent it."""
     report = job.report or {}
     counts = report.get("counts", {})
-    return ImportOut(
-        id=job.pk,
-        state=job.state,
-        n_done=job.n_done,
-        n_total=job.n_total,
-        problem=job.problem,
-        imported=[RunImported(**run) for run in report.get("imported", ())],
-        already_there=[RunImported(**run) for run in report.get("already_there", ())],
-        rejected=[RunRejected(**_with_line(run)) for run in report.get("rejected", ())],
-        problems=[ImportProblem(**_with_line(problem)) for problem in report.get("problems", ())],
+    return filled(
+        ImportOut,
+        job,
+        imported=report.get("imported", ()),
+        already_there=report.get("already_there", ()),
+        rejected=[*map(_with_line, report.get("rejected", ()))],
+        problems=[*map(_with_line, report.get("problems", ()))],
         n_problems=counts.get("problems", 0),
         unread=report.get("unread", ()),
         n_unread=counts.get("unread", 0),

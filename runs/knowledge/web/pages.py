@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch, Q, QuerySet
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from runs.catalogue.agents.choices import shown_settings, value_in_words
 from runs.catalogue.tasks.rows import task_set_choices
@@ -194,18 +194,19 @@ def knowledge_facts(run: Run, user: User) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(BaseModel):
     """How much of its web knowledge a run's agent was given, as its record says.
 
     `budget` is what its settings say, None for all of it; `room` what the prompt had of that.
     """
 
-    n: int
-    left_out: tuple[int, ...]
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    n: StrictInt = Field(validation_alias="given")
+    left_out: tuple[StrictInt, ...]
     """Places among the entries that agents read, from 0."""
-    budget: int | None
-    room: int | None
+    budget: StrictInt | None = Field(validation_alias="budget_tokens")
+    room: StrictInt | None = Field(None, validation_alias="room_tokens")
 
     @property
     def all(self) -> int:
@@ -221,17 +222,10 @@ class Given:
 def knowledge_given(run: Run) -> Given | None:
     """What the record says; it may say anything, which is nothing then."""
     extra = run.record.get("extra")
-    told = extra.get("knowledge") if isinstance(extra, dict) else None
-    if not isinstance(told, dict) or not isinstance(left_out := told.get("left_out"), list):
+    try:
+        return Given.model_validate(extra.get("knowledge") if isinstance(extra, dict) else None)
+    except ValidationError:
         return None
-    given, budget, room = told.get("given"), told.get("budget_tokens"), told.get("room_tokens")
-    if not isinstance(given, int) or not all(isinstance(each, int) for each in left_out):
-        return None
-    if "budget_tokens" not in told:
-        return None
-    if not all(each is None or isinstance(each, int) for each in (budget, room)):
-        return None
-    return Given(n=given, left_out=tuple(left_out), budget=budget, room=room)
 
 
 def _left_out(
