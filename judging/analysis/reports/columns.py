@@ -1,6 +1,6 @@
 """Columns of reports by what stands in them: text, counts, shares, means and differences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Protocol
 
@@ -30,10 +30,16 @@ def value_and_ends(found: Estimate | Mean) -> list[Value]:
     return [number(found.value), *ends(interval)]
 
 
-def text(key: str, name: Words, *, show: Any = None) -> Column:
-    """Words. `show` says how a page puts a value that files hold as a key."""
-    shown = show or (lambda value: Shown(DASH if value in (None, "") else str(value)))
-    return Column(key, name, show=shown, is_text=True)
+def text(
+    key: str, name: Words, *, words: Mapping[Any, Words] | None = None, show: Any = None
+) -> Column:
+    """Words. `words`, or `show`, say how a page puts a value that files hold as a key."""
+    known = words or {}
+
+    def shown(value: Any) -> Shown:
+        return Shown(DASH if value in (None, "") else str(known.get(value, value)))
+
+    return Column(key, name, show=show or shown, is_text=True)
 
 
 CONFIGURATION = text("configuration", _("configuration"))

@@ -132,7 +132,7 @@ def comparison_report(study: Study, comparison: Comparison) -> Report:
         name="comparison",
         title=gettext("%(study)s: from %(first)s (1) to %(second)s (2)") % names,
         columns=[
-            text("by", _("grouping"), show=lambda by: Shown(str(GROUPINGS[by]))),
+            text("by", _("grouping"), words=GROUPINGS),
             text("group", _("group")),
             RUNS,
             *_FLIPS,

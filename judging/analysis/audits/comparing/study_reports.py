@@ -16,7 +16,7 @@ from judging.analysis.reports.columns import SHARE_KEYS, in_files, share, text, 
 from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell as Linked
 from judging.analysis.reports.report import Column, Layout, Report, Value
-from judging.analysis.reports.showing import DASH, Shown, p_words
+from judging.analysis.reports.showing import p_words
 from judging.statistics.comparison import difference_of_shares
 from judging.statistics.figures import Share
 from runs.interface.words import VERDICTS
@@ -41,10 +41,6 @@ _NAMES: Mapping[str, Promise | str] = {
 }
 
 
-def _one_of(words: Mapping[str, Any]) -> Any:
-    return lambda key: Shown(DASH if key is None else str(words.get(key, key)))
-
-
 def beside(facts: TwoStudies) -> Report:
     """One row a figure: the first study, the second, and how far they lie apart."""
     rows: list[list[Any]] = [
@@ -61,8 +57,8 @@ def beside(facts: TwoStudies) -> Report:
         rows.append([PAIRED, "fn_share", before, after, facts.paired_fn_gain])
     return Report(
         columns=[
-            text("runs", _("runs"), show=_one_of(_RUNS)),
-            text("figure", _("figure"), show=_one_of(_FIGURES)),
+            text("runs", _("runs"), words=_RUNS),
+            text("figure", _("figure"), words=_FIGURES),
             *(
                 share(f"{side.name} ({n})", keys=[f"{key}_{n}" for key in _SHARE_KEYS])
                 for n, side in enumerate(facts.sides, start=1)
@@ -92,7 +88,7 @@ def matrices(facts: TwoStudies) -> Report:
     ]
     return Report(
         columns=[
-            text("runs", _("runs"), show=_one_of(_RUNS)),
+            text("runs", _("runs"), words=_RUNS),
             text("study", _("study")),
             text("evaluator", _("evaluator")),
             Column("n", "N"),
@@ -120,7 +116,7 @@ def pairs(facts: TwoStudies) -> Report:
     }
     p = p_words(test.tested_p)
     return Report(
-        columns=[text("pair", _("pair"), show=_one_of(words)), Column("n", _("runs or pairs"))],
+        columns=[text("pair", _("pair"), words=words), Column("n", _("runs or pairs"))],
         rows=rows,
         notes=[gettext(_OWN_REFERENCE)],
         remarks=[
@@ -144,7 +140,7 @@ def joint(facts: TwoStudies) -> Report:
     ]
     return Report(
         columns=[
-            text("first", axes, show=_one_of(_NAMES)),
+            text("first", axes, words=_NAMES),
             *(Column(f"second_{each.value}", str(_NAMES[each.value])) for each in _CELLS),
             Column("sum", _("sum")),
         ],
@@ -180,9 +176,9 @@ def tasks(facts: TwoStudies) -> Report:
     columns += [in_files(f"run_{n}") for n in (1, 2)]
     for n in (1, 2):
         columns += [
-            text(f"reference_{n}", f"{gettext('reference')} ({n})", show=_one_of(VERDICTS)),
-            text(f"evaluator_{n}", f"{gettext('evaluator')} ({n})", show=_one_of(VERDICTS)),
-            text(f"cell_{n}", f"{gettext('cell')} ({n})", show=_one_of(_NAMES)),
+            text(f"reference_{n}", f"{gettext('reference')} ({n})", words=VERDICTS),
+            text(f"evaluator_{n}", f"{gettext('evaluator')} ({n})", words=VERDICTS),
+            text(f"cell_{n}", f"{gettext('cell')} ({n})", words=_NAMES),
         ]
     return Report(
         columns=columns,

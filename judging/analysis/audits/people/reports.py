@@ -46,7 +46,7 @@ def agreement_report(found: Agreement) -> Report:
             in_files("kind"),
             text("annotators", _("annotators")),
             Column("runs", RUNS.name, per_row=True),
-            text("figure", _("figure"), show=lambda key: Shown(str(COEFFICIENTS[key]))),
+            text("figure", _("figure"), words=COEFFICIENTS),
             estimated(_("value"), _show_agreed),
             Column(
                 "question",
@@ -175,8 +175,8 @@ def detectors(facts: AuditFacts) -> Report:
 
     return Report(
         columns=[
-            text("kind", _("anomalies"), show=lambda kind: Shown(str(KINDS[kind]))),
-            text("detector", _("detector"), show=lambda key: Shown(names[key])),
+            text("kind", _("anomalies"), words=KINDS),
+            text("detector", _("detector"), words=names),
             *(Column(each.value.replace("-", "_"), each.label) for each in DetectorCell),
             _rate("precision", _("precision")),
             _rate("recall", _("recall")),
