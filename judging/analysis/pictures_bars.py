@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,18 +34,32 @@ Count = tuple[int, str]
 """How many runs, and where they are listed."""
 
 
-REPAIRED, NEW = 1, -1
-"""Right of the middle line, and left of it."""
+class Flipped(NamedTuple):
+    """How many errors of a kind, `fn` or `fp`, are repaired or new, and where they are listed."""
+
+    name: str
+    kind: str
+    is_repaired: bool
+    n: int
+    url: str
+
+    @property
+    def words(self) -> str:
+        return counted(self.name, self.n)
 
 
 class FlipsBar(NamedTuple):
-    """The flips of one group of runs, by side and kind: `fn` before `fp` on either side."""
+    """The flips of one group of runs: on either side of the middle line in this order."""
 
     name: str
-    parts: Mapping[tuple[int, str], Count]
+    parts: Sequence[Flipped]
 
-    def total(self, side: int) -> int:
-        return sum(n for (of_side, _kind), (n, _url) in self.parts.items() if of_side == side)
+    def total(self, *, repaired: bool) -> int:
+        return sum(part.n for part in self.parts if part.is_repaired is repaired)
+
+    @property
+    def words(self) -> str:
+        return ", ".join(part.words for part in self.parts if part.n) or _("nothing changed")
 
 
 FLIPS_ROW, FLIPS_BAR = 40, 12
@@ -53,8 +67,8 @@ FLIPS_ROW, FLIPS_BAR = 40, 12
 
 def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
     """One bar a group from a middle line: repaired errors right of it, new ones left of it."""
-    most_new = max((bar.total(NEW) for bar in bars), default=0)
-    most = max((bar.total(REPAIRED) for bar in bars), default=0) + most_new or 1
+    most_new = max((bar.total(repaired=False) for bar in bars), default=0)
+    most = max((bar.total(repaired=True) for bar in bars), default=0) + most_new or 1
     scale = (WIDTH - 2 * MARGIN) / most
     middle = MARGIN + most_new * scale
     height = FLIPS_ROW * len(bars) + 22
@@ -64,37 +78,21 @@ def flips_picture(bars: Sequence[FlipsBar], *, label: str) -> SafeString:
         for index, bar in enumerate(bars):
             top = index * FLIPS_ROW
             write(axes, MARGIN, top + 14, bar.name, "name")
-            write(axes, WIDTH - MARGIN, top + 14, _flip_words(bar), "words", ha="right")
-            ends = {REPAIRED: middle, NEW: middle}
-            for (side, kind), (count, url) in bar.parts.items():
-                width = count * scale
-                if not count:
-                    continue
-                left = ends[side] if side == REPAIRED else ends[side] - width
-                name = f"{kind}.{'fixed' if side == REPAIRED else 'new'}"
-                _draw(axes, left, top + 20, width, FLIPS_BAR, kind=name, url=url)
-                if url:
-                    titles[url] = f"{bar.name}: {_flip_part(side, kind, count)}"
-                ends[side] += side * width
+            write(axes, WIDTH - MARGIN, top + 14, bar.words, "words", ha="right")
+            left = right = middle
+            for part in filter(lambda part: part.n, bar.parts):
+                width = part.n * scale
+                if part.is_repaired:
+                    kind, start, right = f"{part.kind}.fixed", right, right + width
+                else:
+                    kind, start, left = f"{part.kind}.new", left - width, left - width
+                _draw(axes, start, top + 20, width, FLIPS_BAR, kind=kind, url=part.url)
+                if part.url:
+                    titles[part.url] = f"{bar.name}: {part.words}"
         if most_new:
             write(axes, middle - 4, height - 6, _("new errors"), "axis", ha="right")
         write(axes, middle + 4, height - 6, _("repaired"), "axis")
         return as_picture(figure, label, titles)
-
-
-def _flip_part(side: int, kind: str, count: int) -> str:
-    words = {
-        (REPAIRED, "fn"): _("FN repaired"),
-        (REPAIRED, "fp"): _("FP repaired"),
-        (NEW, "fn"): _("new FN"),
-        (NEW, "fp"): _("new FP"),
-    }[side, kind]
-    return counted(words, count)
-
-
-def _flip_words(bar: FlipsBar) -> str:
-    parts = [_flip_part(*key, count) for key, (count, _url) in bar.parts.items() if count]
-    return ", ".join(parts) or _("nothing changed")
 
 
 @dataclass(frozen=True, slots=True)

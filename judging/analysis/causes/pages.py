@@ -1,7 +1,7 @@
 """What pages show of the causes of errors, and the forms that tag one error or many."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
 from uuid import UUID
@@ -99,8 +99,8 @@ class CausePanel:
     """The errors of one evaluator by cause and by repair, with where their runs are listed."""
 
     causes: CauseAudit
-    deciders: Sequence[Decider] = ()
-    most: int = 0
+    deciders: Sequence[Decider]
+    most: int
     """Errors of one cause, at most, of all evaluators: the pictures share one scale."""
 
     @cached_property
@@ -167,9 +167,9 @@ def cause_panels(study: Study) -> list[CausePanel]:
     """The evaluators of a study that err, with their causes."""
     found = [each for each in causes_of(Audit(study)) if each.errors.total]
     decided = deciders(study, [each.audit.evaluator for each in found])
-    panels = [CausePanel(each, decided.get(each.audit.evaluator.pk, ())) for each in found]
-    most = max((bar.errors for panel in panels for bar in panel.by_cause), default=0)
-    return [replace(panel, most=most) for panel in panels]
+    counts = (n.total for each in found for n in (*each.by_cause.values(), each.untagged))
+    most = max(counts, default=0)
+    return [CausePanel(each, decided.get(each.audit.evaluator.pk, ()), most) for each in found]
 
 
 class CausePane:
@@ -187,7 +187,8 @@ class CausePane:
         said = item.cause_tags.filter(evaluator_name=evaluator.name, error=item.cell)
         self.history = list(said.select_related("by", "evaluator").order_by("-at", "-id"))
         """Everything that was said of the error, the newest first."""
-        self.form = CauseForm.about(next((tag for tag in self.history if tag.is_current), None))
+        self._current = next((tag for tag in self.history if tag.is_current), None)
+        self.form = CauseForm.about(self._current)
         self.walk = urlencode(walk)
 
     @property
@@ -201,12 +202,12 @@ class CausePane:
 
     @property
     def tag(self) -> CauseTag | None:
-        return next((tag for tag in self.history if tag.is_current and tag.repair), None)
+        return self._current if self._current and self._current.repair else None
 
     @property
     def undoable(self) -> CauseTag | None:
         """What was said last, unless that was itself an undoing."""
-        return next((tag for tag in self.history if tag.is_current and not tag.is_undo), None)
+        return self._current if self._current and not self._current.is_undo else None
 
 
 def cause_pane(

@@ -39,7 +39,7 @@ from judging.analysis.audits.what_if.pages import judged_tasks
 from judging.analysis.audits.what_if.settings import SWITCHED
 from judging.analysis.audits.what_if.views import what_if_context
 from judging.analysis.experiments.pairs import By
-from judging.analysis.pictures_bars import NEW, REPAIRED, FlipsBar, flips_picture
+from judging.analysis.pictures_bars import Flipped, FlipsBar, flips_picture
 from judging.analysis.reports.html import html_tables
 from judging.analysis.reports.registry import as_file, check_address
 from judging.analysis.reports.report import Cell
@@ -52,6 +52,7 @@ from runs.operations.error_views import BadQueryError, bad_queries
 
 SIDE_BY_SIDE = ("coverage", "fn_share", "fnr", "fpr", "precision", "recall", "accuracy")
 """Shares of both evaluators that stand beside each other."""
+RIGHT = (Shown.TP, Shown.TN)
 PAIR = ("first", "second")
 KNOWN = {*PAIR, "evaluator", *SWITCHED}
 
@@ -173,7 +174,7 @@ def _meaning(before: Shown, after: Shown) -> str:
         return "same"
     if Shown.NONE in (before, after):
         return ""
-    return "better" if after in (Shown.TP, Shown.TN) else "worse"
+    return "better" if after in RIGHT else "worse"
 
 
 def _picture(comparison: Comparison) -> SafeString:
@@ -190,9 +191,11 @@ def _picture(comparison: Comparison) -> SafeString:
 
 def _bar(comparison: Comparison, name: str, flips: Flips, groups: Mapping[str, str]) -> FlipsBar:
     cells = flip_cells(comparison.study, comparison.first, comparison.second, flips, groups)
-    fixed_fn, new_fn, fixed_fp, new_fp = ((cell.value, cell.url) for cell in cells)
-    repaired = {(REPAIRED, "fn"): fixed_fn, (REPAIRED, "fp"): fixed_fp}
-    return FlipsBar(name, {**repaired, (NEW, "fn"): new_fn, (NEW, "fp"): new_fp})
+    parts = [
+        Flipped(str(words), error, after in RIGHT, cell.value, cell.url)
+        for (words, error, _before, after), cell in zip(FLIPS.values(), cells, strict=True)
+    ]
+    return FlipsBar(name, sorted(parts, key=lambda part: not part.is_repaired))
 
 
 MOST_OFFERED = 200

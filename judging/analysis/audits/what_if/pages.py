@@ -27,13 +27,8 @@ from judging.models import EvaluatorVersion, Study
 from runs.interface.listing import labelled, listed
 from runs.models import TaskSet
 
-_WANTED = {
-    Change.FIXED_FN: "right",
-    Change.FIXED_FP: "right",
-    Change.LOST_TP: "wrong",
-    Change.NEW_FP: "wrong",
-}
-"""Whether a change is what one wants; of the others that is open."""
+_WANTED = {1: "right", -1: "wrong", 0: "open"}
+"""Whether a change is what one wants, by its gain."""
 MOST_SHOWN = 100
 """Runs that are listed of those that would move in one way."""
 _STAGES: Mapping[StageName, Promise] = {
@@ -151,7 +146,7 @@ def compared_page(study: Study, setting: Setting, compared: Compared) -> dict[st
         "moved": [
             {
                 "name": change.label,
-                "kind": _WANTED.get(change, "open"),
+                "kind": _WANTED[change.gain],
                 "total": len(flips),
                 "flips": [(flip, url(flip.run_id, flip.now.value)) for flip in flips[:MOST_SHOWN]],
                 "left": max(0, len(flips) - MOST_SHOWN),

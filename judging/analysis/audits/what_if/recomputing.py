@@ -51,6 +51,11 @@ class Change(models.TextChoices):
     GAINED = "gained", _("a verdict where there is none")
     LOST = "lost", _("no verdict any more")
 
+    @property
+    def gain(self) -> int:
+        """Errors corrected, less those made; a verdict that comes or goes is neither."""
+        return {self.FIXED_FN: 1, self.FIXED_FP: 1, self.LOST_TP: -1, self.NEW_FP: -1}.get(self, 0)
+
 
 _CHANGES: Mapping[tuple[Cell, Cell], Change] = {
     (Cell.FN, Cell.TP): Change.FIXED_FN,
@@ -278,9 +283,7 @@ def most_correcting(study: Study, setting: Setting, others: Iterable[Setting]) -
 
 
 def _gain(changes: Counter[Change]) -> int:
-    """Errors corrected, less those made; a verdict that comes or goes is neither."""
-    corrected = changes[Change.FIXED_FN] + changes[Change.FIXED_FP]
-    return corrected - changes[Change.LOST_TP] - changes[Change.NEW_FP]
+    return sum(each.gain * n for each, n in changes.items())
 
 
 def levers(study: Study, setting: Setting, most_seconds: float = MOST_SECONDS) -> Levers:
