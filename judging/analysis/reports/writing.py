@@ -43,12 +43,19 @@ def _cell(value: Value) -> Value:
 
 def write_json(report: Report) -> str:
     """An object with title, notes and rows, each row an object by column key."""
+    return _json(_as_object(report))
+
+
+def _as_object(report: Report) -> dict[str, object]:
     keys = [column.key for column in report.header]
-    content = {
+    return {
         "title": report.title,
         "notes": list(report.notes),
         "rows": [dict(zip(keys, row, strict=True)) for row in report.values],
     }
+
+
+def _json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
@@ -232,9 +239,7 @@ def write_document(title: str, reports: Sequence[Report], ending: str) -> str:
     if ending == "csv":
         raise ValueError("one CSV file holds one table")
     if ending == "json":
-        tables = {report.name: json.loads(write_json(report)) for report in reports}
-        content = {"title": title, "tables": tables}
-        return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return _json({"title": title, "tables": {each.name: _as_object(each) for each in reports}})
     heads = {"md": f"# {_markdown(title)}\n", "tex": f"% {' '.join(title.split())}\n"}
     head = heads.get(ending, f"{title}\n")
     return "\n".join([head, *(write(report, ending) for report in reports)])
