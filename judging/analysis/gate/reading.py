@@ -3,6 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -92,12 +94,7 @@ def source_for(metric: Metric, named: str | None, sides: Sequence[Contestant]) -
         return source
     if named:
         return _named(named)
-    spoken: Counter[Source] = Counter()
-    for number, side in enumerate(sides):
-        runs = side.scope.counted(Source()).filter(agent__in=side.agents)
-        of_side = {choice.source: choice.verdicts for choice in choices_among(runs)}
-        least = of_side if not number else {key: min(spoken[key], n) for key, n in of_side.items()}
-        spoken = Counter({key: n for key, n in least.items() if n})
+    spoken = reduce(and_, map(_spoken_of, sides))
     if Source() in spoken:
         return Source()
     if not spoken:
@@ -105,6 +102,12 @@ def source_for(metric: Metric, named: str | None, sides: Sequence[Contestant]) -
             read_side(side, metric, Source())  # what has not ended is the better reason
         raise CannotTellError("no reward, reference verdict or evaluator speaks of both sides")
     return max(spoken, key=lambda source: (spoken[source], source.key))
+
+
+def _spoken_of(side: Contestant) -> Counter[Source]:
+    """On how many of its runs each source gives a verdict."""
+    runs = side.scope.counted(Source()).filter(agent__in=side.agents)
+    return Counter({choice.source: choice.verdicts for choice in choices_among(runs)})
 
 
 def read_side(of: Contestant, metric: Metric, source: Source) -> Side:
