@@ -16,9 +16,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django_tables2.data import TableQuerysetData
 
 from judging.analysis.audits.explanations import decided_by, expected_by
-from judging.analysis.audits.selection import SORTS, SelectedItem, Selection
+from judging.analysis.audits.selection import SelectedItem, Selection
 from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources
 from judging.analysis.audits.verdicts import NOTHING, RunVerdicts, Said, verdicts_on
 from judging.analysis.causes.sums import TaggedItem
@@ -221,6 +222,13 @@ def _verdict(said: Said, *, is_step: bool) -> SafeString:
     return format_html('<span class="verdict error" title="{}">{}</span>', why, none)
 
 
+class SelectedData(TableQuerysetData):  # type: ignore[misc]  # the library has no types
+    """Items of a selection, in its order."""
+
+    def order_by(self, aliases: Any) -> None:
+        """Nothing: the selection has the order of the address already."""
+
+
 class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no types
     """Runs of a selection, with what everybody said of them."""
 
@@ -258,7 +266,7 @@ class TriangleTable(tables.Table):  # type: ignore[misc]  # the library has no t
             (f"source_{number}", _SourceColumn(source)) for number, source in enumerate(self.shown)
         ]
         super().__init__(
-            data,
+            SelectedData(data),
             exclude=left_out,
             extra_columns=[*labels, *columns],
             sequence=(
@@ -345,17 +353,3 @@ def label_columns(sources: VerdictSources) -> list[tuple[str, _LabelColumn]]:
         (f"label_{number}", _LabelColumn(name, source, number))
         for number, (name, source) in enumerate(named if len(people) <= most else letters)
     ]
-
-
-def _sorts_by(name: str) -> Any:
-    def order(
-        self: TriangleTable, data: QuerySet[SelectedItem], is_descending: bool
-    ) -> tuple[QuerySet[SelectedItem], bool]:
-        path = f"-{SORTS[name]}" if is_descending else SORTS[name]
-        return data.order_by(path, "position"), True
-
-    return order
-
-
-for _name in SORTS:
-    setattr(TriangleTable, f"order_{_name}", _sorts_by(_name))
