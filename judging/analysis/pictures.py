@@ -20,9 +20,11 @@ LONGEST_NAME = 27
 """Characters that fit beside the words; with a longer one, all names have a line of their own."""
 NAME_LINE = 17
 LONGEST_LINE = 50
-_MEANING = {
+MEANING = {
     "fn": "#8b2780",
     "fp": "#a84a00",
+    "success": "#00695c",
+    "failure": "#95120b",
     "people": "#1f4ea3",
     "evaluator": "#585e67",
     "agent": "#1f4ea3",
@@ -92,7 +94,7 @@ def interval_picture(rows: Sequence[IntervalRow], *, label: str, meaning: Meanin
                 titles[row.url] = row.title or f"{row.name}: {words}"
             y = top + 30
             kind = row.meaning or meaning
-            colour = _MEANING[kind]
+            colour = MEANING[kind]
             if isinstance(row.by_task, Interval):
                 ends = [100 * row.by_task.low, 100 * row.by_task.high]
                 axes.plot(ends, [y, y], color=colour, lw=1, gid=f".by-task.{kind}")

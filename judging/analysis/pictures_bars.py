@@ -10,23 +10,21 @@ from django.utils import formats
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from judging.analysis.pictures import MARGIN, MEANING, WIDTH
 from runs.interface.pictures import LINE, as_picture, block, canvas, write
 from runs.interface.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, MARGIN = 380, 8
 _AXIS = "#858b94"
-_MEANING = {"fn": "#8b2780", "fp": "#a84a00", "success": "#00695c", "failure": "#95120b"}
-"""For the picture on its own; in a page, style sheets paint by class."""
 
 
 def _draw(
     axes: Axes, left: float, top: float, width: float, height: float, *, kind: str, url: str
 ) -> None:
     """A bar of a kind (`fn`, or `fn.fixed`), which leads to the runs that it counts."""
-    paint = {"color": _MEANING[kind.partition(".")[0]], "linewidth": 0}
+    paint = {"color": MEANING[kind.partition(".")[0]], "linewidth": 0}
     block(axes, (left, top), width, height, url=url, gid=f".bar.{kind}", **paint)
 
 

@@ -204,7 +204,7 @@ def references_by_task(study: Study, split: str) -> dict[int, References]:
     }
 
 
-PASSED, FAILED = Evaluation.Verdict.PASSED, Evaluation.Verdict.FAILED
+PASSED, FAILED = Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value
 
 
 class Shown(StrEnum):

@@ -13,14 +13,16 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 from django.http import QueryDict
 from django.urls import reverse
 
-from judging.analysis.audits.population import GROUPINGS, Shown, cell_by, counted_items, read_cells
-from judging.analysis.audits.verdict_sources import (
+from judging.analysis.audits.population import (
     FAILED,
+    GROUPINGS,
     PASSED,
-    VerdictSource,
-    VerdictSources,
-    with_verdicts,
+    Shown,
+    cell_by,
+    counted_items,
+    read_cells,
 )
+from judging.analysis.audits.verdict_sources import VerdictSource, VerdictSources, with_verdicts
 from judging.analysis.reports.report import Cell
 from judging.models import Evaluation, Label, Study, StudyItem
 from judging.models.labels import Success

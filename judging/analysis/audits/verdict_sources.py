@@ -25,13 +25,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from judging.analysis.audits.population import counted_items
+from judging.analysis.audits.population import FAILED, PASSED, counted_items
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
 from judging.models.labels import Success
 from runs.models import User
 from webagent.llm.registry import PREFIX
 
-PASSED, FAILED = Evaluation.Verdict.PASSED.value, Evaluation.Verdict.FAILED.value
 MATCHER, EQUIVALENCE, INCLUSION = "matcher", "equivalence", "inclusion"
 STEPS: Mapping[str, str | Promise] = {
     MATCHER: gettext_lazy("matcher"),
