@@ -54,22 +54,20 @@ class Correction(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What an evaluator gets wrong and, once that is looked up, what repairing it would bring."""
+    """What an evaluator gets wrong, and what repairing it would bring."""
 
     audit: EvaluatorAudit
-    causes: CauseAudit | None = None
-    correction: Correction | None = None
+    causes: CauseAudit
+    correction: Correction | None
     """By the evaluator that corrects most; one that asks a stub only where no other does."""
-    after: EvaluatorAudit | None = None
+    after: EvaluatorAudit | None
     """The audit of that evaluator."""
-    with_stub: Correction | None = None
+    with_stub: Correction | None
     """By one that asks a stub and corrects more."""
 
     @property
     def places(self) -> list[tuple[int, Any, str]]:
         """How many of its errors belong where, untagged ones last, each with its runs."""
-        if self.causes is None:
-            return []
         found = [
             *((self.causes.by_repair[each], each.label, f"repair.{each}") for each in Repair),
             (self.causes.untagged, gettext("untagged"), UNTAGGED),
@@ -95,14 +93,10 @@ class Finding:
         return f"{address}?{urlencode(pair)}"
 
 
-def findings(facts: AuditFacts, *, repaired: bool = False) -> list[Finding]:
-    """The evaluators that speak, those that err most first.
-
-    Args:
-        repaired: with where errors belong and who corrects them, in three queries more.
+def findings(facts: AuditFacts) -> list[Finding]:
+    """The evaluators that speak, those that err most first, with where their errors belong and who
+    corrects them; three queries more than the audit.
     """
-    if not repaired:
-        return [Finding(audit=each) for each in facts.by_errors]
     causes = {each.audit.evaluator.pk: each for each in facts.causes}
     corrections, with_stub = best_corrections(facts)
     audits = {str(each.evaluator.pk): each for each in facts.evaluators}
@@ -130,7 +124,7 @@ def repairs(facts: AuditFacts) -> Report:
             Column("corrected", gettext_lazy("corrects")),
             Column("broken", gettext_lazy("breaks")),
         ],
-        rows=[_row(each) for each in findings(facts, repaired=True) if each.audit.matrix.wrong],
+        rows=[_row(each) for each in findings(facts) if each.audit.matrix.wrong],
         notes=[
             gettext(
                 "Errors are FN and FP. Best corrected by: the evaluator that is right on most of "
@@ -142,8 +136,6 @@ def repairs(facts: AuditFacts) -> Report:
 
 def _row(found: Finding) -> list[object]:
     causes, matrix = found.causes, found.audit.matrix
-    if causes is None:
-        raise ValueError("the causes were not looked up")
     correction = found.with_stub or found.correction
     named = Cell(correction.by, found.url_beside(correction)) if correction else DASH
     return [

@@ -69,7 +69,7 @@ def audit(request: AppRequest, study: Study) -> HttpResponse:
         "audit": facts,
         "population": population,
         "query": facts.query,
-        "findings": findings(facts),
+        "findings": [{"audit": each} for each in facts.by_errors],
         "splits": facts.query.split_choices(splits_of(study)),
         "unknown_split": unknown_split(study, facts.query.split),
         "is_first": True,
@@ -101,7 +101,7 @@ def audit_pictures(request: AppRequest, study: Study) -> HttpResponse:
 def audit_repairs(request: AppRequest, study: Study) -> HttpResponse:
     """What each evaluator gets wrong with what repairs it, drawn, and what to do next."""
     facts = facts_of(request, study, "repairs")
-    found = findings(facts, repaired=True)
+    found = findings(facts)
     context = {
         "study": study,
         "query": facts.query,
