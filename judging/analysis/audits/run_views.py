@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
-from django_tables2 import RequestConfig
 
 from judging.analysis.audits.explanations import decider, decider_words
 from judging.analysis.audits.judgements import EvaluatorLine, RunJudgements, curves_of, opened_items
@@ -31,7 +30,7 @@ from judging.analysis.audits.population import (
     read_cells,
 )
 from judging.analysis.audits.selection import BETWEEN, read_selection, selected_items
-from judging.analysis.audits.tables import CellTable
+from judging.analysis.audits.tables import CellTable, rows_shown
 from judging.analysis.audits.verdict_sources import sources_of
 from judging.analysis.audits.verdicts import cells_report
 from judging.analysis.audits.views import audit_page
@@ -43,14 +42,12 @@ from judging.analysis.miniwob.causes import walked_failure
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import EvaluatorVersion, Study
 from judging.studies.access import AUDIT, record_unblindings, studies_hidden_from
-from runs.interface.paging import TablePaginator
 from runs.interface.requests import AppRequest, wants_partial
 from runs.launching.reruns.results import RerunResult, results_of
 from runs.models import Run, User
 from runs.models.parsing import read_number
 from runs.viewer.comparison import Choice, lineage_of
 
-PER_PAGE = 100
 MOST_LEFT_OUT = 1000
 NUMBERS = ("study", "audit", "sample")
 WORDS = ("cell", "triangle")
@@ -73,10 +70,7 @@ def audit_cells(request: AppRequest, study: Study, evaluator_id: int, cells: str
     if (rule := request.GET.get("rule")) is not None:
         items = items.filter(pk__among=_decided_by(items, rule))
     table = CellTable(items, walk=walk, chooses=request.user.has_perm(TAG))
-    RequestConfig(
-        request, paginate={"per_page": PER_PAGE, "paginator_class": TablePaginator}
-    ).configure(table)
-    listed = [row.record for row in table.paginated_rows]
+    listed = rows_shown(request, table)
     record_unblindings(user=request.user, items=listed, reason="runs of an audit")
     context = {
         "study": study,

@@ -26,6 +26,8 @@ from judging.analysis.causes.sums import TaggedItem
 from judging.analysis.reports.showing import figure_words
 from judging.models import Cause, EvaluatorVersion, Repair
 from runs.interface.lists import row_address
+from runs.interface.paging import TablePaginator
+from runs.interface.requests import AppRequest
 from runs.interface.stored_sentences import worded
 from runs.interface.words import cell, stub_mark, verdict
 from runs.models.runs.queries import run_title
@@ -42,8 +44,16 @@ READ = (
 """What rows of a cell show, and what notes who saw them."""
 _LINK = '<a class="row-link" href="{}">{}</a>{}'
 _PICTURE = '<img class="row-picture" src="{}" alt="" loading="lazy">'
+PER_PAGE = 100
 READ_AT_ONCE = 300
 """Characters of an answer that stand in a row; the rest opens there."""
+
+
+def rows_shown(request: AppRequest, table: tables.Table) -> list[Any]:
+    """What stands in the rows of the page that the address asks for."""
+    paginate = {"per_page": PER_PAGE, "paginator_class": TablePaginator}
+    tables.RequestConfig(request, paginate=paginate).configure(table)
+    return [row.record for row in table.paginated_rows]
 
 
 def column(

@@ -10,7 +10,6 @@ from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django_tables2 import RequestConfig
 
 from judging.analysis.audits.facts import AuditFacts
 from judging.analysis.audits.population import (
@@ -22,18 +21,16 @@ from judging.analysis.audits.population import (
 )
 from judging.analysis.audits.reports import AUDIT, check_known_split
 from judging.analysis.audits.selection import ANY, PEOPLE, Selection, read_selection, selected_items
-from judging.analysis.audits.tables import TriangleTable
+from judging.analysis.audits.tables import TriangleTable, rows_shown
 from judging.analysis.audits.verdict_sources import VerdictSources
 from judging.analysis.audits.views import audit_page
 from judging.analysis.counting import tally
 from judging.analysis.reports.registry import as_file, check_address
 from judging.models import Study
 from judging.studies.access import record_unblindings
-from runs.interface.paging import TablePaginator
 from runs.interface.requests import AppRequest
 from runs.operations.error_views import bad_queries
 
-PER_PAGE = 100
 SPREADS = {ANY: gettext_lazy("any verdict differs"), PEOPLE: gettext_lazy("annotators differ")}
 _OFFERED = (
     ("fn-fp", gettext_lazy("wrong: FN or FP")),
@@ -51,10 +48,7 @@ def audit_triangle(request: AppRequest, study: Study) -> HttpResponse:
     items = selected_items(selection, sources)
     filters = _filters(sources, selection)
     table = TriangleTable(items, sources=sources, selection=selection)
-    RequestConfig(
-        request, paginate={"per_page": PER_PAGE, "paginator_class": TablePaginator}
-    ).configure(table)
-    shown = [row.record for row in table.paginated_rows]
+    shown = rows_shown(request, table)
     record_unblindings(user=request.user, items=shown, reason="all verdicts of an audit")
     context = {
         "study": study,
