@@ -12,7 +12,7 @@ from runs.knowledge.hints.writing import hint_records
 from runs.models import Run, RunStatus
 from runs.models.extension import Verdicts, extension
 from runs.storage.blobs import MissingBlobError, read_blob
-from webagent.measures.sequence_matching import batched
+from webagent.measures.sequences import batched
 from webagent.trajectory.bundles import BlobError, RunBundle
 from webagent.trajectory.records import (
     AgentRecord,

@@ -24,7 +24,7 @@ from runs.models import (
     Step,
     User,
 )
-from webagent.measures.sequence_matching import batched
+from webagent.measures.sequences import batched
 
 RUNS_AT_ONCE = 200
 PICTURES = ("screenshot_id", "marked_screenshot_id", "after_screenshot_id")

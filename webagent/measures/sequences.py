@@ -1,4 +1,4 @@
-"""What two sequences have in common, as `difflib` finds it, within a bound of work; parts of one.
+"""Sequences: what two have in common, as `difflib` finds it within a bound of work; parts of one.
 
 `difflib` takes the cube of the length at worst: where the same few items repeat, as in texts of
 one word or runs that do the same step over and over.
