@@ -1,8 +1,7 @@
 """Getting a stuck agent out: what was done so far, who acts now, and what became of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Literal
 
 from pydantic import JsonValue
@@ -13,6 +12,7 @@ from webagent.recovery.retry_policy import AnomalyResponse, Fallback, RecoveryPo
 from webagent.trajectory.actions import action_kind, parse_browsergym_actions
 from webagent.trajectory.live import Decision, Observation, StepResult, Taken
 from webagent.trajectory.records import EndReason, EventKind, EventRecord, Json, StepRecord
+from webagent.trajectory.values import not_none, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,13 +284,10 @@ def _costs(steps: Sequence[PathStep]) -> Json:
     if calls:
         costs["llm_calls"] = len(calls)
         costs["models"] = list(dict.fromkeys(call.model for call in calls))
-    tokens: dict[str, Iterable[int | None]] = {
-        "input_tokens": [call.input_tokens for call in calls],
-        "output_tokens": [call.output_tokens for call in calls],
+    cost = total(call.cost for call in calls)
+    reported: Json = {
+        "input_tokens": total(call.input_tokens for call in calls),
+        "output_tokens": total(call.output_tokens for call in calls),
+        "cost": None if cost is None else str(cost),
     }
-    for name, counts in tokens.items():
-        if known := [count for count in counts if count is not None]:
-            costs[name] = sum(known)
-    if prices := [call.cost for call in calls if call.cost is not None]:
-        costs["cost"] = str(sum(prices, Decimal(0)))
-    return costs
+    return costs | not_none(reported)

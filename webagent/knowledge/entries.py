@@ -4,7 +4,6 @@ What a log holds is what this file writes into it. Reward, outcome, evaluations,
 way a run ended are no parts of it, so nothing that is learned can rest on them.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,7 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from webagent.llm.untrusted import bounded, visible
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.records import ActionRecord, Observation, StepRecord, StepState
 
 LONGEST_TEXT = 2000
@@ -51,7 +50,7 @@ class SummarisedEntry(Entry):
 def hash_of(entries: Iterable[Entry]) -> str:
     """SHA-256 (hex) of what agents would read of these entries, in their order."""
     words = [[entry.intent, entry.ok, entry.ng] for entry in entries]
-    return hashlib.sha256(hashed_json({"entries": words})).hexdigest()
+    return json_digest({"entries": words})
 
 
 def _flat(text: str) -> str:

@@ -1,6 +1,5 @@
 """Hints for agents: a model writes them from a run that succeeded, at three levels."""
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import share_in_common, words_of
 from webagent.llm.interface import LanguageModel, Message, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.texts import quoted
 
 FEWEST, MOST = 8, 15
@@ -219,7 +218,7 @@ def load_wording(own: HintWords | None = None) -> Wording:
     if "system" in own.parts:
         _role, _blank, rules = ours.parts["system"].strip().partition("\n\n")
         parts["system"] = f"{own.parts['system']}\n\n{rules}"
-    return Wording(own.name, hashlib.sha256(hashed_json(parts)).hexdigest(), parts)
+    return Wording(own.name, json_digest(parts), parts)
 
 
 def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) -> Request:

@@ -1,6 +1,5 @@
 """Milestones of a task, what was found of each by mechanical checks, and the progress made."""
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from webagent.milestones.checks import Rule
 from webagent.milestones.seen import StepView
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 
 MAX_NAME = 200
 MAX_WEIGHT = 1_000_000
@@ -41,7 +40,7 @@ def weights_of(milestones: Sequence[Definition]) -> dict[str, float]:
 def digest_of(milestones: Sequence[Definition]) -> str:
     """A hash that changes with every change that could make a difference to a verdict."""
     content = [milestone.model_dump(mode="json") for milestone in milestones]
-    return hashlib.sha256(hashed_json({"milestones": content})).hexdigest()
+    return json_digest({"milestones": content})
 
 
 OUT_OF_ORDER = "reached before a milestone that has to come first"

@@ -3,14 +3,13 @@
 One document of plain values. It knows no database: agents are named by what they are made from.
 """
 
-import hashlib
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from webagent.trajectory.canonical import hashed_json, plain_decimal
+from webagent.trajectory.canonical import json_digest, plain_decimal
 from webagent.trajectory.faults import Fault
 from webagent.trajectory.records import Json
 from webagent.trajectory.values import Money
@@ -251,7 +250,7 @@ class RerunRule(_Part):
         goes on counting where the earlier one stopped.
         """
         said = self.model_dump(mode="json", include={"subject", "faults", "agent"})
-        return f"{self.when.value}-{_digest(said)[:12]}"
+        return f"{self.when.value}-{json_digest(said)[:12]}"
 
 
 class PolicyBody(_Part):
@@ -293,7 +292,7 @@ class PolicyBody(_Part):
         # Policies from before this was a choice do not name it.
         if isinstance(recovery, dict) and recovery["compare"] == Comparison.ACTIONS_AND_PAGE:
             del recovery["compare"]
-        return _digest(document)
+        return json_digest(document)
 
     def to_json(self) -> dict[str, JsonValue]:
         """The whole document, defaults included."""
@@ -320,7 +319,3 @@ def reached(limits: BatchLimits, spent: Spent) -> tuple[LimitName, ...]:
         for name in _LIMITS
         if (limit := getattr(limits, name)) is not None and getattr(spent, name) >= limit
     )
-
-
-def _digest(value: dict[str, JsonValue]) -> str:
-    return hashlib.sha256(hashed_json(value)).hexdigest()

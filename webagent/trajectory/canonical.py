@@ -37,6 +37,11 @@ def hashed_json(value: Record | dict[str, Any], exclude: Set[str] = frozenset())
     return _spell(_plain(kept, whole_floats=True))
 
 
+def json_digest(value: Record | dict[str, Any]) -> str:
+    """SHA-256 (hex): equal for equal content."""
+    return hashlib.sha256(hashed_json(value)).hexdigest()
+
+
 def plain_decimal(value: Decimal) -> str:
     """A decimal without exponent and without trailing zeros: `0.0010` -> `0.001`."""
     text = format(value, "f")

@@ -75,10 +75,7 @@ class Questions:
         number = len(self.calls)
         return LlmCall(
             model=self.entry.model,
-            input_tokens=usage.input_tokens if usage else None,
-            cached_tokens=usage.cached_tokens if usage else None,
-            cache_write_tokens=usage.cache_write_tokens if usage else None,
-            output_tokens=usage.output_tokens if usage else None,
+            **(asdict(usage) if usage else {}),
             cost=cost,
             seconds=round(seconds, 4),
             request=self._kept(asked(request), "request", number),

@@ -4,12 +4,11 @@ A stub is a run that names task, agent and source, and has no steps. It becomes 
 trajectory comes that has all the names of the stub.
 """
 
-import hashlib
 import re
 from typing import Any
 
 from webagent.trajectory.bundles import RunBundle
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.files.assembling import UNKNOWN, task_record
 from webagent.trajectory.records import (
     AgentRecord,
@@ -44,7 +43,7 @@ def spellings(task_set: str, task_id: str) -> set[str]:
 
 def stub_key(names: StubRecord) -> str:
     """The same for the same names, whatever file they stand in."""
-    return hashlib.sha256(hashed_json(names)).hexdigest()
+    return json_digest(names)
 
 
 def stub_bundle(
