@@ -42,7 +42,7 @@ BOUNDED = {
     "webagent.milestones.findings.find_milestones": "100 milestones at most",
     "judging.evaluators.matching.specification.read_reference": "keys of a task's specification",
     "judging.evaluators.stored_judge.read_replies": "a list of pieces, each looked at once",
-    "judging.evaluators.judges.asking.read_json": "a judge's reply, of few tokens",
+    "webagent.llm.untrusted.read_json": "a judge's reply, of few tokens",
     "judging.evaluators.matching.repaired.mentions.find_mentions": "an answer of bounded length",
     "runs.api.bodies.read_json": "one document, read by pydantic",
 }

@@ -6,14 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from webagent.knowledge.entries import LONGEST_TEXT, RawEntry, RunLog
 from webagent.llm.interface import LanguageModel, Message, Reply, Request
-from webagent.llm.untrusted import filled, marked_block, visible, without_fence, word_outside
-from webagent.trajectory.values import field_errors
+from webagent.llm.untrusted import (
+    Form,
+    InvalidReplyError,
+    filled,
+    marked_block,
+    read_json,
+    visible,
+    word_outside,
+)
 
 FOLDER = Path(__file__).parent / "knowledge_prompts"
 VERSION = "1"
@@ -21,8 +27,6 @@ MAX_ASKS = 3
 """How often a reply is asked for that keeps being wrong."""
 MOST_PROBLEMS = 20
 LONGEST_REPLY = 200_000
-
-Form = TypeVar("Form", bound=BaseModel)
 
 
 class BadReply(ValueError):
@@ -45,6 +49,19 @@ class Wording:
     def filled(self, part: str, **texts: str) -> str:
         """A part with every slot filled. What is filled in is not looked at again."""
         return filled(self.parts[part], **texts).strip()
+
+    def request(
+        self, model: str, words: str, form: type[BaseModel], name: str, max_tokens: int
+    ) -> Request:
+        """The words under the system prompt, to be answered by the form of that name."""
+        return Request(
+            model=model,
+            system=self.filled("system"),
+            messages=(Message.user(words),),
+            schema=strict_schema(form),
+            schema_name=name,
+            max_tokens=max_tokens,
+        )
 
 
 @cache
@@ -90,10 +107,13 @@ class Conversation:
             # Providers refuse messages without text.
             said = Message.assistant(visible(reply.text).strip() or "(nothing)")
             self.request = replace(self.request, messages=(*self.request.messages, said))
-            read = _read(reply.text, form)
-            problems = [read] if isinstance(read, str) else check(read)
-            if not isinstance(read, str) and not problems:
-                return read
+            try:
+                read = read_json(reply.text, form, LONGEST_REPLY)
+            except InvalidReplyError as error:
+                problems: Sequence[str] = [str(error)]
+            else:
+                if not (problems := check(read)):
+                    return read
             if self.asks >= MAX_ASKS:
                 raise BadReply(problems, self.asks)
             self.object_to(problems)
@@ -137,16 +157,6 @@ def _narrow(value: object) -> object:
     return [_narrow(each) for each in value] if isinstance(value, list) else value
 
 
-def _read(text: str, form: type[Form]) -> Form | str:
-    """The object that the reply is, or why it is none."""
-    if len(text) > LONGEST_REPLY:
-        return f"it is longer than {LONGEST_REPLY} characters"
-    try:
-        return form.model_validate_json(without_fence(text))
-    except ValidationError as error:
-        return "; ".join(map(str, field_errors(error)[:5]))
-
-
 MAX_TOKENS = 4096
 MOST_ENTRIES = 40
 
@@ -182,14 +192,7 @@ def extraction_request(model: str, log: RunLog, wording: Wording) -> Request:
     words = wording.filled(
         "extract", mark=mark, site=visible(log.site) or "?", log=marked_block("log", mark, text)
     )
-    return Request(
-        model=model,
-        system=wording.filled("system"),
-        messages=(Message.user(words),),
-        schema=strict_schema(_Reply),
-        schema_name="web_knowledge",
-        max_tokens=MAX_TOKENS,
-    )
+    return wording.request(model, words, _Reply, "web_knowledge", MAX_TOKENS)
 
 
 def extract(model: LanguageModel, name: str, log: RunLog) -> Extracted:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webagent.knowledge import extraction as asking
 from webagent.knowledge.entries import Level
-from webagent.knowledge.extraction import Conversation, Wording, strict_schema
+from webagent.knowledge.extraction import Conversation, Wording
 from webagent.knowledge.leaks import SourceRun, leaks
 from webagent.knowledge.relevance import share_in_common, words_of
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import LanguageModel, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
 from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.texts import quoted
@@ -232,14 +232,8 @@ def hint_request(model: str, source: SourceRun, level: Level, wording: Wording) 
         several = asking.load_wording(SEVERAL, FOLDER).filled(SEVERAL, n=str(len(source.logs)))
         told = f"{told}\n\n{several}"
     form, _check = _LEVELS[level]
-    return Request(
-        model=model,
-        system=wording.filled("system"),
-        messages=(Message.user(f"{told}\n\n{wording.filled(level.value)}"),),
-        schema=strict_schema(form),
-        schema_name=f"hint_{level.value}",
-        max_tokens=MAX_TOKENS,
-    )
+    words = f"{told}\n\n{wording.filled(level.value)}"
+    return wording.request(model, words, form, f"hint_{level.value}", MAX_TOKENS)
 
 
 def write_hint(

@@ -11,17 +11,10 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict, Field
 
 from webagent.knowledge.entries import LONGEST_TEXT, Entry, SummarisedEntry
-from webagent.knowledge.extraction import (
-    MAX_ASKS,
-    BadReply,
-    Conversation,
-    Wording,
-    load_wording,
-    strict_schema,
-)
+from webagent.knowledge.extraction import MAX_ASKS, BadReply, Conversation, Wording, load_wording
 from webagent.knowledge.leaks import Leak, Literals, leaks, words_in
 from webagent.knowledge.relevance import Relevance, share_in_common
-from webagent.llm.interface import LanguageModel, Message, Request
+from webagent.llm.interface import LanguageModel, Request
 from webagent.llm.untrusted import marked_block, visible, word_outside
 
 MAX_TOKENS = 8192
@@ -113,14 +106,7 @@ def summary_request(
     words = wording.filled(
         "summarise", mark=mark, site=visible(site) or "?", notes=marked_block("notes", mark, notes)
     )
-    return Request(
-        model=model,
-        system=wording.filled("system"),
-        messages=(Message.user(words),),
-        schema=strict_schema(_Reply),
-        schema_name="web_knowledge_summary",
-        max_tokens=MAX_TOKENS,
-    )
+    return wording.request(model, words, _Reply, "web_knowledge_summary", MAX_TOKENS)
 
 
 def summarise(

@@ -9,6 +9,7 @@ from webagent.llm.interface import Message, Request, TextPart, Usage
 from webagent.llm.registry import ModelEntry, SchemaMode
 from webagent.llm.wire import (
     CachedTokens,
+    ErrorShape,
     JsonObject,
     RawReply,
     Shape,
@@ -41,11 +42,6 @@ class _Item(Shape):
     content: list[_Part] | None = None
 
 
-class _Error(Shape):
-    code: str | None = None
-    message: str = ""
-
-
 class _Incomplete(Shape):
     reason: str | None = None
 
@@ -55,7 +51,7 @@ class _Response(Shape):
     status: str | None = None
     output: list[_Item]
     usage: _Usage | None = None
-    error: _Error | None = None
+    error: ErrorShape | None = None
     incomplete_details: _Incomplete | None = None
 
 
@@ -114,7 +110,7 @@ def read(content: bytes | JsonObject, name: str, key: str | None) -> RawReply:
     response = read_shape(_Response, content, name)
     usage = _usage(response.usage or _Usage())
     if response.error is not None or response.status == "failed":
-        error = response.error or _Error(message="no reason given")
+        error = response.error or ErrorShape(message="no reason given")
         raise failure_of_words(name, error.message, error.code or "", key, usage=usage)
     parts = [part for item in response.output for part in item.content or []]
     refusal = "".join(part.refusal for part in parts if part.type == "refusal")

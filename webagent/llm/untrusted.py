@@ -1,4 +1,4 @@
-"""Texts from outside on their way into a prompt: visible, bounded, between marked lines, filled in.
+"""Texts from outside on their way into a prompt, and replies as the objects that were asked for.
 
 Everything here is a function of the texts alone, so that equal questions are equal requests.
 """
@@ -7,6 +7,11 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from webagent.trajectory.values import field_errors
 
 _HIDING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
@@ -86,6 +91,9 @@ def _shown(character: str) -> str:
 
 
 FENCE = "```"
+LONGEST_REPLY = 50_000
+MOST_PROBLEMS = 5
+Form = TypeVar("Form", bound=BaseModel)
 _LANGUAGE = re.compile(r"[\w+./#-]*")
 
 
@@ -101,3 +109,21 @@ def without_fence(text: str) -> str:
     first, line_break, rest = inner.partition("\n")
     names_language = bool(line_break and _LANGUAGE.fullmatch(first.strip()))
     return (rest if names_language else inner).strip()
+
+
+class InvalidReplyError(ValueError):
+    """A reply that is not of the form asked for; says what is wrong, in words for the model."""
+
+
+def read_json(text: str, form: type[Form], longest: int = LONGEST_REPLY) -> Form:
+    """The JSON object of a reply, a single Markdown code block around it allowed for.
+
+    Raises:
+        InvalidReplyError: it is none, lacks something, or has more than `longest` characters.
+    """
+    if len(text) > longest:
+        raise InvalidReplyError(f"it is longer than {longest} characters")
+    try:
+        return form.model_validate_json(without_fence(text))
+    except ValidationError as error:
+        raise InvalidReplyError("; ".join(map(str, field_errors(error)[:MOST_PROBLEMS]))) from error

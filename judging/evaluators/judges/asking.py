@@ -10,24 +10,16 @@ from math import ceil
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from PIL import Image, UnidentifiedImageError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from judging.evaluators.judges.outcome import INVALID_REPLY, Stage, StageName, total_cost
 from judging.evaluators.judges.prompts import Fenced, JudgeSettings, Prompt, load_prompt
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import ImagePart, LanguageModel, Message, ModelFailure, Reply, Request
-from webagent.llm.untrusted import without_fence
-from webagent.trajectory.values import field_errors
-
-LONGEST_REPLY = 50_000
+from webagent.llm.untrusted import InvalidReplyError
 
 Value = TypeVar("Value")
 Settings = TypeVar("Settings", bound=JudgeSettings)
-Model = TypeVar("Model", bound=BaseModel)
-
-
-class InvalidReplyError(ValueError):
-    """A reply that is not of the form asked for; says what is wrong, in words for the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,20 +161,6 @@ class Judge(Generic[Settings]):
         stage = replace(answer.stage, rationale=form.rationale, steering=form.steering)
         obeyed = asked.fenced.canary in form.control.lower()
         return stage.manipulated() if obeyed else stage, form
-
-
-def read_json(text: str, form: type[Model]) -> Model:
-    """The JSON object of a reply, a single Markdown code block around it allowed for.
-
-    Raises:
-        InvalidReplyError: it is none, or lacks something.
-    """
-    if len(text) > LONGEST_REPLY:
-        raise InvalidReplyError(f"it is longer than {LONGEST_REPLY} characters")
-    try:
-        return form.model_validate_json(without_fence(text))
-    except ValidationError as error:
-        raise InvalidReplyError("; ".join(map(str, field_errors(error)[:5]))) from error
 
 
 def _again(request: Request, text: str, problem: str, repair: str) -> Request:

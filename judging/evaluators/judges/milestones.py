@@ -10,21 +10,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
-from judging.evaluators.judges.asking import (
-    FencedRequest,
-    InvalidReplyError,
-    Judge,
-    StrictForm,
-    ask,
-    read_json,
-)
+from judging.evaluators.judges.asking import FencedRequest, Judge, StrictForm, ask
 from judging.evaluators.judges.outcome import Criterion, Judged, Stage, StageName
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import ShownSettings, Trajectory, texts_of
 from judging.evaluators.judges.whole_run import RunJudge
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import Request
-from webagent.llm.untrusted import bounded
+from webagent.llm.untrusted import InvalidReplyError, bounded, read_json
 from webagent.milestones.findings import Definition, Finding, Progress, in_order, track, weights_of
 
 NOWHERE = -1

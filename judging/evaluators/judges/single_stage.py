@@ -14,11 +14,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from judging.evaluators.judges.asking import Answer, FencedRequest, InvalidReplyError, Judge, ask
+from judging.evaluators.judges.asking import Answer, FencedRequest, Judge, ask
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
 from judging.evaluators.judges.prompts import JudgeSettings, fence
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind, Verdict
 from webagent.llm.interface import Request
+from webagent.llm.untrusted import InvalidReplyError
 
 _FILES = {JudgeKind.FUZZY: "fuzzy", JudgeKind.UNACHIEVABLE: "unachievable"}
 _WORDS = {

@@ -12,18 +12,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from judging.evaluators.judges.asking import (
-    FencedRequest,
-    InvalidReplyError,
-    Judge,
-    StrictForm,
-    read_json,
-)
+from judging.evaluators.judges.asking import FencedRequest, Judge, StrictForm
 from judging.evaluators.judges.outcome import Judged, Stage, StageName
 from judging.evaluators.judges.prompts import JudgeSettings, fence
 from judging.evaluators.matching.outcome import Verdict
 from judging.evaluators.matching.specification import Reference
 from webagent.llm.interface import Request
+from webagent.llm.untrusted import InvalidReplyError, read_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

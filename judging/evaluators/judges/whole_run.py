@@ -15,14 +15,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import WithJsonSchema
 
-from judging.evaluators.judges.asking import (
-    FencedRequest,
-    Form,
-    InvalidReplyError,
-    Judge,
-    StrictForm,
-    read_json,
-)
+from judging.evaluators.judges.asking import FencedRequest, Form, Judge, StrictForm
 from judging.evaluators.judges.outcome import UNDECIDED, Criterion, Judged, Stage, StageName
 from judging.evaluators.judges.prompts import fence
 from judging.evaluators.judges.shown import (
@@ -34,6 +27,7 @@ from judging.evaluators.judges.shown import (
 )
 from judging.evaluators.matching.outcome import Verdict
 from webagent.llm.interface import Request
+from webagent.llm.untrusted import InvalidReplyError, read_json
 from webagent.trajectory.verdict_records import Mode, Side
 
 Shown = TypeVar("Shown", bound=ShownSettings)

@@ -200,22 +200,17 @@ def settle(checks: Sequence[Check], judge_calls: Sequence[JudgeCall]) -> MatchEv
     found = {check.verdict for check in checks}
     rules = tuple(dict.fromkeys(rule for check in checks for rule in check.rules))
     if CheckVerdict.FAILED in found:
-        if_all_pass = 0.0
+        verdict, if_all_pass, if_all_fail = Verdict.FAILED, 0.0, 0.0
     elif CheckVerdict.NO_EVIDENCE in found:
         missing = [check for check in checks if check.verdict is CheckVerdict.NO_EVIDENCE]
         return no_verdict(missing[0].message, checks, judge_calls)
+    elif CheckVerdict.NEEDS_JUDGE in found:
+        verdict, if_all_pass, if_all_fail = Verdict.NEEDS_JUDGE, 1.0, 0.0
     else:
-        if_all_pass = 1.0
-    waiting = CheckVerdict.NEEDS_JUDGE in found
-    if_all_fail = 0.0 if waiting else if_all_pass
-    if if_all_pass != if_all_fail:
-        verdict, score = Verdict.NEEDS_JUDGE, None
-    else:
-        verdict = Verdict.PASSED if if_all_pass else Verdict.FAILED
-        score = if_all_pass
+        verdict, if_all_pass, if_all_fail = Verdict.PASSED, 1.0, 1.0
     return MatchEvaluation(
         verdict=verdict,
-        score=score,
+        score=None if verdict is Verdict.NEEDS_JUDGE else if_all_pass,
         checks=tuple(checks),
         judge_calls=tuple(judge_calls),
         score_if_all_pass=if_all_pass,

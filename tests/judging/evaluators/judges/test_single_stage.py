@@ -2,12 +2,12 @@
 
 import pytest
 
-from judging.evaluators.judges.asking import InvalidReplyError
 from judging.evaluators.judges.single_stage import SingleStageJudge, read_final_line, read_published
 from judging.evaluators.matching.outcome import JudgeCall, JudgeKind
 from tests.judging.evaluators.judges.scripted import asked, single_stage
 from tests.webagent.llm.scripted import Scripted, message_of
 from webagent.llm.interface import FailureKind, ModelFailure
+from webagent.llm.untrusted import InvalidReplyError
 
 FUZZY, UA = JudgeKind.FUZZY, JudgeKind.UNACHIEVABLE
 CALL = JudgeCall(judge=FUZZY, reference="January: 11 orders", answer="11 in january", question="q")
