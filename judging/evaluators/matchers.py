@@ -227,7 +227,6 @@ def make_matcher(name: str, /, **config: object) -> Evaluator:
     Raises:
         ValueError: a setting or its value is unknown.
     """
-    settings: Mapping[str, object] = {key: config[key] for key in config if key != "tasks"}
-    evaluator = MatcherEvaluator(build_matcher(name, settings))
-    tasks = TaskVersion(str(config.get("tasks", TaskVersion.RECORDED)))
+    tasks = TaskVersion(str(config.pop("tasks", TaskVersion.RECORDED)))
+    evaluator = MatcherEvaluator(build_matcher(name, config))
     return evaluator if tasks is TaskVersion.RECORDED else OnPatchedTasks(evaluator)

@@ -79,8 +79,8 @@ LONGEST_THOUGHT = 500
 LONGEST_ACTION = 400
 LONGEST_LOG = 60_000
 """Characters; beyond it the middle is left out, and said to be."""
-_KEYS = frozenset({"press", "keyboard_press", "keyboard_down", "keyboard_up"})
-_ADDRESSES = frozenset({"goto"})
+_WRITING_NOTHING = frozenset({"press", "keyboard_press", "keyboard_down", "keyboard_up", "goto"})
+"""Actions whose texts are keys or addresses."""
 _SAYING = frozenset({"send_msg_to_user", "report_infeasible"})
 _OPTIONS = frozenset({"button", "modifiers"})
 
@@ -172,7 +172,7 @@ def _written(step: StepRecord, bids: Sequence[str], *, is_said: bool) -> tuple[s
 
 def _texts(action: ActionRecord, bids: Sequence[str]) -> Iterator[str]:
     """Texts that the action wrote, chose or said: all that is no element, key or address."""
-    if action.name in _KEYS or action.name in _ADDRESSES:
+    if action.name in _WRITING_NOTHING:
         return
     named = (action.named_args or {}).items()
     for value in (*action.args, *(value for name, value in named if name not in _OPTIONS)):

@@ -179,15 +179,13 @@ def _has_digit(token: str) -> bool:
 
 
 class LeakKind(StrEnum):
-    """What gives the source away."""
+    """What gives the source away, in words for models and people."""
 
-    ELEMENT = "element"
-    """An element's id, or an action with one."""
-    VALUE = "value"
-    """A number, name or text of the source."""
-    ADDRESS = "address"
-    STEP = "step"
-    """A step's number."""
+    ELEMENT = "an element's id or an action"
+    VALUE = "a value of the source"
+    """A number, a name or a text."""
+    ADDRESS = "an address"
+    STEP = "a step's number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +194,9 @@ class Leak:
     text: str
 
     def __str__(self) -> str:
-        return f"{_WORDS[self.kind]} {self.text!r}"
+        return f"{self.kind}, {self.text!r}"
 
 
-_WORDS = {
-    LeakKind.ELEMENT: "an element's id or an action,",
-    LeakKind.VALUE: "a value of the source,",
-    LeakKind.ADDRESS: "an address,",
-    LeakKind.STEP: "a step's number,",
-}
 _PATTERNS = (
     (
         LeakKind.ADDRESS,

@@ -8,7 +8,6 @@ import atexit
 import os
 import shutil
 import tempfile
-from pathlib import Path
 
 from django.conf import settings
 
@@ -18,21 +17,19 @@ from webagent.trajectory.records import RunRecord
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
-def use_folder(parent: str | None = None) -> Path:
-    """An empty folder for the counts of this program; gone with it."""
-    folder = Path(tempfile.mkdtemp(prefix="crosscheck-metrics-", dir=parent))
-    os.environ[FOLDER] = str(folder)
+def _use_folder() -> None:
+    """Count into an empty folder, which is gone with this program."""
+    folder = os.environ[FOLDER] = tempfile.mkdtemp(prefix="crosscheck-metrics-")
     atexit.register(_remove, folder, os.getpid())
-    return folder
 
 
-def _remove(folder: Path, owner: int) -> None:
+def _remove(folder: str, owner: int) -> None:
     if os.getpid() == owner:  # not a child of it
         shutil.rmtree(folder, ignore_errors=True)
 
 
 if settings.ENV.WORKER_METRICS_PORT and FOLDER not in os.environ:
-    use_folder()
+    _use_folder()
 
 # The client looks at the folder when it is imported.
 from prometheus_client import Counter, Histogram, disable_created_metrics  # noqa: E402 (reads it)

@@ -5,6 +5,7 @@ import io
 from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from PIL import Image, ImageChops
@@ -99,14 +100,12 @@ def find_false_completions(idle: Sequence[bool], at_least: int = 11) -> tuple[Sp
         idle: for each step, whether it was one of those.
     """
     found: list[Span] = []
-    start: int | None = None
-    for index, is_idle in enumerate([*idle, False]):
-        if is_idle and start is None:
-            start = index
-        elif not is_idle and start is not None:
-            if index - start >= at_least:
-                found.append(Span(start, index - 1, 1))
-            start = None
+    start = 0
+    for is_idle, stretch in groupby(idle):
+        end = start + len(list(stretch))
+        if is_idle and end - start >= at_least:
+            found.append(Span(start, end - 1, 1))
+        start = end
     return tuple(found)
 
 

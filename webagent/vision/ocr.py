@@ -166,10 +166,9 @@ def lines_of_table(
 ) -> list[TextLine]:
     """The lines of Tesseract's table of words, which it numbers by block, paragraph and line."""
     rows: dict[tuple[int, int, int], list[TextLine]] = {}
-    columns = ("block_num", "par_num", "line_num", "text", "conf")
-    corners = zip(table["left"], table["top"], table["width"], table["height"], strict=True)
-    for (block, paragraph, line, text, confidence), (left, top, width, height) in zip(
-        zip(*(table[column] for column in columns), strict=True), corners, strict=True
+    names = ("block_num", "par_num", "line_num", "text", "conf", "left", "top", "width", "height")
+    for block, paragraph, line, text, confidence, left, top, width, height in zip(
+        *(table[name] for name in names), strict=True
     ):
         sides = [(left, top), (left + width, top + height)]
         word = _line(text, float(confidence) / 100, sides, size, scale)

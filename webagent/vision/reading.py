@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import groupby
 
 from PIL import Image
 
@@ -82,13 +83,8 @@ def in_reading_order(lines: Iterable[TextLine]) -> str:
 
 def _pieces(line: TextLine, ordered: Sequence[Element]) -> list[tuple[int | None, TextLine]]:
     """The line, or the parts of it that are in different elements, each with its element."""
-    runs: list[tuple[int | None, list[TextLine]]] = []
-    for word in line.words or (line,):
-        place = _place(word.box, ordered)
-        if runs and runs[-1][0] == place:
-            runs[-1][1].append(word)
-        else:
-            runs.append((place, [word]))
+    in_element = groupby(line.words or (line,), key=lambda word: _place(word.box, ordered))
+    runs = [(place, list(words)) for place, words in in_element]
     if len(runs) == 1:
         return [(runs[0][0], line)]
     return [(place, _joined(words)) for place, words in runs]

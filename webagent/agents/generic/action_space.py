@@ -183,7 +183,7 @@ def _check_arguments(action: Action, call: ActionRecord, bids: Collection[str] |
         if not _fits(parameter.kind, value):
             raise BadAction(
                 f"the argument {parameter.name!r} of {action.name} must be "
-                f"{_in_words(parameter.kind)}"
+                f"{_IN_WORDS[parameter.kind]}"
             )
         if parameter.kind is Kind.BID and bids is not None and value not in bids:
             raise BadAction(f"there is no element with the bid {str(value)[:40]!r} on the page")
@@ -204,17 +204,16 @@ def _given(action: Action, call: ActionRecord) -> dict[str, JsonValue]:
     return given
 
 
-def _in_words(kind: Kind) -> str:
-    return {
-        Kind.BID: "a bid in quotes",
-        Kind.TEXT: "a text in quotes",
-        Kind.TEXTS: "a text in quotes, or a list of them",
-        Kind.NUMBER: "a number",
-        Kind.INTEGER: "a whole number",
-        Kind.FLAG: "True or False",
-        Kind.BUTTON: str(Kind.BUTTON),
-        Kind.MODIFIERS: f"a {Kind.MODIFIERS}",
-    }[kind]
+_IN_WORDS = {
+    Kind.BID: "a bid in quotes",
+    Kind.TEXT: "a text in quotes",
+    Kind.TEXTS: "a text in quotes, or a list of them",
+    Kind.NUMBER: "a number",
+    Kind.INTEGER: "a whole number",
+    Kind.FLAG: "True or False",
+    Kind.BUTTON: str(Kind.BUTTON),
+    Kind.MODIFIERS: f"a {Kind.MODIFIERS}",
+}
 
 
 def _fits(kind: Kind, value: JsonValue) -> bool:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -53,19 +54,12 @@ class _Drawer:
         for index in chosen:
             kept.update(self._lines[index].parents)
         shown: list[str] = []
-        gap: list[int] = []
-        for index, text in enumerate(self._shown):
-            if index in kept:
-                shown += self._noted(gap)
-                gap = []
-                shown.append(text)
-            else:
-                gap.append(index)
-        return "\n".join(shown + self._noted(gap))
+        for is_kept, stretch in groupby(range(len(self._lines)), key=kept.__contains__):
+            indices = list(stretch)
+            shown += [self._shown[each] for each in indices] if is_kept else self._noted(indices)
+        return "\n".join(shown)
 
     def _noted(self, gap: Sequence[int]) -> list[str]:
-        if not gap:
-            return []
         lines = [self._lines[index] for index in gap]
         indent = "\t" * min(len(line.parents) for line in lines)
         acting = sum(line.acts for line in lines)

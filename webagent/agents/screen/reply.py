@@ -9,13 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from webagent.agents.generic.request import UnusableReply, bare
 from webagent.knowledge.extraction import strict_schema
+from webagent.llm.untrusted import InvalidReplyError, read_json
 from webagent.trajectory.actions import parse_browsergym_actions
 from webagent.trajectory.records import ActionRecord
-from webagent.trajectory.values import field_errors
 
 MOST_COMMANDS = 50
 """In one reply."""
@@ -123,7 +123,6 @@ def _call(command: Pointer | PressKey | TypeText, scroll_pixels: int) -> str:
 
 
 LONGEST_REPLY = 100_000
-MOST_PROBLEMS = 5
 
 
 class ScreenReply(BaseModel):
@@ -152,13 +151,10 @@ def read_reply(text: str, size: tuple[int, int]) -> ScreenReply:
     Raises:
         UnusableReply: it has another form, or points outside.
     """
-    if len(text) > LONGEST_REPLY:
-        raise UnusableReply(f"it is longer than {LONGEST_REPLY} characters.")
     try:
-        reply = ScreenReply.model_validate_json(bare(text))
-    except ValidationError as error:
-        told = "; ".join(map(str, field_errors(error)[:MOST_PROBLEMS]))
-        raise UnusableReply(f"it is not the JSON object that is wanted ({told}).") from None
+        reply = read_json(bare(text), ScreenReply, LONGEST_REPLY)
+    except InvalidReplyError as error:
+        raise UnusableReply(f"it is not the JSON object that is wanted ({error}).") from None
     width, height = size
     for number, command in enumerate(reply.commands):
         if not isinstance(command, Pointer):
