@@ -17,7 +17,7 @@ from judging.evaluators.contract import (
     without_outcome,
 )
 from judging.evaluators.judges.asking import tokens_of
-from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE, Judged
+from judging.evaluators.judges.outcome import Judged
 from judging.evaluators.judges.single_stage import SingleStageJudge
 from judging.evaluators.judges.two_stage import Question, TwoStageJudge
 from judging.evaluators.matchers import NO_SPECIFICATION, OTHER_SPECIFICATION, PLACEHOLDER
@@ -84,7 +84,7 @@ class _AnswerEvaluator(ModelEvaluator[OwnJudge]):
 class TwoStageEvaluator(_AnswerEvaluator[TwoStageJudge]):
     """`two-stage-judge`: the same meaning as the reference answer, or else its key information."""
 
-    name: ClassVar[str] = TWO_STAGE
+    name: ClassVar[str] = "two-stage-judge"
     judge_type: ClassVar[type[TwoStageJudge]] = TwoStageJudge
 
     def judged(self, question: Question, run: Run) -> Judged:
@@ -103,7 +103,7 @@ class TwoStageEvaluator(_AnswerEvaluator[TwoStageJudge]):
 class SingleStageEvaluator(_AnswerEvaluator[SingleStageJudge]):
     """`single-stage-judge`: correct or not, as the published evaluator asks it."""
 
-    name: ClassVar[str] = SINGLE_STAGE
+    name: ClassVar[str] = "single-stage-judge"
     judge_type: ClassVar[type[SingleStageJudge]] = SingleStageJudge
 
     def judged(self, question: Question, run: Run) -> Judged:

@@ -103,11 +103,6 @@ def progress_details(
     }
 
 
-def progress_score(finding: Finding, progress: Progress) -> Finding:
-    """The finding with the highest progress as its score, in [0, 1]."""
-    return replace(finding, score=progress.maximum / 100)
-
-
 def stored_progress(details: object) -> StoredProgress | None:
     """The progress in an evaluation's details; None where they hold none that can be read."""
     try:
@@ -217,7 +212,7 @@ def _finding(milestones: Sequence[Definition], found: CheckedSteps, *, n_steps: 
         finding = Finding.without_verdict(NOT_ALL_CHECKED, details)
     else:
         finding = Finding(verdict=Evaluation.Verdict.PASSED, details=details)
-    return progress_score(finding, progress)
+    return replace(finding, score=progress.maximum / 100)
 
 
 def _with_reports(

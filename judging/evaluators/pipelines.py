@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from judging.evaluators.answer_judges import JUDGES
+from judging.evaluators.answer_judges import JUDGES, SingleStageEvaluator, TwoStageEvaluator
 from judging.evaluators.contract import AskingEvaluator, Evaluator, Finding, without_outcome
-from judging.evaluators.judges.outcome import SINGLE_STAGE, TWO_STAGE
 from judging.evaluators.matchers import (
     NEEDS_JUDGE,
     MatcherEvaluator,
@@ -135,13 +134,16 @@ _SETTINGS = {"matcher", "judge", "asked", "tasks"}
 PREDEFINED: Mapping[str, Mapping[str, object]] = {
     "before": {
         "matcher": {"name": StrictMatcher.name},
-        "judge": {"name": SINGLE_STAGE, "config": {"mode": "strict", "calls": "published"}},
+        "judge": {
+            "name": SingleStageEvaluator.name,
+            "config": {"mode": "strict", "calls": "published"},
+        },
         "asked": AskJudge.WHERE_NEEDED.value,
         "tasks": TaskVersion.RECORDED.value,
     },
     "after": {
         "matcher": {"name": RepairedMatcher.name},
-        "judge": {"name": TWO_STAGE},
+        "judge": {"name": TwoStageEvaluator.name},
         "asked": AskJudge.WHERE_NOT_PASSED.value,
         "tasks": TaskVersion.PATCHED.value,
     },

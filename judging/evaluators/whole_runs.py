@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, ClassVar, TypeVar
 
@@ -21,13 +21,7 @@ from judging.evaluators.judges.shown import (
     chosen,
 )
 from judging.evaluators.judges.whole_run import RunJudge, TrajectoryJudge
-from judging.evaluators.milestones import (
-    JUDGED,
-    NO_MILESTONES,
-    NO_STEPS,
-    progress_details,
-    progress_score,
-)
+from judging.evaluators.milestones import JUDGED, NO_MILESTONES, NO_STEPS, progress_details
 from runs.catalogue.milestones.definitions import definitions_of
 from runs.models import Blob, Run, Step
 from runs.storage.blobs import MissingBlobError, read_blob
@@ -190,7 +184,7 @@ class MilestoneJudgeEvaluator(WholeRunEvaluator[MilestoneJudge]):
             return finding_of(found.judged, more=shown)
         details = progress_details(milestones, found.findings, found.progress)
         finding = finding_of(found.judged, more={**shown, **details})
-        return progress_score(finding, found.progress)
+        return replace(finding, score=found.progress.maximum / 100)
 
     def requests(self, run: Run, trajectory: Trajectory) -> Sequence[Request]:
         return self.judge.requests(trajectory, self.judge.texts_of(definitions_of(run.task)))

@@ -153,7 +153,3 @@ def total_cost(costs: Sequence[Decimal | None]) -> Decimal | None:
     """The sum; None if any of them is unknown, which is not zero."""
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if len(known) == len(costs) else None
-
-
-SINGLE_STAGE = "single-stage-judge"
-TWO_STAGE = "two-stage-judge"

@@ -7,6 +7,7 @@ a strict matcher misses, a careless one what it lets through.
 
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import groupby
 
 from pydantic import validate_call
 
@@ -80,12 +81,8 @@ class Resident(Scripted):
 
 def page_lines(observation: Observation) -> Lines:
     """The visible texts of the page in reading order, each once where nodes repeat it."""
-    lines: list[str] = []
-    for node in observation.nodes:
-        text = (node.name or "").strip()
-        if text and (not lines or lines[-1] != text):
-            lines.append(text)
-    return tuple(lines)
+    texts = filter(None, (node.name.strip() for node in observation.nodes))
+    return tuple(text for text, _again in groupby(texts))
 
 
 def _make(move: Move, observation: Observation) -> Decision:

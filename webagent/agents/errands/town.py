@@ -7,11 +7,11 @@ from webagent.agents.errands.errand import Errand, Lines, Move, after, done, pre
 
 def books(lines: Lines) -> list[tuple[str, str, int]]:
     """Title, author and year of every row of the catalogue."""
-    found = []
-    for title, author, year in zip(lines, lines[1:], lines[2:], strict=False):
-        if re.fullmatch(r"\d{4}", year):
-            found.append((title, author, int(year)))
-    return found
+    return [
+        (title, author, int(year))
+        for title, author, year in zip(lines, lines[1:], lines[2:], strict=False)
+        if re.fullmatch(r"\d{4}", year)
+    ]
 
 
 def _copies(lines: Lines) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from judging.evaluators.answer_judges import TwoStageEvaluator
 from judging.evaluators.contract import Evaluator
-from judging.evaluators.judges.outcome import TWO_STAGE, StageName
+from judging.evaluators.judges.outcome import StageName
 from judging.evaluators.matchers import TaskVersion
 from judging.evaluators.matching.pipeline import NAMES
 from judging.evaluators.matching.repaired.matcher import RepairedMatcher
@@ -176,7 +177,7 @@ def _rules(name: str, config: Config) -> frozenset[Rule] | None:
 
 
 def _stages(name: str, config: Config) -> tuple[StageName, ...] | None:
-    if name != TWO_STAGE:
+    if name != TwoStageEvaluator.name:
         return None
     listed = config.get("stages")
     chosen = listed if isinstance(listed, list) else list(STAGES)
