@@ -5,9 +5,11 @@ them here. Pure: knows neither Django nor the database.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
+
+from webagent.trajectory.values import every
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "wikipedia", "map", "homepage")
 """Sites that a placeholder can name, as WebArena names them in `sites`."""
@@ -53,7 +55,8 @@ def resolve(value: Any, hosts: Mapping[str, str]) -> Any:
 
 def placeholders(value: Any) -> list[str]:
     """Placeholders inside a JSON value, each once, in the order in which they come."""
-    return list(dict.fromkeys(_found(value)))
+    texts = (each for each in every(value) if isinstance(each, str))
+    return list(dict.fromkeys(found[0] for text in texts for found in _PLACEHOLDER.finditer(text)))
 
 
 def sites_named(value: Any) -> list[str]:
@@ -108,14 +111,3 @@ def _problem_of_base(url: str) -> str | None:
     if parts.query or parts.fragment or parts.username:
         return "must be a base URL, without user name, query and fragment"
     return None
-
-
-def _found(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield from (found[0] for found in _PLACEHOLDER.finditer(value))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _found(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _found(item)

@@ -19,6 +19,7 @@ from webagent.llm.wire import (
     read_shape,
     system_text,
 )
+from webagent.trajectory.values import items
 
 _KEEP: JsonObject = {"type": "ephemeral"}
 _STOPS = {
@@ -71,7 +72,7 @@ def body(request: Request, entry: ModelEntry) -> JsonObject:
     if text := system_text(request, entry):
         system.append({"type": "text", "text": text})
     if request.is_prefix_cached and _writes_are_priced(entry):
-        prefix = _blocks(messages[-2]) if len(messages) > 1 else system
+        prefix = items(messages[-2]["content"]) if len(messages) > 1 else system
         if prefix:
             prefix[-1]["cache_control"] = _KEEP
     ours: JsonObject = {
@@ -99,11 +100,6 @@ def body(request: Request, entry: ModelEntry) -> JsonObject:
 def _writes_are_priced(entry: ModelEntry) -> bool:
     """Whether writing to the provider's cache leaves the cost of a call as known as it was."""
     return entry.prices is None or entry.prices.cache_write is not None
-
-
-def _blocks(message: JsonObject) -> list[JsonObject]:
-    content = message["content"]
-    return content if isinstance(content, list) else []
 
 
 def _message(message: Message) -> JsonObject:

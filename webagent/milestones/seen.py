@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from webagent.trajectory.axtree import Node, parse_axtree
 from webagent.trajectory.records import ActionRecord, BlobRecord, Observation, StepRecord
+from webagent.trajectory.values import mapping
 
 TreeText = Callable[[BlobRecord], str | None]
 """The text of an accessibility tree, given its file; None where that is gone."""
@@ -71,9 +72,7 @@ def looks(steps: Sequence[StepRecord], tree_text: TreeText) -> Iterator[StepView
 
 def reported_milestones(step: StepRecord) -> dict[str, bool]:
     """What the environment said of its milestones after the step's action."""
-    said = (step.extra or {}).get("milestones")
-    if not isinstance(said, dict):
-        return {}
+    said = mapping((step.extra or {}).get("milestones"))
     return {name: reached for name, reached in said.items() if isinstance(reached, bool)}
 
 
