@@ -3,7 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from django.db.models import Q
+from django.db.models import Case, Q, TextField, Value, When
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Cast, Coalesce, Left, NullIf, Right
+from django.db.models.lookups import Exact
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +16,6 @@ from judging.analysis.experiments.population import RunResult
 from judging.statistics.figures import Share
 from judging.statistics.success import clustered_rate
 from runs.models import Task
-from runs.models.parsing import read_number
 
 GROUPINGS: Mapping[str, Promise] = {
     "site": capfirst(_("site")),
@@ -48,23 +50,11 @@ def placed_tasks(figures: ExperimentFigures) -> dict[int, Placed]:
     """The tasks that some figure speaks of, in one query."""
     wanted = {each.task for each in figures.sums if each.standing is not RunResult.HIDDEN}
     rows = Task.objects.filter(pk__in=wanted).values_list(
-        "pk",
-        "external_id",
-        "site",
-        "template",
-        "intent_template",
-        "evaluation_kind",
-        "record__extra__level",
-        "record__extra__difficulty",
+        "pk", "site", "template", "intent_template", "evaluation_kind", level_of("")
     )
     return {
-        pk: {
-            "site": site,
-            "template": template or text,
-            "level": _level(name, level, difficulty),
-            "kind": kind,
-        }
-        for pk, name, site, template, text, kind, level, difficulty in rows
+        pk: {"site": site, "template": template or text, "level": level, "kind": kind}
+        for pk, site, template, text, kind, level in rows
     }
 
 
@@ -83,34 +73,26 @@ def groups_of(figures: ExperimentFigures, by: str, tasks: Mapping[int, Placed]) 
     return sorted(groups, key=lambda group: (-group.runs, group.name))
 
 
-def _level(name: str, *told: object) -> str:
-    """What the task's source says of its level or difficulty; for WorkArena what its name says."""
-    for each in told:
-        if each not in (None, ""):
-            return str(each)
-    if name.startswith(WORKARENA):
-        return LEVEL_ENDINGS.get(name[-3:], "L1")
-    return ""
+def level_of(task: str) -> Coalesce:
+    """What the task's source says of its level or difficulty; for WorkArena what its name says.
 
-
-def _of_level(name: str) -> Q:
-    number = read_number(name)
-    told: list[object] = [name, *([] if number is None else [number])]
-    said = Q(task__record__extra__level__in=told) | Q(task__record__extra__difficulty__in=told)
-    silent = Q(task__record__extra__level=None) | Q(task__record__extra__level__isnull=True)
-    silent &= Q(task__record__extra__difficulty__isnull=True)
-    if not name:
-        return silent & ~Q(task__external_id__startswith=WORKARENA)
-    workarena = Q(task__external_id__startswith=WORKARENA) & silent
-    ending = next((end for end, level in LEVEL_ENDINGS.items() if level == name), None)
-    if ending is not None:
-        return said | workarena & Q(task__external_id__endswith=ending)
-    if name == "L1":
-        others = Q()
-        for end in LEVEL_ENDINGS:
-            others |= Q(task__external_id__endswith=end)
-        return said | workarena & ~others
-    return said
+    Args:
+        task: what leads from the rows to their tasks: empty, or `task__`.
+    """
+    name = f"{task}external_id"
+    by_name = Case(
+        When(~Q(Exact(Left(name, len(WORKARENA)), WORKARENA)), then=Value("")),
+        *(
+            When(Exact(Right(name, len(ending)), ending), then=Value(level))
+            for ending, level in LEVEL_ENDINGS.items()
+        ),
+        default=Value("L1"),
+    )
+    extra = KeyTransform("extra", f"{task}record")
+    told = (Cast(KeyTextTransform(key, extra), TextField()) for key in ("level", "difficulty"))
+    # SQLite has the word for what is null in JSON.
+    said = (NullIf(NullIf(each, Value("")), Value("null")) for each in told)
+    return Coalesce(*said, by_name, output_field=TextField())
 
 
 OF_GROUP: Mapping[str, Callable[[str], Q]] = {
@@ -118,7 +100,7 @@ OF_GROUP: Mapping[str, Callable[[str], Q]] = {
     "template": lambda name: (
         Q(task__template=name) | Q(task__template="", task__intent_template=name)
     ),
-    "level": _of_level,
+    "level": lambda name: Q(Exact(level_of("task__"), name)),
     "kind": lambda name: Q(task__evaluation_kind=name),
 }
 """The condition on runs that puts them into a group, by grouping."""
