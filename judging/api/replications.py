@@ -46,7 +46,7 @@ def read_replication(request: ApiRequest, replication_id: RowId) -> Any:
     return filled(
         ReplicationOut,
         row,
-        paper=facts.sources.file.paper.title,
+        paper=facts.file.paper.title,
         file=row.content,
         tables=list(facts.registry.entries),
     )
@@ -72,7 +72,7 @@ def _facts(request: ApiRequest, replication_id: int) -> ReplicationFacts:
     row = get_object_or_404(shown_to(request.user), pk=replication_id)
     facts = ReplicationFacts(row, request.user)
     try:
-        facts.sources.check_file()
+        facts.check_file()
     except StudyFileError as error:
         where = ".".join(filter(None, ("file", error.field)))
         detail = "The stored study file cannot be read here; see errors."

@@ -111,7 +111,7 @@ def _scale(unit: Unit) -> float:
 
 def _read(place: Place, column: TableColumn, sources: Sources) -> tuple[Amount, str]:
     """The figure and the address of its runs. Raises NoFigureError."""
-    report = sources.report(place)
+    report = sources.report_at(place)
     key = column.column or column.key
     header = [each.key for each in report.header]
     if key not in header:

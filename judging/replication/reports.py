@@ -16,44 +16,36 @@ from judging.analysis.reports.registry import Entry, Registry
 from judging.analysis.reports.report import Cell, Column, Report, Value
 from judging.analysis.reports.showing import DASH, Shown, range_words
 from judging.analysis.reports.writing import write_document
-from judging.models import Replication
 from judging.replication.deviations import FOUND_BY, MARK, Deviation, deviations_of
 from judging.replication.expected import plan
 from judging.replication.figures import Amount, Figure, figures_of
 from judging.replication.sources import Sources
 from judging.replication.study_file import Table, Unit
 from judging.replication.versions import versions
-from runs.models import User
 
 PLAN, DEVIATIONS, VERSIONS = "plan", "deviations", "versions"
 
 
-class ReplicationFacts:
-    """A replication as a reader may know it; None knows everything. All is read once."""
-
-    def __init__(self, replication: Replication, user: User | None = None) -> None:
-        self.replication = replication
-        self.sources = Sources(replication, user)
+class ReplicationFacts(Sources):
+    """A replication as a reader may know it, with its reports."""
 
     @cached_property
     def deviations(self) -> list[Deviation]:
-        return deviations_of(self.sources)
+        return deviations_of(self)
 
     @cached_property
     def registry(self) -> Registry[ReplicationFacts]:
         """A report for each table of the file, and those that every replication has."""
         tables: dict[str, Entry] = {
             table.key: Entry(_named(table), partial(_table, table=table))
-            for table in self.sources.file.tables
+            for table in self.file.tables
         }
         return Registry(
             {
                 **tables,
-                PLAN: Entry(_("Plan"), lambda facts: plan(facts.sources)),
+                PLAN: Entry(_("Plan"), plan),
                 DEVIATIONS: Entry(_("Deviations from the paper"), _deviations),
-                VERSIONS: Entry(
-                    _("Versions, seeds and hashes"), lambda facts: versions(facts.sources)
-                ),
+                VERSIONS: Entry(_("Versions, seeds and hashes"), versions),
             }
         )
 
@@ -84,7 +76,7 @@ def _named(table: Table) -> str:
 
 def _table(facts: ReplicationFacts, *, table: Table) -> Report:
     """One row a figure that the paper prints: published, ours, the difference and why it may be."""
-    figures = list(figures_of(table, facts.sources))
+    figures = list(figures_of(table, facts))
     columns = [
         text("row", _("row")),
         in_files("figure"),

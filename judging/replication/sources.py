@@ -133,7 +133,7 @@ class Sources:
         named |= {str(each["evaluator"]) for each in selects if "evaluator" in each}
         return [row for row in rows.order_by("name", "config_hash") if row.name in named]
 
-    def report(self, place: Place) -> Report:
+    def report_at(self, place: Place) -> Report:
         """The report that a figure stands in.
 
         Raises:

@@ -70,7 +70,7 @@ def for_readers(
         demand(request.user, *PERMISSIONS)
         facts = ReplicationFacts(_shown(request, replication_id), request.user)
         try:
-            facts.sources.check_file()
+            facts.check_file()
         except StudyFileError as error:
             known = {"replication": facts.replication, "error": error}
             page = "judging/replication/replication_unreadable.html"
@@ -121,7 +121,7 @@ def _taken_up(request: AppRequest, form: StudyFileForm) -> Any:
 @for_readers
 def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """What is replicated and how far it is; tables are fetched after the page."""
-    return _page(request, "replication_detail", facts, parts=progress_of(facts.sources))
+    return _page(request, "replication_detail", facts, parts=progress_of(facts))
 
 
 @require_safe
@@ -129,7 +129,7 @@ def replication_detail(request: AppRequest, facts: ReplicationFacts) -> HttpResp
 @for_readers
 def replication_progress(request: AppRequest, facts: ReplicationFacts) -> HttpResponse:
     """How far each part is, for a page that asks again."""
-    return _page(request, "_replication_progress", facts, parts=progress_of(facts.sources))
+    return _page(request, "_replication_progress", facts, parts=progress_of(facts))
 
 
 @require_safe
@@ -202,7 +202,7 @@ def _page(
 ) -> HttpResponse:
     known = {
         "replication": facts.replication,
-        "file": facts.sources.file,
+        "file": facts.file,
         "facts": facts,
         "may_run": request.user.has_perms(MAY_RUN),
     }

@@ -11,7 +11,7 @@ from tests.judging.analysis import audited
 
 @pytest.mark.django_db
 def test_runs_are_listed_by_the_level_that_their_task_is_counted_under() -> None:
-    told = {
+    told: dict[str, list[tuple[str, dict[str, object]]]] = {
         "": [("plain", {}), ("none", {"level": None, "difficulty": ""}), ("ends-l2", {})],
         "2": [("number", {"level": 2}), ("text", {"level": "2"})],
         "2.5": [("decimal", {"level": 2.5})],
@@ -27,7 +27,7 @@ def test_runs_are_listed_by_the_level_that_their_task_is_counted_under() -> None
     for tasks in told.values():
         for name, extra in tasks:
             audited.run(audited.task(name, record={"extra": extra}))
-    counted = defaultdict(set)
+    counted: defaultdict[str, set[str]] = defaultdict(set)
     for name, level in Task.objects.values_list("external_id", level_of("")):
         counted[level].add(name)
     assert counted == {level: {name for name, _extra in tasks} for level, tasks in told.items()}
