@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from judging.replication.data import import_causes, import_label_files, import_s
 from judging.replication.expected import evaluator_chosen, policy_name, policy_of
 from judging.replication.planning import LONGEST_NAME, Group, Planner, jobs_of
 from judging.replication.sources import Sources
+from judging.replication.study_file import StudyFile
 from judging.replication.study_parts import Judging, Learning, StudyFileError, not_found
 from judging.studies.protocols import parse_lines
 from judging.studies.services import Protocol, create_study, draw, set_member
@@ -37,25 +39,31 @@ SAME_STUDY = uuid.UUID("6f6d7e64-92a1-4f3a-9f1f-6a0f0c2f2b7d")
 """Under it, a study file and a part become a token: the same part is launched once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(eq=False)
 class Maker:
-    """Makes parts of one replication, as things are when it is asked for its sources; `user`,
-    `folder` and `is_told` are those of the work.
-    """
+    """Makes parts of one replication, each from what is there when it is made."""
 
-    sources: Sources
-    user: User | None
-    folder: Path | None
-    is_told: bool
+    replication: Replication
+    _: KW_ONLY
+    user: User | None = None
+    folder: Path | None = None
+    """Where the files lie that the study file names; None where they cannot be read."""
+    is_told: bool = False
+    """Whoever calls carries jobs and batches out, so that no worker is told."""
 
     @property
-    def replication(self) -> Replication:
-        return self.sources.replication
+    def sources(self) -> Sources:
+        """As things are now."""
+        return Sources(self.replication)
+
+    @cached_property
+    def file(self) -> StudyFile:
+        return self.sources.file
 
     def launch(self, group: Group) -> ReplicationPart:
-        planner = Planner(self.sources.file, jobs_of(self.sources.parts), self.user)
+        planner = Planner(self.file, jobs_of(self.sources.parts), self.user)
         plan = planner.plan(group, self._policy(group))
-        name = f"{self.replication.name} {self.sources.file.work_hash} experiment {group.key}"
+        name = f"{self.replication.name} {self.file.work_hash} experiment {group.key}"
         token = uuid.uuid5(SAME_STUDY, name)
         if isinstance(plan, HintPlan):
             launched = launch_hint_experiment(plan=plan, token=token, user=self.user)
@@ -117,9 +125,10 @@ class Maker:
         return ReplicationPart(job=job)
 
     def _hint_sources(self, learning: Learning, source: Source) -> list[UUID]:
+        sources = self.sources
         found: list[UUID] = []
         for key in learning.arms:
-            runs = self.sources.arm(key)
+            runs = sources.arm(key)
             query = SourceRunQuery(
                 user=self.user, experiment=runs.experiment, configurations=[runs.agent.config_hash]
             )
@@ -159,7 +168,7 @@ class Maker:
                 taxonomy=parse_lines("\n".join(judging.failure_causes)),
             ),
             guidelines=judging.guidelines,
-            description=self.sources.file.paper.title,
+            description=self.file.paper.title,
             created_by=self.user,
             seed=judging.seed,
             sample_size=judging.sample,
@@ -174,7 +183,7 @@ class Maker:
 
     def evaluate(self) -> None:
         studies = self.sources.studies
-        for key, judging in self.sources.file.judging.items():
+        for key, judging in self.file.judging.items():
             study = studies.get(key)
             for chosen in judging.evaluators if study else ():
                 evaluator = evaluator_chosen(chosen)

@@ -6,9 +6,7 @@ A command carries it out in its own process; what was started from a page, the s
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,15 +18,14 @@ from judging.replication.data import import_run_files
 from judging.replication.making import Maker
 from judging.replication.planning import NotYetError, groups_of
 from judging.replication.services import REPLICATION_STARTED, link
-from judging.replication.sources import Kind, Sources
-from judging.replication.study_file import StudyFile
+from judging.replication.sources import Kind
 from judging.replication.study_parts import StudyFileError
 from runs.accounts.audit_log import record_entry
 from runs.catalogue.agents.choices import ModelUnavailableError
 from runs.knowledge import learning
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import active_runs, carry_out_experiment, resume_experiment
-from runs.models import LearningJob, User
+from runs.models import LearningJob
 from runs.models.leased_work import WorkState
 from runs.queue.paid_work import Watcher, WorkRefusedError
 from runs.queue.sweeping import swept
@@ -38,33 +35,11 @@ POLL_S = 1.0
 REFUSED = (StudyFileError, PlanError, WorkRefusedError, ModelUnavailableError)
 """What says that a part cannot be done as things are."""
 ACTIVE = (WorkState.QUEUED, WorkState.RUNNING)
-Make = Callable[[Maker], ReplicationPart]
+Make = Callable[[], ReplicationPart]
 
 
-@dataclass(eq=False)
-class Work:
+class Work(Maker):
     """The work of one replication. Each verb does what can be done now, and twice does nothing."""
-
-    replication: Replication
-    _: KW_ONLY
-    user: User | None = None
-    folder: Path | None = None
-    """Where the files lie that the study file names; None where they cannot be read."""
-    is_told: bool = False
-    """Whoever calls carries jobs and batches out, so that no worker is told."""
-
-    @cached_property
-    def file(self) -> StudyFile:
-        return self.sources.file
-
-    @property
-    def sources(self) -> Sources:
-        """As things are now."""
-        return Sources(self.replication, None)
-
-    @property
-    def _maker(self) -> Maker:
-        return Maker(sources=self.sources, user=self.user, folder=self.folder, is_told=self.is_told)
 
     def start_all(self) -> None:
         """Start every part whose time has come.
@@ -77,7 +52,7 @@ class Work:
         for kind, key, arms, make in self._wanted():
             if self._are_over(arms):
                 self._once(kind, key, make)
-        self._maker.evaluate()
+        self.evaluate()
         is_over = self.is_over()
         if is_over != bool(self.replication.ended_at):
             self.replication.ended_at = timezone.now() if is_over else None
@@ -89,22 +64,22 @@ class Work:
         Raises:
             StudyFileError: a file is missing, or a run of it cannot be taken.
         """
-        paths = [self._maker.path(each) for each in self.file.runs]
+        paths = [self.path(each) for each in self.file.runs]
         import_run_files(paths, self.user)
         link(self.replication, self.file)
 
     def _wanted(self) -> list[tuple[Kind, str, Sequence[str], Make]]:
         """Kind and key of each part, the arms that it waits for, and what makes it."""
         groups = [
-            (Kind.EXPERIMENT, group.key, (), partial(Maker.launch, group=group))
+            (Kind.EXPERIMENT, group.key, (), partial(self.launch, group))
             for group in groups_of(self.file)
         ]
         learned = [
-            (Kind.LEARNING, key, each.arms, partial(Maker.learn, key=key, learning=each))
+            (Kind.LEARNING, key, each.arms, partial(self.learn, key, each))
             for key, each in self.file.learning.items()
         ]
         judging = [
-            (Kind.JUDGING, key, each.arms, partial(Maker.judge, key=key, judging=each))
+            (Kind.JUDGING, key, each.arms, partial(self.judge, key, each))
             for key, each in self.file.judging.items()
             if not each.study
         ]
@@ -159,7 +134,7 @@ class Work:
             if self.replication.parts.filter(kind=kind, key=key).exists():
                 return
             try:
-                part = make(self._maker)
+                part = make()
             except NotYetError:
                 return
             part.replication, part.kind, part.key = self.replication, kind, key
