@@ -239,9 +239,9 @@ class HintEffects:
         return [run.run for trials in self.runs.values() for run in trials.values()]
 
     @property
-    def baseline_tasks(self) -> Sequence[TaskEffect]:
-        """Every task of the baseline, held against itself."""
-        return [self._effect(task, self.baseline) for task in self.tasks]
+    def without(self) -> Sequence[Side]:
+        """Every task without hints."""
+        return [self._side(task, self.baseline) for task in self.tasks]
 
     def trials(
         self, task: int, condition: Condition
@@ -252,7 +252,7 @@ class HintEffects:
         numbers = {*range(1, self.planned + 1), *without, *hinted}
         return [(number, without.get(number), hinted.get(number)) for number in sorted(numbers)]
 
-    def _effect(self, task: int, agent: AgentConfiguration | None) -> TaskEffect:
+    def _effect(self, task: int, agent: AgentConfiguration) -> TaskEffect:
         return TaskEffect(
             task, self.planned, self._side(task, self.baseline), self._side(task, agent)
         )

@@ -87,14 +87,14 @@ def hint_picture(request: AppRequest, scope: Scope, name: str) -> HttpResponse:
 
 def baseline_share(effects: HintEffects) -> Share:
     """Successes among the baseline's trials with a verdict."""
-    sides = [effect.without for effect in effects.baseline_tasks]
+    sides = effects.without
     return Share(sum(side.successes for side in sides), sum(side.decided for side in sides))
 
 
 def all_undecided(effects: HintEffects) -> list[tuple[int, str]]:
     """Trials of all conditions and of the baseline without a verdict, by the reason."""
-    sides = [effect.without for effect in effects.baseline_tasks]
-    sides += [effect.hinted for cell in effects.cells.values() for effect in cell.tasks]
+    hinted = (effect.hinted for cell in effects.cells.values() for effect in cell.tasks)
+    sides = [*effects.without, *hinted]
     return undecided_words(sum((side.undecided(effects.planned) for side in sides), Counter[str]()))
 
 

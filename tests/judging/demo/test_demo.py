@@ -296,7 +296,7 @@ def test_hints_and_knowledge_say_that_no_model_wrote_them(study: Study) -> None:
 def test_hints_help_where_they_fit_and_mislead_where_they_do_not(study: Study) -> None:
     effects = hint_effects()
     assert effects.planned == 1
-    baseline = [effect.without.successes for effect in effects.baseline_tasks]
+    baseline = [side.successes for side in effects.without]
     assert (sum(baseline), len(baseline)) == (2, 8)
     assert {
         (condition.level.value, condition.relatedness.value): (
