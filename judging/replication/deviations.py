@@ -99,13 +99,15 @@ def _agent(arm: Arm, runs: ArmRuns | str) -> Iterator[Deviation]:
     yield from _stub(model)
     if model:
         version = str(config.get("prompts") or "1")
-        ours = _("prompts of this program: %(agent)s, version %(version)s") % {
-            "agent": name,
-            "version": version,
-        }
+        ours = _own_prompts(name, version)
         if _plain(arm.paper.prompts) != _plain(f"{name} {version}"):
             paper = arm.paper.prompts or _("the paper's own")
             yield Deviation(what=_("wording of prompts"), paper=paper, ours=ours)
+
+
+def _own_prompts(name: str, version: str) -> str:
+    words = _("prompts of this program: %(agent)s, version %(version)s")
+    return words % {"agent": name, "version": version}
 
 
 def _stub(model: str) -> Iterator[Deviation]:
@@ -272,8 +274,5 @@ def _judge(judging: Judging, version: EvaluatorVersion) -> Iterator[Deviation]:
     yield from _stub(model)
     if version.name not in REGISTRY:  # it came in with its verdicts, and its prompts are its own
         return
-    ours = _("prompts of this program: %(agent)s, version %(version)s") % {
-        "agent": version.name,
-        "version": version.version,
-    }
+    ours = _own_prompts(version.name, version.version)
     yield Deviation(what=_("wording of prompts"), paper=_("the paper's own"), ours=ours)

@@ -94,10 +94,6 @@ class Pair(NamedTuple):
     second: Paired
 
     @property
-    def words(self) -> str:
-        return str(self.cell.label)
-
-    @property
     def query(self) -> str:
         """What the address of the page says that shows both runs side by side."""
         return urlencode({"a": str(self.first.run), "b": str(self.second.run)})
