@@ -1,7 +1,7 @@
 """The tasks of an experiment by site, template, level and kind of evaluation."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db.models import Case, Q, TextField, Value, When
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
@@ -93,14 +93,3 @@ def level_of(task: str) -> Coalesce:
     # SQLite has the word for what is null in JSON.
     said = (NullIf(NullIf(each, Value("")), Value("null")) for each in told)
     return Coalesce(*said, by_name, output_field=TextField())
-
-
-OF_GROUP: Mapping[str, Callable[[str], Q]] = {
-    "site": lambda name: Q(task__site=name),
-    "template": lambda name: (
-        Q(task__template=name) | Q(task__template="", task__intent_template=name)
-    ),
-    "level": lambda name: Q(Exact(level_of("task__"), name)),
-    "kind": lambda name: Q(task__evaluation_kind=name),
-}
-"""The condition on runs that puts them into a group, by grouping."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
+from django.db.models.lookups import Exact
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -19,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judging.analysis.experiments.course import with_detections
 from judging.analysis.experiments.figures import names_in
-from judging.analysis.experiments.groups import OF_GROUP
+from judging.analysis.experiments.groups import level_of
 from judging.analysis.experiments.population import COUNTED, RunResult, Scope
 from judging.analysis.experiments.sources import Source
 from judging.analysis.failure_modes.sources import ModeSource, mode_words, showing
@@ -76,10 +77,13 @@ FILTERS: Mapping[str, Filter] = {
         lambda value: Q(standing__in=_standings(value)),
         lambda value: ", ".join(str(each.label) for each in _standings(value)),
     ),
-    "site": Filter(_("site"), OF_GROUP["site"]),
-    "template": Filter(_("template"), OF_GROUP["template"]),
-    "level": Filter(_("level"), OF_GROUP["level"]),
-    "kind": Filter(_("kind of evaluation"), OF_GROUP["kind"]),
+    "site": Filter(_("site"), lambda value: Q(task__site=value)),
+    "template": Filter(
+        _("template"),
+        lambda value: Q(task__template=value) | Q(task__template="", task__intent_template=value),
+    ),
+    "level": Filter(_("level"), lambda value: Q(Exact(level_of("task__"), value))),
+    "kind": Filter(_("kind of evaluation"), lambda value: Q(task__evaluation_kind=value)),
     "task": Filter(_("task"), lambda value: Q(task__external_id=value)),
     "steps": Filter(_("steps"), _within("n_steps")),
     "detections": Filter(_("anomalies noticed"), _within("detections")),

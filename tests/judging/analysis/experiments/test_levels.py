@@ -4,7 +4,8 @@ from collections import defaultdict
 
 import pytest
 
-from judging.analysis.experiments.groups import OF_GROUP, level_of
+from judging.analysis.experiments.groups import level_of
+from judging.analysis.experiments.selection import FILTERS
 from runs.models import Run, Task
 from tests.judging.analysis import audited
 
@@ -31,6 +32,8 @@ def test_runs_are_listed_by_the_level_that_their_task_is_counted_under() -> None
     for name, level in Task.objects.values_list("external_id", level_of("")):
         counted[level].add(name)
     assert counted == {level: {name for name, _extra in tasks} for level, tasks in told.items()}
+    condition = FILTERS["level"].condition
+    assert condition is not None
     for level, names in counted.items():
-        listed = Run.objects.filter(OF_GROUP["level"](level))
+        listed = Run.objects.filter(condition(level))
         assert set(listed.values_list("task__external_id", flat=True)) == names
