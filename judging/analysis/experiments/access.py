@@ -52,15 +52,10 @@ def for_readers(view: Callable[Concatenate[AppRequest, Scope, P], HttpResponseBa
     def guarded(
         request: AppRequest, experiment_id: int, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
-        check_permissions(request)
+        demand(request.user, *PERMISSIONS)
         return view(request, scope_of(request, experiment_id), *args, **kwargs)
 
     return guarded
-
-
-def check_permissions(request: AppRequest) -> None:
-    """Raises PermissionDenied for those who may not read figures."""
-    demand(request.user, *PERMISSIONS)
 
 
 def scope_of(request: AppRequest, experiment_id: int) -> Scope:

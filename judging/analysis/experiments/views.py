@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judging.analysis.experiments.access import (
+    PERMISSIONS,
     Freshness,
-    check_permissions,
     facts_of,
     for_readers,
     progress_facts_of,
@@ -219,10 +219,9 @@ def experiment_picture(request: AppRequest, scope: Scope, name: str) -> HttpResp
 
 
 @require_POST
-@needs("runs.rerun_run")
+@needs(*PERMISSIONS, "runs.rerun_run")
 def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
     """Launch the control agents on the tasks of this experiment, as an experiment beside it."""
-    check_permissions(request)
     scope = scope_of(request, experiment_id)
     shown = scope.visible.order_by()
     tasks = Task.objects.filter(pk__in=shown.values("task")).select_related("task_set").in_order()
@@ -241,9 +240,9 @@ def controls_launch(request: AppRequest, experiment_id: int) -> HttpResponse:
 
 
 @require_safe
+@needs(*PERMISSIONS)
 def experiment_compare(request: AppRequest) -> HttpResponse:
     """How far two sides lie apart, and which of their runs flip."""
-    check_permissions(request)
     newest = Experiment.objects.visible_to(request.user)[:MOST_OFFERED]
     offered = [(str(each.pk), each.name) for each in newest]
     chosen = {letter: request.GET.get(letter, "") for letter in "ab"}
@@ -264,9 +263,9 @@ def experiment_compare(request: AppRequest) -> HttpResponse:
 
 
 @require_safe
+@needs(*PERMISSIONS)
 def experiment_compare_file(request: AppRequest, ending: str) -> HttpResponse:
     """The same as a file: the counts, the figures and what flips."""
-    check_permissions(request)
     if not (request.GET.get("a") and request.GET.get("b")) or ending not in FORMATS:
         raise Http404
     facts, compared = _comparison(request)
