@@ -56,7 +56,7 @@ def with_arms(
     Raises:
         PlanError: no agent has web knowledge, or one takes no step limit.
     """
-    if budgets and not any(map(_has_knowledge, agents)):
+    if budgets and agents and not any(map(_has_knowledge, agents)):
         raise PlanError(_("None of the agents has web knowledge."), "budgets")
     limits: Sequence[int | None] = step_limits if len(step_limits) > 1 else (None,)
     return tuple(

@@ -17,6 +17,7 @@ from runs.launching.experiments.plans import (
     Plan,
     chosen_agents,
     experiment_agent_choices,
+    gaps,
     read_seeds,
 )
 from runs.launching.experiments.selection import PlanError, Selection, kind_of, read_names, tasks_of
@@ -25,6 +26,7 @@ from runs.launching.number_fields import WholeNumberField, offer
 from runs.models import Experiment, RetryPolicy, Task, User
 from runs.models.hooks import LinkedPage
 from webagent.agents.settings import MAX_STEPS
+from webagent.trajectory.records import AgentRecord
 
 NEEDED_AT_LAUNCH = ("name",)
 """Fields that an estimate can do without."""
@@ -149,8 +151,6 @@ class ExperimentForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if self.errors.keys() - set(NEEDED_AT_LAUNCH):
-            return cleaned
         self.plan = self._plan(cleaned)
         return cleaned
 
@@ -170,20 +170,19 @@ class ExperimentForm(forms.Form):
     """What was asked for; None while the form does not say it."""
 
     def _plan(self, asked: dict[str, Any]) -> Plan | None:
-        tasks = self._read("tasks", lambda: tasks_of(_selection(asked), self._user))
-        agents = self._read(
-            "more_agents" if asked["more_agents"].strip() else "agents",
-            lambda: chosen_agents(
-                asked["agents"], asked["more_agents"], asked["task_set"], self._user
-            ),
-        )
-        seeds = self._read("seeds", lambda: read_seeds(asked["seeds"], asked["trials"]))
-        limits = self._read("max_steps", lambda: read_step_limits(asked["max_steps"]))
-        budgets = self._read("budgets", lambda: read_budgets(asked["budgets"]))
+        """What was asked for; None, with all that is wrong beside its fields, if it cannot be."""
+        is_whole = not self.errors.keys() - set(NEEDED_AT_LAUNCH)
+        tasks = self._read(lambda: tasks_of(_selection(asked), self._user), "tasks", "task_set")
+        agents = self._agents(asked)
+        seeds = self._read(lambda: read_seeds(asked["seeds"], asked.get("trials")), "seeds")
+        limits = self._read(lambda: read_step_limits(asked["max_steps"]), "max_steps")
+        budgets = self._read(lambda: read_budgets(asked["budgets"]), "budgets")
+        for gap in gaps(tasks, agents):
+            self.refuse(gap)
         if tasks is None or agents is None or seeds is None or limits is None or budgets is None:
             return None
-        arms = self._read("budgets", lambda: with_arms(agents, step_limits=limits, budgets=budgets))
-        if arms is None:
+        arms = self._read(lambda: with_arms(agents, step_limits=limits, budgets=budgets), "budgets")
+        if arms is None or not is_whole:
             return None
         return Plan(
             name=asked.get("name", ""),
@@ -195,12 +194,22 @@ class ExperimentForm(forms.Form):
             **{name: asked[name] for name in AS_ASKED},
         )
 
-    def _read(self, field: str, read: Callable[[], Read]) -> Read | None:
-        """What the field asks for; None, with the reason beside it, if there is no such thing."""
+    def _agents(self, asked: dict[str, Any]) -> tuple[AgentRecord, ...] | None:
+        chosen, more = asked.get("agents", []), asked.get("more_agents", "")
+        return self._read(
+            lambda: chosen_agents(chosen, more, asked["task_set"], self._user),
+            "more_agents" if more.strip() else "agents",
+            "task_set",
+        )
+
+    def _read(self, read: Callable[[], Read], *fields: str) -> Read | None:
+        """What the fields ask for; None, with the reason beside the first, if they ask in vain."""
+        if self.errors.keys() & set(fields):
+            return None
         try:
             return read()
         except PlanError as error:
-            self.refuse(error, field)
+            self.refuse(error, fields[0])
             return None
 
     def _in_set(self) -> tuple[Task, ...]:

@@ -3,7 +3,7 @@
 import json
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -119,12 +119,8 @@ class Plan:
 
 def demand_size(plan: Plan) -> None:
     """Raises PlanError if the plan is empty or too large."""
-    if not plan.tasks:
-        raise PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
-    if not plan.agents:
-        raise PlanError(_("Choose an agent."), "agents")
-    if len({agent.model_dump_json() for agent in plan.agents}) < len(plan.agents):
-        raise PlanError(_("An agent is chosen twice with the same configuration."), "agents")
+    for gap in gaps(plan.tasks, plan.agents):
+        raise gap
     if plan.n_runs > MAX_RUNS:
         raise PlanError(
             _("At most %(max)d runs at once; these are %(n)d.")
@@ -132,8 +128,20 @@ def demand_size(plan: Plan) -> None:
         )
 
 
-def read_seeds(words: str, trials: int) -> Seeds:
+def gaps(tasks: Sequence[Task] | None, agents: Sequence[AgentRecord] | None) -> Iterator[PlanError]:
+    """Why there is nothing to run, or an agent would run twice; None is not known yet."""
+    if tasks is not None and not tasks:
+        yield PlanError(_("No task matches. Choose other sites, kinds or tasks."), "tasks")
+    if agents is not None and not agents:
+        yield PlanError(_("Choose an agent."), "agents")
+    if agents and len({agent.model_dump_json() for agent in agents}) < len(agents):
+        yield PlanError(_("An agent is chosen twice with the same configuration."), "agents")
+
+
+def read_seeds(words: str, trials: int | None) -> Seeds:
     """Seeds from words: `0-2` or `4,8,15` one for each trial, `7+` counted, `random` or nothing.
+
+    Of how many trials is not asked where nobody knows.
 
     Raises:
         PlanError: that is something else, or not one for each trial.
@@ -143,11 +151,11 @@ def read_seeds(words: str, trials: int) -> Seeds:
         return Seeds()
     if counted := _COUNTED.fullmatch(words):
         seeds = Seeds(first=int(counted[1]))
-        highest = int(counted[1]) + trials
+        highest = int(counted[1]) + (trials or 0)
     else:
         seeds = Seeds(given=tuple(_listed(words)))
         highest = max(seeds.given)
-        if len(seeds.given) != trials:
+        if trials is not None and len(seeds.given) != trials:
             raise PlanError(
                 _("%(words)s are %(n)d seeds for %(trials)d trials.")
                 % {"words": words, "n": len(seeds.given), "trials": trials}

@@ -71,7 +71,7 @@ class RerunForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed") is None:
+        if cleaned.get("seeds") == self.Seeds.FIXED and cleaned.get("seed", 0) is None:
             self.add_error("seed", _("Required."))
         return cleaned
 

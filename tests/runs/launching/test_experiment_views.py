@@ -1,5 +1,6 @@
 """Pages of experiments: who may, what they show, when they stop asking."""
 
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -206,13 +207,21 @@ def test_queries_do_not_grow_with_experiments(engineer: Client):
     assert queries() == few
 
 
-def test_every_wrong_field_is_told_beside_it(engineer: Client):
-    wrong = {"tasks": "clicktest", "more_agents": "looping:{", "seeds": "x"}
-    words = engineer.post(NEW, sent(launch="1", **wrong), headers=HTMX).content.decode()
-    for field in wrong:
-        assert f'id="id_{field}_error"' in words
-    nobody = engineer.post(NEW, sent(launch="1", agents=[]), headers=HTMX).content.decode()
-    assert 'id="id_agents_error"' in nobody
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tasks": "clicktest", "more_agents": "looping:{", "seeds": "x"},
+        {"name": "", "agents": [], "trials": 0, "seeds": "x", "parallelism": "many"},
+        {"agents": ["no such"], "more_agents": "looping:{", "max_steps": "0", "policy": "99"},
+    ],
+)
+def test_all_that_is_wrong_is_told_at_once_each_beside_its_field(
+    engineer: Client, wrong: dict[str, Any]
+):
+    response = engineer.post(NEW, sent(launch="1", **wrong), headers=HTMX)
+    told = re.findall(r'id="id_(\w+)_error"', response.content.decode())
+    assert sorted(told) == sorted(wrong)
+    assert not Experiment.objects.exists()
 
 
 def test_a_model_of_the_file_can_be_chosen_as_it_is(

@@ -113,6 +113,14 @@ def test_a_wrong_form_comes_back_and_queues_nothing(wrong: dict[str, Any], engin
     assert not Run.objects.filter(rerun_of=run).exists()
 
 
+def test_a_wrong_seed_is_told_once(engineer: Client):
+    wrong = sent(seeds="fixed", seed="x", trials=0)
+    response = engineer.post(address("run_rerun", ended()), wrong, headers=HTMX)
+    words = response.content.decode()
+    assert re.findall(r'id="id_(\w+)_error"', words) == ["seed", "trials"]
+    assert "Required." not in words
+
+
 def test_an_imported_agent_is_explained_and_others_are_offered(engineer: Client):
     run = make_run(task=ended().task, agent=make_agent("GenericAgent"))
     page = engineer.get(address("run_rerun", run)).content.decode()
