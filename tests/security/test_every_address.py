@@ -292,6 +292,7 @@ NOTHING_FOREIGN = {
     "judging/demo/demo_load.html",
     "judging/desk/_neglected.html",
     "judging/studies/_label_given.html",
+    "runs/launching/_estimate_limits.html",
     # A frame of two lines around others, which are shown.
     *("_fragments/pagination.html", "_fragments/messages_swap.html"),
 }

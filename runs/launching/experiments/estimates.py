@@ -17,6 +17,7 @@ from runs.catalogue.agents.choices import (
 from runs.catalogue.agents.runnable import agent_hash
 from runs.interface.listing import listed
 from runs.launching.experiments.arms import BUDGET_KEY, LIMIT_KEY
+from runs.launching.experiments.ceilings import Ceiling, ceiling_of
 from runs.launching.experiments.plans import Plan
 from runs.models import Run, RunStatus, User
 from runs.models.experiments import KNOWLEDGE_KEY
@@ -86,6 +87,8 @@ class Estimate:
     n_runs: int
     browsers: int
     agents: tuple[AgentEstimate, ...]
+    ceiling: Ceiling | None = None
+    """The most that a retry policy allows; None without one."""
 
     @property
     def seconds(self) -> float | None:
@@ -114,6 +117,11 @@ class Estimate:
         return any(each.model for each in self.agents)
 
     @property
+    def is_cut_short(self) -> bool:
+        """Whether the policy's limits are expected to leave runs that never start."""
+        return bool(self.ceiling and self.ceiling.is_below(self.n_runs, self.cost, self.seconds))
+
+    @property
     def is_time_complete(self) -> bool:
         return all(each.seconds for each in self.agents)
 
@@ -131,6 +139,8 @@ class Estimate:
             "seconds_complete": self.is_time_complete,
             "cost": self.cost,
             "cost_complete": self.is_cost_complete,
+            "most_attempts": self.ceiling.attempts if self.ceiling else None,
+            "most_cost": self.ceiling.dollars if self.ceiling else None,
             "agents": [_agent_json(each) for each in self.agents],
         }
 
@@ -144,6 +154,7 @@ def estimate(plan: Plan, user: User | None) -> Estimate:
         n_runs=plan.n_runs,
         browsers=at_a_time,
         agents=tuple(_estimate(agent, plan, user, priced) for agent in plan.agents),
+        ceiling=ceiling_of(plan),
     )
 
 

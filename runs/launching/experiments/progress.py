@@ -8,7 +8,7 @@ from django.db.models import Avg, Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from runs.launching.wall import LiveRun, wall_of
-from runs.models import Experiment, ExperimentState, Run, RunStatus, User
+from runs.models import Experiment, ExperimentState, RetryPolicy, Run, RunStatus, User
 from runs.models.visibility import visibility_of
 
 
@@ -24,6 +24,8 @@ class Progress:
     """Of those done, how many ended in an error that nobody tries again."""
     cancelled: int = 0
     left_s: float | None = None
+    spent: RetryPolicy | None = None
+    """The policy whose limits per launch let no further run start."""
     wall: list[LiveRun] = field(default_factory=list)
 
     @property
@@ -63,7 +65,7 @@ class Progress:
 
 
 def progress_of(experiment: Experiment, user: User) -> Progress:
-    """Progress of one experiment, with the wall and the time left. Six queries."""
+    """Progress of one experiment, with all that its page shows. Seven queries."""
     (progress,) = progress_of_each([experiment], user)
     # Whose experiment the person may know.
     known = Run.objects.visible_to(user).latest_attempts().not_anonymous()
@@ -72,6 +74,8 @@ def progress_of(experiment: Experiment, user: User) -> Progress:
         progress.wall = wall_of(runs, user)
     if progress.moves:
         progress.left_s = _time_left(progress, runs)
+    if progress.cancelled:
+        progress.spent = _spent_policy(runs.not_blind())
     return progress
 
 
@@ -102,6 +106,12 @@ def _count(progress: Progress, status: str, outcome: str | None, n: int) -> None
     else:
         progress.done += n
         progress.errors += n if outcome == Run.Outcome.ERROR else 0
+
+
+def _spent_policy(runs: QuerySet[Run]) -> RetryPolicy | None:
+    """Whose limits refused a run its start; see `starting.refuse_beyond_budget`."""
+    refused = runs.filter(status=RunStatus.CANCELLED, end_reason=Run.EndReason.NEVER_STARTED)
+    return RetryPolicy.objects.filter(pk__in=refused.values("policy")).first()
 
 
 def _time_left(progress: Progress, runs: QuerySet[Run]) -> float | None:

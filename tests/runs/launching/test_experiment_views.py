@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from runs.launching.experiments import services as experiments
-from runs.models import Experiment, Run
+from runs.launching.policies.services import save_policy
+from runs.models import Experiment, RetryPolicy, Run
 from tests.judging.factories import make_study
 from tests.runs.factories import (
     client_of,
@@ -23,6 +24,7 @@ from tests.runs.factories import (
     make_task,
     make_user,
 )
+from webagent.recovery.retry_policy import PolicyBody
 
 pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_only("tests what pages show")]
 HTMX = {"HX-Request": "true"}
@@ -42,6 +44,10 @@ def browser_of(role: str) -> Client:
 @pytest.fixture
 def engineer() -> Client:
     return browser_of("engineer")
+
+
+def make_policy(**body: Any) -> RetryPolicy:
+    return save_policy(name="Mine", body=PolicyBody.model_validate(body), is_new=False)
 
 
 def sent(**fields: Any) -> dict[str, Any]:
@@ -181,6 +187,33 @@ def test_an_experiment_that_hides_its_agent_is_not_there(engineer: Client):
     assert client.post(address(run.experiment, "cancel")).status_code == 404
     assert "Secret" not in client.get("/experiments/").content.decode()
     assert "Secret" in engineer.get("/experiments/").content.decode()
+
+
+def test_a_spent_budget_is_told_beside_the_progress_with_what_to_do(engineer: Client):
+    experiment, policy = make_experiment("A & B"), make_policy(batch={"runs": 1})
+    ended: dict[str, Any] = {"status": "cancelled", "outcome": "incomplete", "policy": policy}
+    words = "limits per launch of Mine @1 are reached"
+    make_run(experiment=experiment, end_reason="cancelled", **ended)
+    assert words not in engineer.get(address(experiment, "progress")).content.decode()
+    make_run(experiment=experiment, end_reason="never_started", **ended)
+    told = engineer.get(address(experiment, "progress")).content.decode()
+    assert words in told
+    assert f'href="{reverse("runs:run_list")}?experiment=A%20%26%20B&amp;status=cancelled"' in told
+
+
+def test_the_estimate_tells_the_most_that_the_policy_allows(engineer: Client):
+    def told(**body: Any) -> str:
+        policy = make_policy(**body)
+        asked = sent(estimate="1", policy=policy.pk)
+        return " ".join(engineer.post(NEW, asked, headers=HTMX).content.decode().split())
+
+    short = "limits per launch will be reached before"
+    assert "at most" not in engineer.post(NEW, sent(estimate="1"), headers=HTMX).content.decode()
+    assert "at most 12 attempts" in told(infrastructure={"attempts": 2})
+    limited = told(infrastructure={"attempts": 2}, batch={"runs": 8})
+    assert "at most 8 attempts" in limited
+    assert short not in limited
+    assert short in told(infrastructure={"faults": []}, batch={"runs": 5})
 
 
 @pytest.mark.slow

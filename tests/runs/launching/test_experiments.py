@@ -8,6 +8,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -25,10 +26,12 @@ from runs.launching.experiments.services import (
     resume_experiment,
 )
 from runs.launching.experiments.starting import start_ready_experiments
+from runs.launching.policies.services import save_policy
 from runs.models import Experiment, Run, RunStatus, Task
 from runs.queue.sweeping import follow_up, sweep_runs
 from tests.judging.factories import make_study
 from tests.runs.factories import make_run, make_task, make_user
+from webagent.recovery.retry_policy import PolicyBody
 from webagent.trajectory.faults import Fault
 
 pytestmark = pytest.mark.django_db
@@ -346,6 +349,20 @@ def test_an_unknown_price_is_unknown_and_not_zero(monkeypatch: pytest.MonkeyPatc
     assert found.cost is None
     assert not found.is_cost_complete
     assert "price of m" in found.agents[0].cost_words
+
+
+def test_a_ceiling_is_the_tightest_limit_of_the_policy():
+    def most(**body: Any) -> tuple[int, float | None]:
+        policy = save_policy(name="Mine", body=PolicyBody.model_validate(body), is_new=False)
+        found = estimate(plan("oracle", policy=policy), None).ceiling
+        assert found is not None
+        return found.attempts, found.dollars
+
+    assert estimate(plan("oracle"), None).ceiling is None
+    assert most() == (6 * settings.ENV.MAX_ATTEMPTS, None)
+    assert most(infrastructure={"attempts": 2}, run={"dollars": "0.5"}) == (12, 6.0)
+    both = {"run": {"dollars": "0.5"}, "batch": {"runs": 4, "dollars": "5"}}
+    assert most(**both) == (4, 2.0)
 
 
 def test_past_runs_that_the_person_judges_tell_nothing():

@@ -11,6 +11,7 @@ from django.db.models import ProtectedError
 from django.utils.text import capfirst
 
 from runs.catalogue.agents.runnable import NotRunnableError
+from runs.launching.experiments.progress import progress_of
 from runs.launching.experiments.starting import budget_of
 from runs.launching.policies.rule_forms import WHEN
 from runs.launching.policies.services import PolicyError, save_policy
@@ -21,6 +22,7 @@ from runs.models.policies import READY, add_ready_policies, body_of
 from runs.operations.integrity import violations
 from runs.queue.leases import claim
 from runs.queue.sweeping import follow_up, next_attempt, wait_before_next
+from tests.judging.factories import make_study
 from tests.runs.factories import make_experiment, make_run, make_user
 from webagent.recovery.retry_policy import (
     NEEDS_SUBJECT,
@@ -311,3 +313,7 @@ def test_no_run_starts_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Mine @1" in waiting.error_message
     assert waiting.started_at is None
     assert str(waiting.pk) not in {each.key for each in violations()}
+    assert progress_of(experiment, make_user("engineer")).spent == policy
+    judge = make_user("engineer")
+    make_study(runs=[waiting], annotators=[judge])
+    assert progress_of(experiment, judge).spent is None
