@@ -230,11 +230,7 @@ def overview(audit: Audit, people: People) -> dict[str, Any]:
             for key, question in QUESTIONS.items()
             if audit.speaking
         ],
-        "explained": [
-            _causes(found, pages[found.audit.evaluator.pk])
-            for found in causes_of(audit)
-            if found.errors.total
-        ],
+        "explained": _explained(causes_of(audit), pages),
     }
 
 
@@ -269,7 +265,14 @@ def _cells(pages: Mapping[int, str], found: Measured) -> str:
     return f"{pages[found.audit.evaluator.pk]}#{found.measure.cells.split('-')[0]}"
 
 
-def _causes(found: CauseAudit, page: str) -> dict[str, Any]:
+def _explained(found: Iterable[CauseAudit], pages: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Why each evaluator that errs was wrong; their pictures have one scale."""
+    erring = [each for each in found if each.errors.total]
+    most = max((n.total for each in erring for n in each.by_cause.values()), default=0)
+    return [_causes(each, pages[each.audit.evaluator.pk], most) for each in erring]
+
+
+def _causes(found: CauseAudit, page: str, most: int) -> dict[str, Any]:
     """Why one evaluator was wrong, drawn and in numbers."""
     causes = [(str(Cause(cause).label), n.fn, n.fp) for cause, n in found.by_cause.items()]
     bars = [
@@ -279,7 +282,7 @@ def _causes(found: CauseAudit, page: str) -> dict[str, Any]:
     return {
         "page": page,
         "found": found,
-        "drawn": causes_picture(bars, label=found.audit.evaluator.shown) if bars else None,
+        "drawn": causes_picture(bars, label=found.audit.evaluator.shown, most=most) if bars else "",
         "causes": causes,
         "repairs": [
             (str(Repair(repair).label), n.fn, n.fp)

@@ -10,10 +10,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from judging.models import DisputeMessage, StepComment, Study
-from judging.portability.study_report.pages import Choices
+from judging.models import CauseTag, DisputeMessage, StepComment, Study
+from judging.portability.study_report.pages import FOLDER, INDEX, Choices
 from judging.portability.study_report.writing import write_report
 from runs.models import AuditEntry
+from tests.judging.analysis import audited
 from tests.judging.factories import (
     adjudicators_of,
     annotators_of,
@@ -160,3 +161,23 @@ def test_a_study_without_runs_has_a_report_too(db: None) -> None:
     study = make_study(runs=[make_run()])
     study.items.all().delete()
     assert set(pages_of(report_of(study))) == {"report/index.html"}
+
+
+def test_causes_of_all_evaluators_are_drawn_on_one_scale(db: None) -> None:
+    """So that one error is as long beside an evaluator with few as beside one with many."""
+    world, by = audited.study(), audited.auditor("tagger")
+    many, few = audited.evaluator("many"), audited.evaluator("few")
+    audited.judged(world, many, ["fn"] * 4)
+    audited.evaluation(world.items[0].run, few, "failed")
+    CauseTag.objects.bulk_create(
+        CauseTag(
+            item=item, evaluator=each, evaluator_name=each.name, error="fn",
+            causes=["too_strict"], repair="task_data", by=by,
+        )
+        for each, erred in ((many, 4), (few, 1))
+        for item in world.items[:erred]
+    )  # fmt: skip
+    page = report_of(world.study)[f"{FOLDER}/{INDEX}"].decode().partition('id="causes"')[2]
+    bars = re.findall(r'class="bar fn".*? d="M ([\d.]+) [\d.]+ *\n?L ([\d.]+)', page, re.DOTALL)
+    lengths = sorted(float(right) - float(left) for left, right in bars)
+    assert lengths[1] == pytest.approx(4 * lengths[0])
