@@ -253,16 +253,17 @@ def _selection(asked: dict[str, Any]) -> Selection:
     )
 
 
-def first_problem(form: forms.Form) -> str | None:
-    """What is wrong with a form of a launch so far, and where; None if nothing is.
+def problems_of(form: forms.Form) -> list[str]:
+    """What is wrong with a form of a launch so far, and where.
 
     What it needs only in the end is left out. Our own words say themselves what they are about,
     Django's do not.
     """
-    for name, errors in form.errors.as_data().items():
-        if name in NEEDED_AT_LAUNCH:
-            continue
-        words = " ".join(errors[0].messages)
-        is_ours = errors[0].code is None or name not in form.fields
-        return words if is_ours else f"{capfirst(str(form.fields[name].label))}: {words}"
-    return None
+    found = form.errors.as_data().items()
+    return [_told(form, name, each[0]) for name, each in found if name not in NEEDED_AT_LAUNCH]
+
+
+def _told(form: forms.Form, name: str, error: forms.ValidationError) -> str:
+    words = " ".join(error.messages)
+    is_ours = error.code is None or name not in form.fields
+    return words if is_ours else f"{capfirst(str(form.fields[name].label))}: {words}"

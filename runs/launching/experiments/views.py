@@ -11,7 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from runs.interface.paging import BoundedPaginator
 from runs.interface.requests import AppRequest, needs, redirect_whole, wants_partial
-from runs.launching.experiments.forms import ExperimentForm, first_problem
+from runs.launching.experiments.forms import ExperimentForm, problems_of
 from runs.launching.experiments.progress import progress_of, progress_of_each
 from runs.launching.experiments.selection import PlanError
 from runs.launching.experiments.services import (
@@ -60,7 +60,9 @@ def launch_page(
 def _estimated(request: AppRequest, form: ExperimentForm) -> HttpResponse:
     """What the form asks for so far takes, or what is wrong with it."""
     form.full_clean()
-    context = {"problem": first_problem(form), **form.estimated()}
+    context = form.estimated()
+    of_plan = context.get("problem")
+    context["problems"] = problems_of(form) or ([of_plan] if of_plan else [])
     return render(request, f"runs/launching/_{form.page}_estimate.html", context)
 
 

@@ -116,10 +116,12 @@ def test_the_estimate_follows_the_form_and_makes_nothing(engineer: Client):
     assert "tasks × agents × trials: 2 × 1 × 3" in words
     assert "unknown: no such run yet" in words
     assert "asks no model" in words
-    response = engineer.post(NEW, sent(estimate="1", seeds="x"), headers=HTMX)
-    assert "Invalid seeds" in response.content.decode()
+    wrong = sent(estimate="1", seeds="x", trials=0)
+    all_told = engineer.post(NEW, wrong, headers=HTMX).content.decode()
+    assert "Invalid seeds" in all_told
+    assert "Trials: Enter a whole number" in all_told
     nobody = engineer.post(NEW, sent(estimate="1", agents=[]), headers=HTMX).content.decode()
-    assert 'id="launch-problem" role="note">Choose an agent.' in nobody
+    assert "<p>Choose an agent.</p>" in nobody.partition('id="launch-problem"')[2]
     assert 'disabled aria-describedby="launch-problem">Launch' in nobody
     assert "disabled aria" not in words
     assert not Experiment.objects.exists()
