@@ -238,7 +238,9 @@ router = Router(tags=["runs"], auth=Bearer(Scope.RUNS_READ))
 class RunFilters(BaseModel):
     """The filters of the list of runs; several values of one are alternatives."""
 
-    q: str | None = Field(None, max_length=300, description="Words of the goal.")
+    q: str | None = Field(
+        None, max_length=300, description="Words of the goal, or an id of a run or task."
+    )
     task_set: Words = Field([], description="Ids of task sets.")
     site: Words = []
     task: Words = Field([], description="Ids of tasks within their sets.")

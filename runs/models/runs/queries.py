@@ -31,6 +31,7 @@ from runs.models.goal_texts import starts_of_goals_with
 from runs.models.parsing import ids_beginning
 from runs.models.runs.queue import QueueQuerySet
 from runs.models.runs.turns import RunRow, RunStatus
+from runs.models.tasks import Task
 from runs.models.visibility import visibility_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,17 @@ BROKE = (RunStatus.FAILED, RunStatus.CANCELLED)
 """How runs end that did not finish, which tells how they came out."""
 ID_DIGITS = 8
 """Fewer are as often a word or a number of a goal."""
+
+
+def _tasks_called(words: str) -> list[int]:
+    """The tasks with this id; none of mere letters, which are looked for in goals alone.
+
+    So searching for a word costs no further query.
+    """
+    if words.replace(" ", "").isalpha():
+        return []
+    named = Task.objects.filter(external_id=words).order_by()
+    return list(named.values_list("pk", flat=True))
 
 
 def _hidden_where(
@@ -171,9 +183,10 @@ class RunQuerySet(QueueQuerySet[RunRow]):
         return self.filter(source_format="crosscheck-agent").exclude(status__in=others)
 
     def with_words(self, words: str) -> Self:
-        """Runs whose goal holds the words, or whose id begins so.
+        """Runs whose goal holds the words, whose task is called so, or whose id begins so.
 
-        On SQLite found by the different goals.
+        On SQLite found by the different goals. Tasks are looked up before: asked beside the goals,
+        PostgreSQL would follow the index of neither.
         """
         found, holds = self, Q(goal__icontains=words)
         if connection.vendor == "sqlite":
@@ -181,6 +194,8 @@ class RunQuerySet(QueueQuerySet[RunRow]):
             holds &= Q(start__in=starts_of_goals_with(words))
         if ids := ids_beginning(words, least=ID_DIGITS):
             holds |= Q(pk__range=ids)
+        if tasks := _tasks_called(words):
+            holds |= Q(task__in=tasks)
         return found.filter(holds)
 
     def ended(self) -> Self:

@@ -114,6 +114,24 @@ def test_sqlite_follows_what_is_filtered_by(query: str, index: str) -> None:
     assert f"INDEX {index} (" in plan_of(next(keyset_of(query).parts(None, back=False)))
 
 
+def test_a_task_id_is_searched_for_by_its_index_and_a_word_costs_no_query(
+    django_assert_num_queries: Any,
+) -> None:
+    keep_runs(300)
+    run = make_run(task=make_task("webarena.77", goal="Another"), pictures=False)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+            cursor.execute("SET LOCAL enable_seqscan = off")
+    found = Run.objects.with_words("webarena.77").order_by()
+    plan = plan_of(found)
+    assert "run_by_task" in plan
+    assert "run_goal" in plan or "run_by_goal" in plan
+    assert list(found) == [run]
+    with django_assert_num_queries(0):
+        Run.objects.with_words("letters alone")
+
+
 @pytest.mark.sqlite_only("asks SQLite for its plan")
 @pytest.mark.parametrize("query", ["outcome=success", "status=failed", "agent=one"])
 def test_sqlite_asks_of_the_runs_that_somebody_may_see(query: str) -> None:
