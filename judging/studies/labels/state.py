@@ -157,8 +157,8 @@ def own_assignment(*, assignment: int, user: int, study: int) -> Assignment | No
 def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assignment | None]:
     """The same inside a transaction in which nobody else changes the assignment or its run.
 
-    Whose study it is, is asked before: who writes to SQLite keeps all others waiting. `LabelState`
-    says whether it still is.
+    Whether the person annotates the study is asked before it begins, since it keeps all others from
+    writing to SQLite; whether they still do, `label_state_of` asks inside.
 
     One whose time ran out is held together with its study: the run may be assigned to somebody else
     at this moment. That is another transaction than the one it was first looked for in, which may
