@@ -68,10 +68,7 @@ _HEAD = """<caption class="visually-hidden">
 @register.simple_tag
 def matrix_rows(each: EvaluatorAudit) -> SafeString:
     """The rows of an evaluator's matrix, by reference verdict; each cell leads to its runs."""
-    rows = (
-        (_("success"), each.shares(Shown.TP, Shown.FN)),
-        (_("failure"), each.shares(Shown.FP, Shown.TN)),
-    )
+    rows = ((_("success"), each.success), (_("failure"), each.failure))
     return format_html_join(
         "\n",
         '<tr><th scope="row">{}</th>{}</tr>',

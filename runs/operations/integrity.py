@@ -219,7 +219,7 @@ def missing_constraints() -> Iterator[Violation]:
     While they are there no row can break them, so that the rows need not be looked at.
     """
     with connection.cursor() as cursor:
-        for model in apps.get_models():
+        for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
             if model._meta.label.partition(".")[0] not in ("runs", "judging"):
                 continue
             found, unique = constraints_of(cursor, model._meta.db_table)

@@ -23,7 +23,7 @@ _FROM_TEXT: dict[str, Callable[[str], object]] = {
     "Mapping[str, JsonValue]": lambda text: {text: text},
     "dict[str, JsonValue]": lambda text: {text: text},
 }
-_OTHERWISE: dict[str, object] = {"int": 3, "bool": True}
+_OTHERWISE: dict[str, object] = {"int": 3, "int | None": 3, "bool": True}
 _NUMBERS = count()
 _MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")
 

@@ -24,7 +24,6 @@ OWN_TEXTS = {
     "webagent.trajectory.formats.webarena.folders._by_ending": "file names of 32 parts at most",
     "judging.analysis.reports.registry.attached": "the name of a file that the page names",
     "judging.analysis.reports.registry.as_picture": "the name of a file that the page names",
-    "runs.api.idempotency._response": "an address of this site",
     "runs.operations.database_dumps._find": "the name of a program",
     "runs.operations.database_dumps._run": "the name of a program",
 }

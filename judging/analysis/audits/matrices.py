@@ -119,8 +119,16 @@ class EvaluatorAudit:
         coverage = self.matrix.coverage.value
         return not isinstance(coverage, Undefined) and coverage < LEAST_COVERAGE
 
-    def shares(self, *cells: Shown) -> list[tuple[Shown, Share]]:
-        """The cells as shares of all runs."""
+    @property
+    def success(self) -> list[tuple[Shown, Share]]:
+        """The cells of runs that are successes by the reference, as shares of all runs."""
+        return self._shares(Shown.TP, Shown.FN)
+
+    @property
+    def failure(self) -> list[tuple[Shown, Share]]:
+        return self._shares(Shown.FP, Shown.TN)
+
+    def _shares(self, *cells: Shown) -> list[tuple[Shown, Share]]:
         return [(each, Share(getattr(self.matrix, each), self.matrix.runs)) for each in cells]
 
 

@@ -163,6 +163,14 @@ def test_a_study_without_runs_has_a_report_too(db: None) -> None:
     assert set(pages_of(report_of(study))) == {"report/index.html"}
 
 
+def test_every_cell_of_a_matrix_tells_its_runs(db: None) -> None:
+    world, one = audited.study(), audited.evaluator("one")
+    audited.judged(world, one, ["fn"] * 3 + ["tn"])
+    page = report_of(world.study)[f"{FOLDER}/{INDEX}"].decode()
+    told = re.findall(r'matrix-cell (\w+).*?class="figure">(\d+)<', page, re.DOTALL)
+    assert told == [("tp", "0"), ("fn", "3"), ("fp", "0"), ("tn", "1")]
+
+
 def test_causes_of_all_evaluators_are_drawn_on_one_scale(db: None) -> None:
     """So that one error is as long beside an evaluator with few as beside one with many."""
     world, by = audited.study(), audited.auditor("tagger")
