@@ -264,7 +264,9 @@ def test_a_lost_session_loses_nothing(open_page: OpenPage) -> None:
     page.keyboard.type("written while logged out")
     problem = page.locator("[data-form-problem]")
     expect(problem).to_contain_text("You are logged out")
-    press(page, "Control+Enter", "Escape", "c")
+    press(page, "Control+Enter")
+    expect(page.locator("[data-waits]")).to_have_count(0)  # refused; meanwhile no key is taken
+    press(page, "Escape", "c")
     page.keyboard.type("odd step")
     press(page, "Enter")
     expect(page.locator("#toasts")).to_contain_text("You are logged out")
