@@ -20,6 +20,7 @@ from judging.models.evaluations import SETTLED
 from judging.studies.access import EVALUATOR_ADDED
 from runs.accounts.audit_log import record_entry
 from runs.models import Run
+from webagent.measures.sequences import batched
 from webagent.process import counters
 
 logger = logging.getLogger(__name__)
@@ -80,8 +81,7 @@ def runs_to_evaluate(version: EvaluatorVersion, runs: QuerySet[Run], again: Agai
 
 def in_order(run_ids: Sequence[UUID]) -> Iterator[Run]:
     """These runs as far as they are still there, with what evaluators read, some at a time."""
-    for start in range(0, len(run_ids), BATCH):
-        part = run_ids[start : start + BATCH]
+    for part in batched(run_ids, BATCH):
         found = Run.objects.select_related("task__task_set").in_bulk(part)
         yield from (found[run_id] for run_id in part if run_id in found)
 
@@ -93,8 +93,8 @@ def evaluate_study(study: Study, evaluator: Evaluator) -> EvaluatorVersion:
     """
     version = version_of(evaluator)
     missing = list(runs_without(version, runs_of(study)).values_list("pk", flat=True))
-    for start in range(0, len(missing), BATCH):
-        evaluate_runs(in_order(missing[start : start + BATCH]), evaluator, version)
+    for part in batched(missing, BATCH):
+        evaluate_runs(in_order(part), evaluator, version)
     return version
 
 

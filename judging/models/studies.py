@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
-    def of(self, user: User | int, part: str | None = None) -> Self:
-        """Studies in which the person (or whose key it is) has a part now."""
+    def of(self, user: User, part: str | None = None) -> Self:
+        """Studies in which the person has a part now."""
         if part:
             return self.filter(members__user=user, members__left_at=None, members__part=part)
         return self.filter(members__user=user, members__left_at=None)

@@ -3,7 +3,6 @@
 `python -m judging.replication.study_file > docs/schema/study-1.json` writes the schema anew.
 """
 
-import hashlib
 import json
 import sys
 import tomllib
@@ -33,7 +32,7 @@ from judging.replication.study_parts import (
     doubled_in,
     shape,
 )
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.values import field_errors
 
 FORMAT = "crosscheck-study/1"
@@ -197,7 +196,7 @@ class StudyFile(Part):
         said = self.model_dump(
             mode="json", exclude={"paper", "tables", "deviations", "description"}
         )
-        return hashlib.sha256(hashed_json(said)).hexdigest()
+        return json_digest(said)
 
     def tasks_of(self, arm: Arm) -> TaskChoice:
         """The tasks of an arm that is run: those that it names, or the only ones of the file."""

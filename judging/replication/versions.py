@@ -14,7 +14,7 @@ from judging.analysis.reports.report import Report, Value
 from judging.models import Study
 from judging.replication.sources import ArmRuns, Sources
 from runs.models import Experiment, RetryPolicy, TaskSet
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.formats.native.writer import PRODUCER
 
 PROGRAMS = ("Django", "browsergym-core", "browsergym-miniwob", "miniwob", "playwright", "bm25s")
@@ -67,8 +67,7 @@ def _arms(sources: Sources) -> Iterator[list[Value]]:
             yield [of, _("model"), agent.model or _("none")]
             # The same wherever the same agent acted, whatever else is known of its models there.
             said = {"name": agent.name, "version": agent.version, "config": agent.config}
-            digest = hashlib.sha256(hashed_json(said)).hexdigest()
-            yield [of, _("SHA-256 of the configuration"), digest]
+            yield [of, _("SHA-256 of the configuration"), json_digest(said)]
 
 
 def _experiment(experiment: Experiment, sources: Sources) -> Iterator[list[Value]]:

@@ -23,6 +23,7 @@ from judging.analysis.audits.verdict_sources import (
 from judging.analysis.reports.columns import parted, plain
 from judging.analysis.reports.report import Column, Field, Report, report_of
 from judging.models import Evaluation, EvaluatorVersion, Label, Study, StudyItem
+from webagent.measures.sequences import batched
 
 BATCH = 500
 
@@ -123,8 +124,8 @@ def verdicts(
         items = selected_items(selection, sources)
     listed = list(items)
     said: dict[int, RunVerdicts] = {}
-    for start in range(0, len(listed), BATCH):
-        said.update(verdicts_on(listed[start : start + BATCH], sources, wanted))
+    for some in batched(listed, BATCH):
+        said.update(verdicts_on(some, sources, wanted))
 
     def label(by: VerdictSource) -> Field:
         return Column(f"label_{by.name}", by.name), lambda item: said[item.pk].labels.get(by.name)

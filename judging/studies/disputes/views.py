@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -170,8 +171,8 @@ def _conflict(
     text = form.data.get("text", form.data.get("rationale", ""))
     verdict = form.cleaned_data.get("verdict", "")
     context = {"late_words": words, "late_text": text, "late_verdict": verdict}
-    _, is_hidden = _dispute(request, dispute.pk)
-    if is_hidden:
-        return render(request, "judging/studies/dispute_hidden.html", context, status=409)
+    if _dispute(request, dispute.pk)[1]:
+        context |= {"where": _("Disputes"), "where_url": reverse("judging:dispute_list")}
+        return render(request, "judging/studies/late.html", context, status=409)
     context |= dispute_context(dispute, request.user)
     return render(request, "judging/studies/dispute.html", context, status=409)

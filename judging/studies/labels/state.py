@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.models import BigIntegerField, QuerySet
 from django.utils import timezone
 
-from judging.models import Assignment, Study, StudyItem, StudyMember
+from judging.models import Assignment, StudyItem, StudyMember
 from judging.studies.labels.assignment import lock_study
 
 LARGEST_KEY = BigIntegerField.MAX_BIGINT
@@ -157,28 +157,18 @@ def own_assignment(*, assignment: int, user: int, study: int) -> Assignment | No
 def held_assignment(*, assignment: int, user: int, study: int) -> Iterator[Assignment | None]:
     """The same inside a transaction in which nobody else changes the assignment or its run.
 
-    Whether the person annotates the study is asked before it begins, since it keeps all others from
-    writing to SQLite; whether they still do, `label_state_of` asks inside.
-
     One whose time ran out is held together with its study: the run may be assigned to somebody else
     at this moment. That is another transaction than the one it was first looked for in, which may
     hold what it waited for; the study is locked before the run.
     """
-    annotated = Study.objects.of(user, StudyMember.Part.ANNOTATOR).filter(pk=study).first()
-    if annotated is None:
-        yield None
-        return
-    own = Assignment.objects.select_related("item").filter(
-        pk=assignment, user=user, item__study=study
-    )
+    own = _own(assignment=assignment, user=user, study=study)
     locked = own.select_for_update(of=("item", "self"), no_key=True)
     with transaction.atomic():
         if held := locked.filter(leased_until__gt=timezone.now()).first():
-            held.item.study = annotated
             yield held
             return
     with transaction.atomic():
-        annotated = lock_study(study)
-        if held := locked.first():
-            held.item.study = annotated
+        if own.exists():
+            lock_study(study)
+            held = locked.first()
         yield held

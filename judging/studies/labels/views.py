@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -159,12 +160,13 @@ def _refuse(
         messages.warning(request, str(refused.words))
         return redirect("judging:annotate_run", item.study_id, item.run_id)  # with the draft
     context = {
-        "study": item.study,
+        "where": item.study.name,
+        "where_url": reverse("judging:study_detail", args=[item.study_id]),
         "late_words": refused.words,
         "late_verdict": form.cleaned_data["success"],
         "late_text": form.cleaned_data["rationale"],
     }
-    return render(request, "judging/studies/label_refused.html", context, status=409)
+    return render(request, "judging/studies/late.html", context, status=409)
 
 
 def _keep(request: AppRequest, assignment: Assignment) -> datetime:

@@ -1,6 +1,5 @@
 """The language models of this deployment, and agents in words and to choose from in forms."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -32,7 +31,7 @@ from webagent.agents.settings import (
 from webagent.llm.interface import ModelFailure
 from webagent.llm.registry import ModelEntry, Registry, RegistryError
 from webagent.recovery.retry_policy import AgentChoice
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 
 
 class ModelUnavailableError(Exception):
@@ -265,8 +264,7 @@ class OfferedAgents:
 def _value(agent: AgentChoice) -> str:
     if not agent.config:
         return agent.name
-    digest = hashlib.sha256(hashed_json(agent.model_dump(mode="json"))).hexdigest()
-    return f"{agent.name}-{digest[:16]}"
+    return f"{agent.name}-{json_digest(agent.model_dump(mode='json'))[:16]}"
 
 
 def _stored_for(user: User) -> Iterator[AgentChoice]:

@@ -1,6 +1,5 @@
 """What can run here: which agents there are, their rows, and whether a run's task is among them."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from webagent.agents.running import SOURCE_FORMAT
 from webagent.environment.interface import UnknownTask
 from webagent.environment.registry import task_record
 from webagent.recovery.retry_policy import AgentChoice, PolicyBody
-from webagent.trajectory.canonical import hashed_json, plain_json
+from webagent.trajectory.canonical import json_digest, plain_json
 from webagent.trajectory.records import AgentRecord, Json
 
 
@@ -55,8 +54,7 @@ def _model_name(agent: AgentRecord, models: tuple[str, ...]) -> str:
 
 def agent_hash(agent: AgentRecord, models: tuple[str, ...] = ()) -> str:
     """SHA-256 over name, version, configuration and models."""
-    content = hashed_json({"agent": agent.model_dump(exclude_none=True), "models": list(models)})
-    return hashlib.sha256(content).hexdigest()
+    return json_digest({"agent": agent.model_dump(exclude_none=True), "models": list(models)})
 
 
 AGENT_WORDS = {

@@ -226,7 +226,7 @@ class ExperimentForm(forms.Form):
         if self.plan is None:
             return {}
         return {
-            "problem": plan_problem(self.plan),
+            "problems": [*filter(None, [plan_problem(self.plan)])],
             "estimate": estimate(self.plan, self._user),
             "late": late_responses(self.plan),
             "plan": self.plan,

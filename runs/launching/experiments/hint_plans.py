@@ -1,6 +1,5 @@
 """What an experiment with hints is to compare, and its launch."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -26,7 +25,7 @@ from runs.models import (
 from runs.models.experiments import HINTS_KEY
 from webagent.knowledge.entries import Level, Relatedness
 from webagent.knowledge.relevance import METHOD, Chosen, Sources, Ties, ties_among
-from webagent.trajectory.canonical import hashed_json
+from webagent.trajectory.canonical import json_digest
 from webagent.trajectory.records import AgentRecord
 
 
@@ -204,8 +203,7 @@ def _set_key(condition: Condition, tasks: Sequence[Task], choices: Sequence[Hint
         [str(task.task_set), task.external_id, str(each.hint.source_id), each.hint.text]
         for task, each in zip(tasks, choices, strict=True)
     ]
-    content = hashed_json({"method": METHOD, "told": sorted(told)})
-    digest = hashlib.sha256(content).hexdigest()[:12]
+    digest = json_digest({"method": METHOD, "told": sorted(told)})[:12]
     return f"{condition.level}.{condition.relatedness}.{digest}"
 
 

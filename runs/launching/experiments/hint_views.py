@@ -144,7 +144,7 @@ class HintExperimentForm(ExperimentForm):
         arms = len(plan.conditions) + 1
         as_many = replace(plan.plan, agents=(plan.base,), trials=plan.plan.trials * arms)
         return {
-            "problem": plan_problem(plan.plan),
+            "problems": [*filter(None, [plan_problem(plan.plan)])],
             "plan": plan,
             "usual": estimate(as_many, self._user),
             "late": late_responses(as_many),

@@ -60,9 +60,7 @@ def launch_page(
 def _estimated(request: AppRequest, form: ExperimentForm) -> HttpResponse:
     """What the form asks for so far takes, or what is wrong with it."""
     form.full_clean()
-    context = form.estimated()
-    of_plan = context.get("problem")
-    context["problems"] = problems_of(form) or ([of_plan] if of_plan else [])
+    context = {"problems": problems_of(form), **form.estimated()}
     return render(request, f"runs/launching/_{form.page}_estimate.html", context)
 
 

@@ -480,7 +480,7 @@ def test_the_time_left_follows_from_the_persons_own_pace() -> None:
 
 
 def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
-    """Session, account and study, the rows locked, one question, four rows, and a transaction."""
+    """Session and account, the form's rows locked, one question, four rows, and a transaction."""
 
     def queries(runs: int) -> int:
         study = make_study(runs=runs)
@@ -492,4 +492,4 @@ def test_what_a_label_asks_the_database_does_not_grow_with_the_study() -> None:
         assert Label.objects.filter(item__study=study).count() == 1
         return len(captured)
 
-    assert queries(2) == queries(9) <= 11
+    assert queries(2) == queries(9) <= 10

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from time import monotonic
 
 from django.db import models
@@ -32,6 +31,7 @@ from judging.models import Study
 from judging.statistics.confusion import Cell, ConfusionMatrix
 from judging.statistics.figures import Share
 from runs.models import Run, Task
+from webagent.measures.sequences import batched
 
 MOST_RUNS = 5000
 MOST_SECONDS = 20.0
@@ -107,7 +107,7 @@ def _with_tasks(
     if setting.tasks is not TaskVersion.PATCHED:
         yield from ((item, None) for item in items)
         return
-    while chunk := list(islice(items, CHUNK)):
+    for chunk in batched(items, CHUNK):
         newest = Task.objects.newest_versions({item.run.task_id for item in chunk})
         yield from ((item, newest.get(item.run.task_id, item.run.task)) for item in chunk)
 

@@ -203,9 +203,7 @@ def _words_of(plan: Plan, found: Estimate) -> list[str]:
     least = "" if found.is_cost_complete else "at least "
     cost = "unknown" if found.cost is None else f"{least}about ${found.cost:.2f}"
     lines.append(f"Cost: {cost}")
-    if found.ceiling:
-        most = f"Retry policy: at most {found.ceiling.attempts} attempts"
-        lines.append(
-            f"{most}, about ${found.ceiling.dollars:.2f}" if found.ceiling.dollars else most
-        )
+    if most := found.ceiling:
+        price = "" if most.dollars is None else f", about ${most.dollars:.2f}"
+        lines.append(f"Retry policy: at most {most.attempts} attempts{price}")
     return lines
