@@ -108,10 +108,11 @@ class ReadingAhead:
         # What is here stays as long as the import: neither process need look for garbage in it.
         # Nor are connections and browsers of the first the other's to close.
         gc.freeze()
+        parent = os.getpid()
         self._child = os.fork()
         if not self._child:
             self._pipe.close()
-            _be_the_other(theirs, self._source, self._folder.path, self._thumbnails_follow)
+            _be_the_other(parent, theirs, self._source, self._folder.path, self._thumbnails_follow)
         theirs.close()
         self._listener = threading.Thread(target=self._listen, name="reading ahead", daemon=True)
         self._listener.start()
@@ -237,12 +238,12 @@ def _due(
 
 
 def _be_the_other(
-    pipe: Connection, source: RunSource, folder: str, thumbnails_follow: bool
+    parent: int, pipe: Connection, source: RunSource, folder: str, thumbnails_follow: bool
 ) -> NoReturn:
     """All that the other process does. It ends with the first, and without tidying up for it."""
     status = 1
     try:
-        end_with_parent(signal.SIGKILL)
+        end_with_parent(parent, signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         tempfile.tempdir = folder

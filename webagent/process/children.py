@@ -33,10 +33,15 @@ _NAME_LENGTH = 15
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def end_with_parent(by: signal.Signals) -> None:
-    """In the child: get this signal when its parent dies, however it dies. On Linux alone."""
+def end_with_parent(parent: int, by: signal.Signals) -> None:
+    """In the child: get this signal when the parent dies, however it dies. On Linux alone.
+
+    A parent that died before the child could ask for it sends none: the child ends at once.
+    """
     if _libc is not None:
         _libc.prctl(_PR_SET_PDEATHSIG, by)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def name_process(name: str) -> None:

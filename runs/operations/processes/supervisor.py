@@ -99,9 +99,7 @@ class SupervisedPart:
     def _be_the_part(
         self, supervisor: int, reading: int, writing: int, before_work: Callable[[], None]
     ) -> None:
-        end_with_parent(signal.SIGTERM)
-        if os.getppid() != supervisor:
-            return  # it died before we could hear of it
+        end_with_parent(supervisor, signal.SIGTERM)
         before_work()
         os.close(reading)
         # A group of its own, so that a Ctrl-C goes to the supervisor alone.

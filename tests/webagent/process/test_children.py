@@ -3,13 +3,15 @@
 import fcntl
 import os
 import signal
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from webagent.process.children import HeldFolder, _hold, sweep
+from webagent.process.children import HeldFolder, _hold, end_with_parent, sweep
 
 PREFIX = "held-"
 
@@ -97,3 +99,28 @@ def test_what_is_no_such_folder_stays(place: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "getuid", lambda: theirs.stat().st_uid + 1)
     sweep(PREFIX)
     assert theirs.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's end")
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_child_ends_with_its_parent_however_early_that_is_killed(is_early: bool):
+    reads, writes = os.pipe()
+    begin, may_begin = os.pipe()
+    if not (parent := os.fork()):
+        mine = os.getpid()
+        if not os.fork():
+            if is_early:
+                os.write(writes, b"begun")
+                os.read(begin, 1)
+            end_with_parent(mine, signal.SIGKILL)
+            os.write(writes, b"asked")
+            time.sleep(10)
+            os._exit(0)
+        signal.pause()
+    os.close(writes)
+    with open(reads, "rb", buffering=0) as pipe:
+        assert pipe.read(5) == (b"begun" if is_early else b"asked")
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        os.write(may_begin, b"!")
+        assert pipe.read(5) == b"", "its end of the pipe is closed"

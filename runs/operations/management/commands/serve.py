@@ -81,8 +81,10 @@ def _run_apart(command: str) -> None:
         CommandError: it failed, and has said why.
     """
 
+    parent = os.getpid()
+
     def call() -> None:
-        end_with_parent(signal.SIGTERM)
+        end_with_parent(parent, signal.SIGTERM)
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process tells of a Ctrl-C
         try:
             call_command(*shlex.split(command))
