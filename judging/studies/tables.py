@@ -33,7 +33,7 @@ COUNTED = 1_000
 class StudyFilter(AddressFilter):
     """Filters the studies that the person may open."""
 
-    q = SearchFilter(field_name="name", lookup_expr="icontains", label=_("name"))
+    q = SearchFilter(field_name="name", lookup_expr="icontains")
     state = WordsFilter(method="filter_state", label=_("state"))
     part = WordsFilter(method="filter_part", label=_("Your role"))
 

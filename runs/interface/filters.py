@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.http import Http404, QueryDict
 from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
 
 from runs.interface.keyset import ADDRESS_NAMES
 from runs.models.parsing import read_number
@@ -105,6 +106,9 @@ class SearchFilter(django_filters.CharFilter):
     """Rows whose text holds what is searched for."""
 
     field_class = SearchField
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(label=_("Search"), **options)
 
 
 class NumbersFilter(WordsFilter):

@@ -33,7 +33,7 @@ MOST_WAITING = 1_000
 class DisputeFilter(AddressFilter):
     """Filters the disputes that the person may open; offers only what these have."""
 
-    q = SearchFilter(label=_("text"))
+    q = SearchFilter()
     state = WordsFilter(label=_("state"))
     study = NumbersFilter(label=_("study"))
 

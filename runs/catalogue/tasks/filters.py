@@ -44,7 +44,7 @@ COUNTED_BY = {
 class TaskFilter(AddressFilter):
     """Filters over tasks that went through `visible_to(user)`; reads only what is shown."""
 
-    q = SearchFilter(method="filter_text", label=_("text"))
+    q = SearchFilter(method="filter_text")
     task_set = NumbersFilter(field_name="task_set", label=_("task set"))
     site = WordsFilter(method="filter_site", label=_("site"))
     kind = WordsFilter(method="filter_kind", label=_("evaluation"))

@@ -90,7 +90,7 @@ class StatusFilter(WordsFilter):
 class RunFilter(AddressFilter):
     """Filters over runs as somebody may see them; reads only what is shown."""
 
-    q = SearchFilter(method=lambda runs, _name, words: runs.with_words(words), label=_("goal"))
+    q = SearchFilter(method=lambda runs, _name, words: runs.with_words(words))
     task_set = NumbersFilter(field_name="task__task_set", label=_("task set"))
     site = WordsFilter(field_name="task__site", label=_("site"))
     task = WordsFilter(field_name="task__external_id", label=_("task"))
