@@ -27,7 +27,6 @@ from judging.demo import (
     DemoError,
     Entry,
     hinted,
-    lessons,
     read_plan,
     recovery,
 )
@@ -125,7 +124,7 @@ def load_demo(*, on_run: Callable[[int], None] = lambda n: None) -> Study:
     for evaluator in evaluators:
         evaluate_study(study, evaluator)
     _tag_errors(study, runs, evaluators, people["engineer"])
-    lessons.write_lessons(runs, people["engineer"])
+    hinted.write_lessons(runs, people["engineer"])
     hinted.complete(runs)
     return study
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judging.demo import RUNS_FILE
-from judging.demo.pictures import put_in
+from judging.demo.management.commands.record_demo import put_in
 from webagent.trajectory.bundles import RunBundle
 from webagent.trajectory.formats.native.writer import write_zip
 from webagent.trajectory.reading import open_runs

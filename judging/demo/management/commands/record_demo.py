@@ -1,19 +1,23 @@
 """Record the demo's runs afresh: real agents in a real browser, then three small files."""
 
+import hashlib
+import io
 import tempfile
 import time
 import uuid
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from PIL import Image
 
 from judging.demo import EXPERIMENT, Entry, hinted, read_plan, recovery
-from judging.demo.lessons import write_lessons
-from judging.demo.pictures import put_in, shrink
 from judging.demo.services import SHIPPED, import_shipped, shipped_runs
-from runs.exports.services import export_runs
+from runs.exports.services import export_runs, replacing
 from runs.launching.experiments.hint_plans import launch_hint_experiment
 from runs.launching.experiments.services import launch_experiment
 from runs.launching.reruns.services import queue_run
@@ -21,11 +25,16 @@ from runs.launching.running import execute, execute_next
 from runs.models import Run
 from webagent.agents.registry import register_agent
 from webagent.environment.browser import end_own_browsers
+from webagent.trajectory.bundles import BlobSource, RunBundle
+from webagent.trajectory.formats.native.writer import write_zip
+from webagent.trajectory.reading import open_runs
 from webagent.trajectory.records import StepRecord
 
 SEED = 1
 """Nothing on the sites is drawn by lot."""
 PARTS = ("study", "recovery", "hints")
+COLOURS = 48
+"""Of shipped pictures; plain pages have no more anyway."""
 
 
 class Command(BaseCommand):
@@ -93,7 +102,7 @@ class Command(BaseCommand):
     def _record_hints(self) -> None:
         """Hints are written from the study's runs, and every condition is launched."""
         runs = shipped_runs()
-        write_lessons(runs, None)
+        hinted.write_lessons(runs, None)
         plan = hinted.plan_of(runs)
         launch_hint_experiment(plan=plan, token=uuid.uuid4(), user=None)
         self._carry_out_all()
@@ -122,3 +131,89 @@ class Command(BaseCommand):
             f" {run.end_reason}, {run.n_steps} steps, answer {run.final_answer!r}"
             f" {run.error_message}"
         )
+
+
+def shrink(archive: Path) -> None:
+    """Write the archive anew, with smaller screenshots of the same size in pixels."""
+    with open_runs(archive) as recorded:
+        _write(archive, map(_smaller, _readable(recorded)))
+
+
+def put_in(recorded: Path, shipped: Path, out: Path) -> None:
+    """Write the shipped runs, with those of recorded tasks in the place of theirs.
+
+    All others stay as they are, to the byte.
+    """
+    with open_runs(recorded) as new, open_runs(shipped) as old:
+        _write(out, _replaced(_readable(old), _readable(new)))
+
+
+def _replaced(shipped: Iterable[RunBundle], recorded: Iterable[RunBundle]) -> Iterator[RunBundle]:
+    """In the order of the shipped runs, so that what is recorded together stands not together."""
+    runs: defaultdict[str, deque[RunBundle]] = defaultdict(deque)
+    for bundle in recorded:
+        runs[bundle.task.id].append(bundle)
+    for bundle in shipped:
+        if bundle.task.id not in runs:
+            yield bundle
+        elif runs[bundle.task.id]:
+            yield runs[bundle.task.id].popleft()
+    yield from chain.from_iterable(runs.values())
+
+
+def _write(out: Path, runs: Iterable[RunBundle]) -> None:
+    with replacing(out) as unfinished:
+        write_zip(unfinished, runs)
+
+
+def _readable(source: Iterable[object]) -> Iterator[RunBundle]:
+    for item in source:
+        if not isinstance(item, RunBundle):
+            raise TypeError(f"not a run that can be read: {item}")
+        yield item
+
+
+def _smaller(run: RunBundle) -> RunBundle:
+    blobs = _Pictures(run.blobs)
+    steps = tuple(
+        StepRecord.model_validate(blobs.replaced(step.model_dump(mode="json")))
+        for step in run.steps
+    )
+    return replace(run, steps=steps, blobs=blobs)
+
+
+class _Pictures:
+    """The blobs of a run, its pictures among them in fewer colours."""
+
+    def __init__(self, source: BlobSource) -> None:
+        self._source = source
+        self._made: dict[str, bytes] = {}
+        self._known: dict[str, str] = {}
+
+    def read(self, sha256: str) -> bytes:
+        return self._made.get(sha256) or self._source.read(sha256)
+
+    def replaced(self, value: Any) -> Any:
+        """The record with the smaller picture's hash and length wherever a picture is named."""
+        if isinstance(value, list):
+            return [self.replaced(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("media_type") == "image/png" and "sha256" in value:
+            sha256 = self._small(value["sha256"])
+            return value | {"sha256": sha256, "bytes": len(self._made[sha256])}
+        return {key: self.replaced(each) for key, each in value.items()}
+
+    def _small(self, sha256: str) -> str:
+        if sha256 not in self._known:
+            content = _in_few_colours(self._source.read(sha256))
+            self._known[sha256] = hashlib.sha256(content).hexdigest()
+            self._made[self._known[sha256]] = content
+        return self._known[sha256]
+
+
+def _in_few_colours(content: bytes) -> bytes:
+    out = io.BytesIO()
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()
